@@ -1,0 +1,1 @@
+"""Checkpoint folders: what job they belong to, and whether it may go on from them."""

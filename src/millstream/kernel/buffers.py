@@ -1,0 +1,231 @@
+"""Buffers: many records in one row, the only thing that travels between stages.
+
+A `Row` is ``(slot, kind, tag, header, payload)``. Of a data buffer the tag names the edge it
+travels on; the payload holds the order columns as raw arrays (a column with one value only is kept
+in the header instead) and the values as the edge's codec writes them.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from millstream.common.time import MIN_TIMESTAMP
+from millstream.common.typeinfo import TypeInformation, Types
+from millstream.kernel.order import COLUMNS, Ints, OrderKeys, Paths, concat
+
+CONTROL = 0
+DATA = 1
+REPORT = 2
+
+NO_TIMESTAMP = MIN_TIMESTAMP
+TARGET_RECORDS = 16_384
+TARGET_BYTES = 1 << 20
+
+Hashes = npt.NDArray[np.uint32]
+
+
+class Row(NamedTuple):
+    """One row between stages. ``slot`` is an index 0..S-1; the runtime maps it to its own value."""
+
+    slot: int
+    kind: int
+    tag: int
+    header: bytes
+    payload: bytes
+
+
+class Codec(Protocol):
+    """How the values of one edge are written."""
+
+    def encode(self, values: list[Any]) -> bytes: ...
+
+    def decode(self, data: memoryview) -> list[Any]: ...
+
+
+class PickleCodec:
+    """Values of unknown type: one pickle per buffer, which costs about 0.1 us a small tuple."""
+
+    def encode(self, values: list[Any]) -> bytes:
+        return pickle.dumps(values, protocol=5)
+
+    def decode(self, data: memoryview) -> list[Any]:
+        values: list[Any] = pickle.loads(data)
+        return values
+
+
+class ArrowCodec:
+    """Values of a declared type, as Arrow columns; what does not fit the type is refused."""
+
+    def __init__(self, type_info: TypeInformation) -> None:
+        self.type_info = type_info
+
+    def encode(self, values: list[Any]) -> bytes:
+        arrays = self.type_info.to_arrow_arrays(values)
+        batch = pa.record_batch(arrays, names=[str(i) for i in range(len(arrays))])
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        return sink.getvalue().to_pybytes()
+
+    def decode(self, data: memoryview) -> list[Any]:
+        batch = pa.ipc.open_stream(data).read_next_batch()
+        return self.type_info.from_arrow_arrays(batch.columns)
+
+
+def codec_for(type_info: TypeInformation | None) -> Codec:
+    """Arrow columns for a declared type, a pickle for an unknown one."""
+    if type_info is None or type_info == Types.PICKLED_BYTE_ARRAY():
+        return PickleCodec()
+    return ArrowCodec(type_info)
+
+
+@dataclass(slots=True)
+class Records:
+    """Decoded records of one edge: values, event times, order keys and key hashes side by side."""
+
+    values: list[Any]
+    ts: Ints
+    keys: OrderKeys
+    hashes: Hashes | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: Ints) -> Records:
+        """The records at the given rows."""
+        return Records(
+            list(map(self.values.__getitem__, rows.tolist())),
+            self.ts[rows],
+            self.keys.take(rows),
+            None if self.hashes is None else self.hashes[rows],
+        )
+
+    def slice(self, start: int, stop: int) -> Records:
+        """The records start..stop-1."""
+        return self.take(np.arange(start, min(stop, len(self)), dtype=np.int64))
+
+
+def encode(records: Records, codec: Codec, *, raised: bool) -> tuple[bytes, bytes]:
+    """Header and payload of a data buffer. ``raised``: the stamps have had their floors."""
+    chunks: list[bytes] = []
+    columns = [records.ts, *(getattr(records.keys, name) for name in COLUMNS)]
+    fields = [_pack(column, chunks) for column in columns]
+    hashes = ABSENT if records.hashes is None else _pack(records.hashes, chunks)
+    path: bytes | int
+    if isinstance(records.keys.path, bytes):
+        path = records.keys.path
+    else:
+        path = records.keys.path.dtype.itemsize
+        chunks.append(records.keys.path.tobytes())
+    chunks.append(codec.encode(records.values))
+    header = pickle.dumps((len(records.values), raised, fields, hashes, path), protocol=5)
+    return header, b"".join(chunks)
+
+
+ABSENT = "absent"
+
+
+def _pack(array: npt.NDArray[Any], chunks: list[bytes]) -> int | None:
+    """The value of a constant column; None says that the column's bytes are in the payload."""
+    first = array[0]
+    if (array == first).all():
+        return int(first)
+    chunks.append(array.tobytes())
+    return None
+
+
+class _Payload:
+    """Reads the arrays of a payload one after the other."""
+
+    def __init__(self, payload: bytes, n: int) -> None:
+        self.payload = payload
+        self.n = n
+        self.offset = 0
+
+    def array(self, dtype: npt.DTypeLike, constant: int | None = None) -> npt.NDArray[Any]:
+        if constant is not None:
+            return np.full(self.n, constant, dtype)
+        array = np.frombuffer(self.payload, dtype, self.n, self.offset)
+        self.offset += array.nbytes
+        return array
+
+    def rest(self) -> memoryview:
+        return memoryview(self.payload)[self.offset :]
+
+
+def count_and_raised(header: bytes) -> tuple[int, bool]:
+    """How many records a data buffer has, and whether their stamps have had their floors."""
+    n, raised, *_ = pickle.loads(header)
+    return n, raised
+
+
+def decode(header: bytes, payload: bytes, codec: Codec) -> Records:
+    """The records of a data buffer."""
+    n, _, fields, hashes, path = pickle.loads(header)
+    reader = _Payload(payload, n)
+    columns = [reader.array(np.int64, value) for value in fields]
+    decoded_hashes = None if hashes == ABSENT else reader.array(np.uint32, hashes)
+    decoded_path: Paths = path if isinstance(path, bytes) else reader.array(f"S{path}")
+    keys = OrderKeys(*columns[1:], path=decoded_path)
+    return Records(codec.decode(reader.rest()), columns[0], keys, decoded_hashes)
+
+
+def concat_records(parts: list[Records]) -> Records:
+    """All records of several buffers of one edge, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    values: list[Any] = []
+    for part in parts:
+        values.extend(part.values)
+    hashes = [part.hashes for part in parts if part.hashes is not None]
+    return Records(
+        values,
+        np.concatenate([part.ts for part in parts]),
+        concat([part.keys for part in parts]),
+        np.concatenate(hashes) if len(hashes) == len(parts) else None,
+    )
+
+
+@dataclass(slots=True)
+class BufferWriter:
+    """Gathers the records of one edge and one slot, and emits a row when a buffer is full."""
+
+    slot: int
+    tag: int
+    codec: Codec
+    raised: bool
+    emit: Callable[[Row], None]
+    parts: list[Records] = field(default_factory=list)
+    size: int = 0
+    limit: int = TARGET_RECORDS
+
+    def add(self, records: Records) -> None:
+        """Add records; full buffers go out at once."""
+        self.parts.append(records)
+        self.size += len(records)
+        if self.size >= self.limit:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send out what is there."""
+        if not self.parts:
+            return
+        records = concat_records(self.parts)
+        self.parts, self.size = [], 0
+        for start in range(0, len(records), self.limit):
+            whole = len(records) <= self.limit
+            self._emit(records if whole else records.slice(start, start + self.limit))
+
+    def _emit(self, records: Records) -> None:
+        header, payload = encode(records, self.codec, raised=self.raised)
+        if len(payload) > TARGET_BYTES and len(records) > 1:
+            # Large records: aim lower from now on, so that later buffers come out right at once.
+            self.limit = max(1, len(records) * TARGET_BYTES // (2 * len(payload)))
+        self.emit(Row(self.slot, DATA, self.tag, header, payload))

@@ -1,0 +1,413 @@
+"""Fused stateless operators: a tree of steps that a batch of records runs through.
+
+Steps work on whole batches, not record by record: a map is one list comprehension. A step keeps, for
+each value, the row of the record it came from; event times and order keys are taken once, at the
+leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from millstream.common.errors import MillstreamError, PlanError, user_code_error
+from millstream.common.output_tag import OutputTag
+from millstream.common.time import MIN_TIMESTAMP
+from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.kernel.buffers import NO_TIMESTAMP, BufferWriter, Codec, Records, Row
+from millstream.kernel.hashing import HashCache
+from millstream.kernel.keyed import apply_each, hash_keys
+from millstream.kernel.order import Ints, OrderKeys, run_ordinals
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+
+
+@dataclass(slots=True)
+class Flow:
+    """Values on their way through the steps, beside the rows of ``base`` they came from.
+
+    ``rows`` None: value i came from row i.
+    """
+
+    values: list[Any]
+    base_ts: Ints
+    base_keys: OrderKeys
+    rows: Ints | None = None
+
+    def row_numbers(self) -> Ints:
+        return np.arange(len(self.values)) if self.rows is None else self.rows
+
+    def timestamps(self) -> Ints:
+        return self.base_ts if self.rows is None else self.base_ts[self.rows]
+
+    def keep(self, places: Sequence[int]) -> Flow:
+        """The values at some places."""
+        values = list(map(self.values.__getitem__, places))
+        rows = np.array(places, np.int64) if self.rows is None else self.rows[places]
+        return Flow(values, self.base_ts, self.base_keys, rows)
+
+    def replace(self, values: list[Any]) -> Flow:
+        """Other values in the same places."""
+        return Flow(values, self.base_ts, self.base_keys, self.rows)
+
+    def records(self) -> Records:
+        """The values with event times and order keys of their own."""
+        if self.rows is None:
+            return Records(self.values, self.base_ts, self.base_keys.extended(None))
+        keys = self.base_keys.take(self.rows).extended(run_ordinals(self.rows))
+        return Records(self.values, self.base_ts[self.rows], keys)
+
+
+class Step:
+    """A node of the tree. ``send`` hands a flow to all that follow."""
+
+    def __init__(self, info: OperatorInfo) -> None:
+        self.info = info
+        self.children: list[Step] = []
+
+    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        for child in self.children:
+            child.open(make_context)
+
+    def close(self) -> None:
+        for child in self.children:
+            child.close()
+
+    def send(self, flow: Flow) -> None:
+        if flow.values:
+            for child in self.children:
+                child.push(flow)
+
+    def push(self, flow: Flow) -> None:
+        self.send(flow)
+
+    def flush(self) -> None:
+        for child in self.children:
+            child.flush()
+
+    def failure(self, error: BaseException, value: Any) -> MillstreamError:
+        return user_code_error(
+            error, self.info.name, self.info.uid, value, location=self.info.location
+        )
+
+
+class FunctionStep(Step):
+    """A step that calls a user function, opened before its first record."""
+
+    method = ""
+
+    def __init__(self, info: OperatorInfo, function: Any) -> None:
+        super().__init__(info)
+        self.function = function
+        self.call: Callable[..., Any] = getattr(function, self.method, function)
+
+    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        opener = getattr(self.function, "open", None)
+        if opener is not None and not isinstance(self.function, type):
+            self._guarded(lambda: opener(make_context(self.info, None)))
+        super().open(make_context)
+
+    def close(self) -> None:
+        closer = getattr(self.function, "close", None)
+        if closer is not None and not isinstance(self.function, type):
+            self._guarded(closer)
+        super().close()
+
+    def _guarded(self, call: Callable[[], Any]) -> None:
+        try:
+            call()
+        except MillstreamError:
+            raise
+        except Exception as error:
+            raise self.failure(error, None) from error
+
+
+class MapStep(FunctionStep):
+    method = "map"
+
+    def push(self, flow: Flow) -> None:
+        self.send(flow.replace(apply_each(self.call, flow.values, self.failure)))
+
+
+class FilterStep(FunctionStep):
+    method = "filter"
+
+    def push(self, flow: Flow) -> None:
+        verdicts = apply_each(self.call, flow.values, self.failure)
+        self.send(flow.keep([place for place, verdict in enumerate(verdicts) if verdict]))
+
+
+class FlatMapStep(FunctionStep):
+    method = "flat_map"
+
+    def results(self, flow: Flow) -> list[list[Any]]:
+        return apply_each(lambda value: list(self.call(value) or ()), flow.values, self.failure)
+
+    def push(self, flow: Flow) -> None:
+        results = self.results(flow)
+        rows = np.repeat(flow.row_numbers(), [len(result) for result in results])
+        values = [value for result in results for value in result]
+        self.send(Flow(values, flow.base_ts, flow.base_keys, rows))
+
+
+class ProcessContext:
+    """The context of a function without a key: event time, but no timers and no watermark."""
+
+    def __init__(self, info: OperatorInfo, now_ms: Callable[[], int]) -> None:
+        self._info = info
+        self._now_ms = now_ms
+        self.current: int = NO_TIMESTAMP
+
+    def timestamp(self) -> int | None:
+        return None if self.current == NO_TIMESTAMP else self.current
+
+    def timer_service(self) -> ProcessContext:
+        return self
+
+    def current_processing_time(self) -> int:
+        return self._now_ms()
+
+    def current_watermark(self) -> int:
+        raise self._needs_key("reads the watermark")
+
+    def register_event_time_timer(self, timestamp: int) -> None:
+        raise self._needs_key("registers a timer")
+
+    register_processing_time_timer = register_event_time_timer
+    delete_event_time_timer = register_event_time_timer
+    delete_processing_time_timer = register_event_time_timer
+
+    def _needs_key(self, what: str) -> PlanError:
+        return PlanError(
+            "NEEDS_KEY",
+            f"operator {self._info.name!r} {what}, but its input is not keyed",
+            location=self._info.location,
+            hint="call key_by(...) before process(...)",
+        )
+
+
+class ProcessStep(FlatMapStep):
+    """A `ProcessFunction` without key; what it yields with a tag goes to the side outputs."""
+
+    method = "process_element"
+
+    def __init__(self, info: OperatorInfo, function: Any, now_ms: Callable[[], int]) -> None:
+        super().__init__(info, function)
+        self.sides: dict[str, Step] = {}
+        self.context = ProcessContext(info, now_ms)
+
+    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        super().open(make_context)
+        for side in self.sides.values():
+            side.open(make_context)
+
+    def close(self) -> None:
+        super().close()
+        for side in self.sides.values():
+            side.close()
+
+    def flush(self) -> None:
+        super().flush()
+        for side in self.sides.values():
+            side.flush()
+
+    def results(self, flow: Flow) -> list[list[Any]]:
+        times = iter(flow.timestamps().tolist())
+        context, call = self.context, self.call
+
+        def one(value: Any) -> list[Any]:
+            context.current = next(times)
+            return list(call(value, context) or ())
+
+        return apply_each(one, flow.values, self.failure)
+
+    def push(self, flow: Flow) -> None:
+        results = self.results(flow)
+        rows = np.repeat(flow.row_numbers(), [len(result) for result in results])
+        main: list[int] = []
+        tagged: dict[str, list[int]] = {}
+        values = [value for result in results for value in result]
+        for place, value in enumerate(values):
+            if value.__class__ is tuple and len(value) == 2 and value[0].__class__ is OutputTag:
+                tagged.setdefault(value[0].tag_id, []).append(place)
+                values[place] = value[1]
+            else:
+                main.append(place)
+        out = Flow(values, flow.base_ts, flow.base_keys, rows)
+        self.send(out.keep(main))
+        for tag, places in tagged.items():
+            if tag in self.sides:
+                self.sides[tag].send(out.keep(places))
+
+
+class TimestampStep(Step):
+    """Assigns event times, and stamps each record with its channel's watermark just before it.
+
+    Only what the task itself has read of the fragment counts here; the keyed stage raises stamps to
+    the floor that earlier fragments and epochs have set.
+    """
+
+    def __init__(
+        self, info: OperatorInfo, timeline: int, strategy: WatermarkStrategy, at_epoch_end: bool
+    ) -> None:
+        super().__init__(info)
+        self.timeline = timeline
+        self.strategy = strategy
+        self.at_epoch_end = at_epoch_end
+        self.behind = strategy.out_of_orderness_ms + 1
+        self.watermarks: dict[tuple[int, int], int] = {}
+
+    def push(self, flow: Flow) -> None:
+        ts = self._assign(flow)
+        place = (int(flow.base_keys.channel[0]), int(flow.base_keys.frag[0]))
+        before = self.watermarks.get(place, MIN_TIMESTAMP)
+        stamps = np.full(len(ts), before, np.int64)
+        if self.strategy.kind != "none":
+            after = np.maximum(np.maximum.accumulate(ts) - self.behind, before)
+            self.watermarks[place] = int(after[-1])
+            if not self.at_epoch_end:
+                stamps[1:] = after[:-1]
+        keys = flow.base_keys if flow.rows is None else flow.base_keys.take(flow.rows)
+        if flow.rows is not None:
+            keys = keys.extended(run_ordinals(flow.rows))
+        keys = OrderKeys(stamps, keys.born, keys.channel, keys.frag, keys.pos, keys.path)
+        self.send(Flow(flow.values, ts, keys))
+
+    def _assign(self, flow: Flow) -> Ints:
+        assigner = self.strategy.assigner
+        times = flow.timestamps()
+        if assigner is not None:
+            extract = getattr(assigner, "extract_timestamp", assigner)
+            earlier = iter(times.tolist())
+            found = apply_each(
+                lambda value: extract(value, next(earlier)), flow.values, self.failure
+            )
+            times = self._checked(found, flow.values)
+        if self.strategy.kind != "none" and (times == NO_TIMESTAMP).any():
+            place = int(np.flatnonzero(times == NO_TIMESTAMP)[0])
+            raise self._no_timestamp(flow.values[place])
+        return times
+
+    def _checked(self, times: list[Any], values: list[Any]) -> Ints:
+        for ts, value in zip(times, values, strict=True):
+            if ts.__class__ is not int:
+                raise PlanError(
+                    "BAD_TIMESTAMP",
+                    f"the timestamp assigner gave {ts!r} for the record {value!r:.200}",
+                    location=self.info.location,
+                    hint="return the event time as an int, in milliseconds since 1970",
+                )
+        return np.array(times, np.int64)
+
+    def _no_timestamp(self, value: Any) -> PlanError:
+        return PlanError(
+            "NO_TIMESTAMP",
+            f"the record {value!r:.200} has no timestamp to make a watermark of",
+            location=self.info.location,
+            hint="add with_timestamp_assigner(...) to the watermark strategy",
+        )
+
+
+class EdgeStep(Step):
+    """A leaf: records leave for a keyed operator, or for a sink if there is no selector."""
+
+    def __init__(
+        self,
+        info: OperatorInfo,
+        tag: int,
+        codec: Codec,
+        slots: int,
+        selector: Callable[[Any], Any] | None,
+        *,
+        raised: bool,
+    ) -> None:
+        super().__init__(info)
+        self.tag = tag
+        self.codec = codec
+        self.selector = selector
+        self.slots = slots
+        self.raised = raised
+        self.cache = HashCache()
+        self.writers: dict[int, BufferWriter] = {}
+        self.emit: Callable[[Row], None] = _nowhere
+        self.own_slot = 0
+
+    def bind(self, emit: Callable[[Row], None], own_slot: int) -> None:
+        """Where rows go in this run, and the slot that records without a key take."""
+        self.emit = emit
+        self.own_slot = own_slot
+        self.writers.clear()
+
+    def push(self, flow: Flow) -> None:
+        records = flow.records()
+        if self.selector is None:
+            self._writer(self.own_slot).add(records)
+            return
+        keys = apply_each(self.selector, records.values, self.failure)
+        records.hashes = hash_keys(keys, self.cache, self.info)
+        if self.slots == 1:
+            self._writer(0).add(records)
+            return
+        slots = (records.hashes % self.slots).astype(np.uint16)
+        order = np.argsort(slots, kind="stable")
+        found, starts = np.unique(slots[order], return_index=True)
+        ends = [*starts[1:].tolist(), len(order)]
+        for slot, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
+            self._writer(slot).add(records.take(order[start:end]))
+
+    def _writer(self, slot: int) -> BufferWriter:
+        writer = self.writers.get(slot)
+        if writer is None:
+            writer = BufferWriter(slot, self.tag, self.codec, self.raised, self.emit)
+            self.writers[slot] = writer
+        return writer
+
+    def flush(self) -> None:
+        for writer in self.writers.values():
+            try:
+                writer.flush()
+            except MillstreamError as error:
+                error.location = error.location or self.info.location
+                raise
+
+
+def _nowhere(row: Row) -> None:
+    raise AssertionError("an edge was used before it was bound")
+
+
+def walk(step: Step) -> Iterable[Step]:
+    """A step and all that follow it."""
+    yield step
+    for child in step.children:
+        yield from walk(child)
+    for side in getattr(step, "sides", {}).values():
+        yield from walk(side)
+
+
+@dataclass
+class Chain:
+    """The steps behind one entry point: a source, or an output of a keyed operator."""
+
+    root: Step
+    edges: list[EdgeStep] = field(init=False)
+    clocks: list[TimestampStep] = field(init=False)
+
+    def __post_init__(self) -> None:
+        steps = list(walk(self.root))
+        self.edges = [step for step in steps if isinstance(step, EdgeStep)]
+        self.clocks = [step for step in steps if isinstance(step, TimestampStep)]
+
+    def bind(self, emit: Callable[[Row], None], own_slot: int) -> None:
+        for edge in self.edges:
+            edge.bind(emit, own_slot)
+        for clock in self.clocks:
+            clock.watermarks.clear()
+
+    def push(self, values: list[Any], ts: Ints, keys: OrderKeys) -> None:
+        if values:
+            self.root.send(Flow(values, ts, keys))
+
+    def flush(self) -> None:
+        self.root.flush()

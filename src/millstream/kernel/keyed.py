@@ -1,0 +1,552 @@
+"""Keyed operators: one epoch of records and timers, page by page.
+
+Within an epoch the clock before a record depends on that record's stamp alone (and on the clock the
+epoch began with), so what happens to one key is independent of all others: the records of a page can
+run together, in order-key order, and a page is loaded once however its records lie. Everything
+emitted carries its order key, by which the next stage brings all of it into the one order again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from operator import length_hint
+from typing import Any
+
+import numpy as np
+
+from millstream.common.errors import MillstreamError, PlanError, user_code_error
+from millstream.common.output_tag import OutputTag
+from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
+from millstream.kernel.buffers import NO_TIMESTAMP, Records
+from millstream.kernel.hashing import KeyEncodingError, stable_hash, tie_breaker
+from millstream.kernel.order import (
+    BORN_TICK,
+    BORN_TIMER,
+    Ints,
+    OrderKeys,
+    concat,
+    from_rows,
+    run_ordinals,
+)
+from millstream.kernel.pages import Page, PageStore, Timers
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.state import Cursor, sweep
+
+MAIN = ""
+FLUSH = 32_768
+
+Emit = Callable[[str, Records], None]
+"""Takes what an operator emitted under a tag ('' is the main output)."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The clock of one operator in one epoch; ``ends``: after the data it goes to infinity."""
+
+    before: int
+    after: int
+    now_ms: int
+    ends: bool = False
+
+    def at(self, stamps: Ints) -> Ints:
+        """The clock before each of the records with these stamps."""
+        return np.maximum(self.before, np.minimum(stamps, self.after))
+
+
+_ATOMS = frozenset({int, str, float, bool, bytes, type(None)})
+
+
+def _frozen(value: Any) -> Any:
+    """The value as it is now: a copy of whatever the function might still change."""
+    kind = value.__class__
+    if kind in _ATOMS:
+        return value
+    if kind is tuple:
+        for part in value:
+            if part.__class__ not in _ATOMS:
+                return tuple([_frozen(part) for part in value])
+        return value
+    if kind is list:
+        return [_frozen(part) for part in value]
+    if kind is dict:
+        return {key: _frozen(part) for key, part in value.items()}
+    return deepcopy(value)
+
+
+class Outputs:
+    """What an operator emits: values beside the row of the record or timer that caused them."""
+
+    def __init__(self, emit: Emit, records: Records | None, frozen: bool) -> None:
+        self._emit = emit
+        self._records = records
+        self._n = 0 if records is None else len(records)
+        self._timer_rows: list[tuple[int, int, int, int, int, bytes]] = []
+        self._timer_ts: list[int] = []
+        self._values: dict[str, list[Any]] = {MAIN: []}
+        self._rows: dict[str, list[int]] = {MAIN: []}
+        self._freeze = frozen
+        self.row = 0
+
+    def add_timer_row(self, order: tuple[int, int, int, int, int, bytes], ts: int) -> None:
+        """Make a row for a timer and the current one."""
+        self.row = self._n + len(self._timer_rows)
+        self._timer_rows.append(order)
+        self._timer_ts.append(ts)
+
+    def extend(self, results: Iterable[Any]) -> None:
+        """Take the values a callback gave."""
+        values, rows, row = self._values[MAIN], self._rows[MAIN], self.row
+        for value in results:
+            if value.__class__ is tuple and len(value) == 2 and value[0].__class__ is OutputTag:
+                self.side(value[0].tag_id, value[1])
+                continue
+            values.append(_frozen(value) if self._freeze else value)
+            rows.append(row)
+
+    def side(self, tag: str, value: Any) -> None:
+        """Take a value for a side output."""
+        self._values.setdefault(tag, []).append(_frozen(value))
+        self._rows.setdefault(tag, []).append(self.row)
+
+    def one(self, value: Any) -> None:
+        """Take one value for the main output."""
+        self._values[MAIN].append(_frozen(value) if self._freeze else value)
+        self._rows[MAIN].append(self.row)
+
+    def flush(self, at_least: int = 1) -> None:
+        """Send on what has gathered, if it is worth it."""
+        for tag, values in self._values.items():
+            if len(values) >= at_least:
+                rows = np.array(self._rows[tag], np.int64)
+                ts, keys = self._origin(rows)
+                records = Records(values, ts, keys.extended(run_ordinals(rows)))
+                self._values[tag], self._rows[tag] = [], []
+                self._emit(tag, records)
+
+    def _origin(self, rows: Ints) -> tuple[Ints, OrderKeys]:
+        """Event time and order key of what caused each row."""
+        records, n = self._records, self._n
+        if not self._timer_rows or not (rows >= n).any():
+            assert records is not None
+            return records.ts[rows], records.keys.take(rows)
+        timers = from_rows(self._timer_rows)
+        timer_ts = np.array(self._timer_ts, np.int64)
+        if records is None:
+            return timer_ts[rows], timers.take(rows)
+        born_of_timer = rows >= n
+        parts = [records.keys.take(rows[~born_of_timer]), timers.take(rows[born_of_timer] - n)]
+        # The blocks stand one behind the other; `back` puts each row where it was emitted.
+        places = [np.flatnonzero(~born_of_timer), np.flatnonzero(born_of_timer)]
+        back = np.argsort(np.concatenate(places), kind="stable")
+        ts = np.concatenate([records.ts[rows[~born_of_timer]], timer_ts[rows[born_of_timer] - n]])
+        return ts[back], concat(parts).take(back)
+
+
+class TimerService:
+    """Timers of the current key, and the clock."""
+
+    def __init__(self, operator: KeyedOperator) -> None:
+        self._operator = operator
+
+    def current_processing_time(self) -> int:
+        return self._operator.cursor.now_ms
+
+    def current_watermark(self) -> int:
+        return self._operator.watermark
+
+    def register_event_time_timer(self, timestamp: int) -> None:
+        operator = self._operator
+        if not operator.timed:
+            raise PlanError(
+                "NO_TIMESTAMPS",
+                f"operator {operator.info.name!r} registers an event-time timer, but not all of its "
+                "inputs have timestamps",
+                location=operator.info.location,
+                hint="call assign_timestamps_and_watermarks(...) on every source before it",
+            )
+        _register(operator.page.event_timers, operator.key, int(timestamp))
+
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        if not self._operator.clock.ends:
+            _register(self._operator.page.tick_timers, self._operator.key, int(timestamp))
+
+    def delete_event_time_timer(self, timestamp: int) -> None:
+        _delete(self._operator.page.event_timers, self._operator.key, int(timestamp))
+
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        _delete(self._operator.page.tick_timers, self._operator.key, int(timestamp))
+
+
+def _register(timers: Timers, key: Any, time_ms: int) -> None:
+    timer = (time_ms, None)
+    times = timers.get(key)
+    if times is None:
+        timers[key] = [timer]
+    elif timer not in times:
+        insort(times, timer, key=_time_of)
+
+
+def _delete(timers: Timers, key: Any, time_ms: int) -> None:
+    times = timers.get(key)
+    if times is None:
+        return
+    place = bisect_left(times, time_ms, key=_time_of)
+    if place < len(times) and times[place][0] == time_ms:
+        del times[place]
+        if not times:
+            del timers[key]
+
+
+def _time_of(timer: tuple[int, Any]) -> int:
+    return timer[0]
+
+
+class Context:
+    """The context of ``process_element`` and ``on_timer``."""
+
+    def __init__(self, operator: KeyedOperator) -> None:
+        self._operator = operator
+        self._timers = TimerService(operator)
+
+    def get_current_key(self) -> Any:
+        return self._operator.key
+
+    def timestamp(self) -> int | None:
+        ts = self._operator.timestamp
+        return None if ts == NO_TIMESTAMP else ts
+
+    def timer_service(self) -> TimerService:
+        return self._timers
+
+    def time_domain(self) -> str:
+        return self._operator.time_domain
+
+
+def apply_each(
+    function: Callable[[Any], Any],
+    values: list[Any],
+    failure: Callable[[BaseException, Any], MillstreamError],
+) -> list[Any]:
+    """``[function(v) for v in values]``; a failure names the value that caused it."""
+    rest = iter(values)
+    try:
+        return [function(value) for value in rest]
+    except MillstreamError:
+        raise
+    except Exception as error:
+        # The iterator knows how far it came, so the loop need not count.
+        raise failure(error, values[len(values) - length_hint(rest) - 1]) from error
+
+
+class KeyedOperator:
+    """Runs a `KeyedProcessFunction`; subclasses run other things on the same pages and clock."""
+
+    def __init__(
+        self,
+        info: OperatorInfo,
+        function: Any,
+        selector: Callable[[Any], Any],
+        *,
+        timed: bool,
+        freeze: bool = True,
+    ) -> None:
+        self.info = info
+        self.function = function
+        self.selector = selector
+        self.timed = timed
+        self.freeze = freeze
+        self.cursor = Cursor()
+        self.context = Context(self)
+        self.names: list[str] = []
+        self.opened: KernelRuntimeContext | None = None
+        self.key: Any = None
+        self.page = Page(0, 0)
+        self.clock = Clock(MIN_TIMESTAMP, MIN_TIMESTAMP, 0)
+        self.watermark = MIN_TIMESTAMP
+        self.timestamp: int = NO_TIMESTAMP
+        self.time_domain = "event"
+
+    # -- life ------------------------------------------------------------------------------------
+
+    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        """Open the function once; ``make_context`` knows task and job."""
+        context = make_context(self.info, self.cursor)
+        self.names = context.names
+        self._guarded(lambda: _call_if_there(self.function, "open", context), None)
+        self.opened = context
+
+    def close(self) -> None:
+        if self.opened is not None:
+            self.opened = None
+            self._guarded(lambda: _call_if_there(self.function, "close"), None)
+
+    def _guarded(self, call: Callable[[], Any], record: Any) -> Any:
+        try:
+            return call()
+        except MillstreamError:
+            raise
+        except Exception as error:
+            raise self._failure(error, record) from error
+
+    def _failure(self, error: BaseException, record: Any) -> MillstreamError:
+        return user_code_error(
+            error, self.info.name, self.info.uid, record, location=self.info.location
+        )
+
+    # -- one epoch -------------------------------------------------------------------------------
+
+    def run(self, records: Records | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
+        """Process the records of an epoch, sorted by order key, and all timers that fall due."""
+        assert self.opened is not None
+        self.clock = clock
+        self.cursor.now_ms = clock.now_ms
+        pages.names = self.names
+        outputs = Outputs(emit, records, self.freeze)
+        for bucket, rows in self._visits(records, pages):
+            self.page = pages.load(bucket)
+            self.run_page(records, rows, outputs)
+            self._sweep(self.page)
+            pages.write(self.page)
+            outputs.flush(FLUSH)
+        outputs.flush()
+
+    def _visits(
+        self, records: Records | None, pages: PageStore
+    ) -> Iterator[tuple[int, list[int]]]:
+        """The pages this epoch touches, each with its records in order."""
+        directory = pages.directory
+        groups: dict[int, list[int]] = {}
+        if records is not None and len(records):
+            assert records.hashes is not None
+            pages.prepare(records.hashes)
+            buckets = directory.buckets(records.hashes)
+            order = np.argsort(buckets, kind="stable")
+            firsts, starts = np.unique(buckets[order], return_index=True)
+            ends = [*starts[1:].tolist(), len(order)]
+            for first, start, end in zip(firsts.tolist(), starts.tolist(), ends, strict=True):
+                groups[first] = order[start:end].tolist()
+        horizon = MAX_TIMESTAMP - 1 if self.clock.ends else self.clock.after
+        for bucket in directory.due(horizon, self.clock.now_ms):
+            groups.setdefault(bucket, [])
+        # Buckets are renumbered when the directory doubles; the lowest hash of a page is not.
+        lowest = [(bucket << (32 - directory.depth), rows) for bucket, rows in groups.items()]
+        for low, rows in lowest:
+            yield low >> (32 - directory.depth), rows
+
+    def run_page(self, records: Records | None, rows: list[int], outputs: Outputs) -> None:
+        """Due processing-time timers, the page's records with the timers between them, the rest."""
+        page, clock = self.page, self.clock
+        if page.tick_timers:
+            self._fire_ticks(outputs)
+        if rows:
+            assert records is not None
+            self._process(records, rows, outputs)
+        if page.event_timers:
+            for key in list(page.event_timers):
+                self._enter(key)
+                self._fire_until(clock.after, outputs)
+                if clock.ends:
+                    self._fire_until(MAX_TIMESTAMP, outputs)
+                self._leave(key)
+        if clock.ends:
+            page.tick_timers.clear()
+
+    def _process(self, records: Records, rows: list[int], outputs: Outputs) -> None:
+        page, cursor, context = self.page, self.cursor, self.context
+        entries, event_timers, tick_timers = page.entries, page.event_timers, page.tick_timers
+        process = self.function.process_element
+        values = list(map(records.values.__getitem__, rows))
+        times = records.ts[rows].tolist()
+        clocks = self.clock.at(records.keys.stamp[rows]).tolist()
+        width = len(self.names)
+        value: Any = None
+        try:
+            keys = self.keys_of(values)
+            for row, key, value, ts, clock in zip(rows, keys, values, times, clocks, strict=True):
+                self.key = key
+                cells = entries.get(key)
+                new = cells is None
+                if cells is None:
+                    cells = [None] * width
+                cursor.cells = cells
+                if event_timers and key in event_timers:
+                    self._fire_until(clock, outputs)
+                self.timestamp = ts
+                self.watermark = clock
+                outputs.row = row
+                results = process(value, context)
+                if results is not None:
+                    outputs.extend(results)
+                if event_timers and key in event_timers:
+                    self._fire_overdue(event_timers, clock, outputs)
+                if tick_timers and key in tick_timers:
+                    self._fire_overdue(tick_timers, self.clock.now_ms, outputs)
+                if new:
+                    entries[key] = cells
+                if not cells or cells[0] is None:
+                    self._leave(key)
+        except MillstreamError:
+            raise
+        except Exception as error:
+            raise self._failure(error, value) from error
+
+    def keys_of(self, values: list[Any]) -> list[Any]:
+        """The keys of records, as their selector gives them."""
+        return apply_each(self.selector, values, self._failure)
+
+    def _enter(self, key: Any) -> None:
+        self.key = key
+        cells = self.page.entries.get(key)
+        if cells is None:
+            cells = self.page.entries[key] = [None] * len(self.names)
+        self.cursor.cells = cells
+
+    def _leave(self, key: Any) -> None:
+        """Forget a key without state."""
+        cells = self.page.entries.get(key)
+        if cells is not None and all(cell is None for cell in cells):
+            del self.page.entries[key]
+
+    # -- timers ----------------------------------------------------------------------------------
+
+    def _fire_until(self, clock: int, outputs: Outputs) -> None:
+        """Fire the current key's event-time timers up to the clock, as if it passed every instant."""
+        timers = self.page.event_timers
+        self.time_domain = "event"
+        while (times := timers.get(self.key)) and times[0][0] <= clock:
+            time_ms = times[0][0]
+            self.watermark = MAX_TIMESTAMP if clock == MAX_TIMESTAMP else time_ms
+            order = self._timer_order(time_ms - 1, BORN_TIMER)
+            outputs.add_timer_row(order, time_ms)
+            self._fire_first(timers, outputs)
+            self._fire_overdue(timers, time_ms, outputs)
+
+    def _fire_overdue(self, timers: Timers, clock: int, outputs: Outputs) -> None:
+        """Fire what a callback has registered at or before the clock, as a part of that callback.
+
+        What it emits keeps the callback's order key: with a key of its own it would come before
+        records that the next stage may have seen already, and results would depend on the cut.
+        """
+        self.time_domain = "event" if timers is self.page.event_timers else "processing"
+        while (times := timers.get(self.key)) and times[0][0] <= clock:
+            self._fire_first(timers, outputs)
+
+    def _fire_ticks(self, outputs: Outputs) -> None:
+        """Fire all processing-time timers of the page that are due; they come before the data."""
+        timers, now_ms = self.page.tick_timers, self.clock.now_ms
+        self.watermark = self.clock.before
+        for key in [key for key, times in timers.items() if times[0][0] <= now_ms]:
+            self._enter(key)
+            self.time_domain = "processing"
+            while (times := timers.get(key)) and times[0][0] <= now_ms:
+                order = self._timer_order(self.clock.before, BORN_TICK, times[0][0])
+                outputs.add_timer_row(order, NO_TIMESTAMP)
+                self._fire_first(timers, outputs)
+                if self.page.event_timers:
+                    self._fire_overdue(self.page.event_timers, self.clock.before, outputs)
+                    self.time_domain = "processing"
+            self._leave(key)
+
+    def _timer_order(
+        self, stamp: int, born: int, position: int = 0
+    ) -> tuple[int, int, int, int, int, bytes]:
+        key = self.key
+        path = self.info.uid.encode()[:32] + b"\xff"
+        return stamp, born, stable_hash(key), tie_breaker(key), position, path
+
+    def _fire_first(self, timers: Timers, outputs: Outputs) -> None:
+        times = timers[self.key]
+        time_ms, _ = times.pop(0)
+        if not times:
+            del timers[self.key]
+        self.timestamp = time_ms
+        self._guarded(lambda: self._call_on_timer(time_ms, outputs), f"timer at {time_ms}")
+
+    def _call_on_timer(self, time_ms: int, outputs: Outputs) -> None:
+        results = self.function.on_timer(time_ms, self.context)
+        if results is not None:
+            outputs.extend(results)
+
+    # -- time to live ----------------------------------------------------------------------------
+
+    def _sweep(self, page: Page) -> None:
+        """Remove expired state from a page that is in hand anyway."""
+        assert self.opened is not None
+        if self.opened.expiring:
+            kinds = self.opened.expiring
+            for key in [k for k, cells in page.entries.items() if sweep(cells, kinds)]:
+                del page.entries[key]
+
+
+class ReduceOperator(KeyedOperator):
+    """A rolling reduce: one value per key, every update emitted, or only the last in batch mode."""
+
+    def __init__(self, *args: Any, last_only: bool = False, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.last_only = last_only
+
+    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        super().open(make_context)
+        self.names.append("reduced")
+
+    def _process(self, records: Records, rows: list[int], outputs: Outputs) -> None:
+        entries = self.page.entries
+        reduce = getattr(self.function, "reduce", self.function)
+        values = list(map(records.values.__getitem__, rows))
+        last: dict[Any, int] = {}
+        value: Any = None
+        try:
+            for row, key, value in zip(rows, self.keys_of(values), values, strict=True):
+                cells = entries.get(key)
+                if cells is None:
+                    reduced = value
+                    entries[key] = [value]
+                else:
+                    reduced = cells[0] = reduce(cells[0], value)
+                if self.last_only:
+                    last[key] = row
+                else:
+                    outputs.row = row
+                    outputs.one(reduced)
+        except MillstreamError:
+            raise
+        except Exception as error:
+            raise self._failure(error, value) from error
+        for key, row in last.items():
+            outputs.row = row
+            outputs.one(entries[key][0])
+
+
+def _call_if_there(function: Any, method: str, *arguments: Any) -> None:
+    call = getattr(function, method, None)
+    if call is not None:
+        call(*arguments)
+
+
+def hash_keys(keys: list[Any], cache: dict[Any, int], info: OperatorInfo) -> Any:
+    """Hashes of keys, with an error that names the operator if a key is no key."""
+    try:
+        return np.fromiter(map(cache.__getitem__, keys), np.uint32, len(keys))
+    except KeyEncodingError as error:
+        error.location = error.location or info.location
+        raise
+    except TypeError as error:
+        bad = next((key for key in keys if not _hashable(key)), None)
+        raise KeyEncodingError(
+            "UNHASHABLE_KEY",
+            f"operator {info.name!r}: a key of type {type(bad).__name__} cannot be hashed: {bad!r:.100}",
+            location=info.location,
+            hint="return a str, a number or a tuple from the key selector, not a list or dict",
+        ) from error
+
+
+def _hashable(key: Any) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
+

@@ -1,0 +1,207 @@
+"""What a user function is given: its runtime context, metrics and accumulators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from millstream.common.errors import PlanError
+from millstream.common.state import StateDescriptor
+from millstream.kernel.state import Cursor, Ttl, bind
+
+
+@dataclass(frozen=True)
+class OperatorInfo:
+    """Who an operator is, for errors, metrics and state."""
+
+    name: str
+    uid: str
+    location: Any = None
+
+
+@dataclass
+class Reports:
+    """What the operators of a stage have counted since the last report; merged on the driver."""
+
+    counters: dict[str, int] = field(default_factory=dict)
+    accumulators: dict[str, Any] = field(default_factory=dict)
+
+    def count(self, name: str, number: int = 1) -> None:
+        self.counters[name] = self.counters.get(name, 0) + number
+
+    def take(self) -> tuple[dict[str, int], dict[str, Any]]:
+        """What has been counted; counting begins anew."""
+        counters, accumulators = self.counters, {}
+        for name, accumulator in self.accumulators.items():
+            accumulators[name] = accumulator.clone()
+            accumulator.reset_local()
+        self.counters = {}
+        return counters, accumulators
+
+
+class KernelCounter:
+    """A metrics counter, reported with each epoch."""
+
+    def __init__(self, reports: Reports, name: str) -> None:
+        self._reports = reports
+        self._name = name
+        self._total = 0
+
+    def inc(self, n: int = 1) -> None:
+        self._total += n
+        self._reports.count(self._name, n)
+
+    def dec(self, n: int = 1) -> None:
+        self.inc(-n)
+
+    def get_count(self) -> int:
+        return self._total
+
+
+class KernelMeter:
+    """A meter counts its events; the driver makes a rate of them."""
+
+    def __init__(self, counter: KernelCounter) -> None:
+        self._counter = counter
+
+    def mark_event(self, value: int = 1) -> None:
+        self._counter.inc(value)
+
+
+class KernelDistribution:
+    """A distribution keeps sum and count; the driver shows their ratio."""
+
+    def __init__(self, total: KernelCounter, count: KernelCounter) -> None:
+        self._total = total
+        self._count = count
+
+    def update(self, value: int) -> None:
+        self._total.inc(value)
+        self._count.inc()
+
+
+class KernelMetricGroup:
+    """Metrics of one operator, named by scope."""
+
+    def __init__(self, reports: Reports, scope: str) -> None:
+        self._reports = reports
+        self._scope = scope
+
+    def add_group(self, name: str, extra: str | None = None) -> KernelMetricGroup:
+        parts = [self._scope, name] if extra is None else [self._scope, name, extra]
+        return KernelMetricGroup(self._reports, ".".join(parts))
+
+    def counter(self, name: str) -> KernelCounter:
+        return KernelCounter(self._reports, f"{self._scope}.{name}")
+
+    def meter(self, name: str, time_span_in_seconds: int = 60) -> KernelMeter:
+        return KernelMeter(self.counter(name))
+
+    def distribution(self, name: str) -> KernelDistribution:
+        return KernelDistribution(self.counter(f"{name}.sum"), self.counter(f"{name}.count"))
+
+    def gauge(self, name: str, obj: Callable[[], int]) -> None:
+        self._reports.count(f"{self._scope}.{name}", int(obj()))
+
+
+class KernelRuntimeContext:
+    """The runtime context of one operator; keyed operators give it a cursor for their states."""
+
+    def __init__(
+        self,
+        info: OperatorInfo,
+        reports: Reports,
+        subtask: int,
+        subtasks: int,
+        cursor: Cursor | None = None,
+        parameters: Mapping[str, str] | None = None,
+    ) -> None:
+        self.info = info
+        self._reports = reports
+        self.subtask = subtask
+        self._subtasks = subtasks
+        self._cursor = cursor
+        self._parameters = dict(parameters or {})
+        self.names: list[str] = []
+        self.expiring: list[tuple[int, str, Ttl]] = []
+        self._states: dict[str, Any] = {}
+
+    def get_task_name(self) -> str:
+        return self.info.name
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        return self._subtasks
+
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        return self._subtasks
+
+    def get_index_of_this_subtask(self) -> int:
+        return self.subtask
+
+    def get_attempt_number(self) -> int:
+        return 0
+
+    def get_task_name_with_subtasks(self) -> str:
+        return f"{self.info.name} ({self.subtask + 1}/{self._subtasks})"
+
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        return self._parameters.get(key, default_value)
+
+    def get_metrics_group(self) -> KernelMetricGroup:
+        return KernelMetricGroup(self._reports, self.info.name)
+
+    def add_accumulator(self, name: str, accumulator: Any) -> None:
+        known = self._reports.accumulators.get(name)
+        if known is not None and type(known) is not type(accumulator):
+            raise PlanError(
+                "ACCUMULATOR_TYPE",
+                f"accumulator {name!r} is a {type(known).__name__} elsewhere in this job",
+                location=self.info.location,
+                hint="use one type of accumulator under one name",
+            )
+        self._reports.accumulators.setdefault(name, accumulator)
+
+    def get_accumulator(self, name: str) -> Any:
+        return self._reports.accumulators.get(name)
+
+    def get_state(self, descriptor: StateDescriptor) -> Any:
+        return self._state(descriptor, "value")
+
+    def get_list_state(self, descriptor: StateDescriptor) -> Any:
+        return self._state(descriptor, "list")
+
+    def get_map_state(self, descriptor: StateDescriptor) -> Any:
+        return self._state(descriptor, "map")
+
+    def get_reducing_state(self, descriptor: StateDescriptor) -> Any:
+        return self._state(descriptor, "reducing")
+
+    def get_aggregating_state(self, descriptor: StateDescriptor) -> Any:
+        return self._state(descriptor, "aggregating")
+
+    def _state(self, descriptor: StateDescriptor, kind: str) -> Any:
+        if self._cursor is None:
+            raise PlanError(
+                "STATE_WITHOUT_KEY",
+                f"operator {self.info.name!r} asks for keyed state but its input is not keyed",
+                location=self.info.location,
+                hint="call key_by(...) before this operator",
+            )
+        if descriptor.kind != kind:
+            raise PlanError(
+                "STATE_KIND",
+                f"state {descriptor.name!r} is a {descriptor.kind} state, asked for as {kind}",
+                location=self.info.location,
+                hint=f"use the getter for {descriptor.kind} state",
+            )
+        if descriptor.name not in self._states:
+            if descriptor.name not in self.names:
+                self.names.append(descriptor.name)
+            index = self.names.index(descriptor.name)
+            state = bind(descriptor, self._cursor, index)
+            ttl = getattr(state, "_ttl", None)
+            if ttl is not None:
+                self.expiring.append((index, kind, ttl))
+            self._states[descriptor.name] = state
+        return self._states[descriptor.name]

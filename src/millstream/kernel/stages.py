@@ -1,0 +1,399 @@
+"""Stages: what one task does in one epoch. A job is a source stage and a chain of keyed stages.
+
+Both take and give `Row`s and know nothing of who carries them: Spark streaming, Spark batch and the
+harness run these two classes.
+"""
+
+from __future__ import annotations
+
+import gc
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from millstream.common.errors import CheckpointError
+from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
+from millstream.kernel.buffers import (
+    CONTROL,
+    DATA,
+    NO_TIMESTAMP,
+    REPORT,
+    Codec,
+    Records,
+    Row,
+    concat_records,
+    count_and_raised,
+    decode,
+    encode,
+)
+from millstream.kernel.chain import Chain
+from millstream.kernel.keyed import Clock, KeyedOperator
+from millstream.kernel.order import Ints, OrderKeys
+from millstream.kernel.pages import Directory, PageStore, Store
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports
+from millstream.kernel.state import Cursor
+from millstream.kernel.time import Control, EpochTime, Fragment, TimeTable, merge_controls
+
+HEADER = "header"
+HEADER_FORMAT = 1
+
+
+@dataclass(slots=True)
+class Block:
+    """Consecutive records of one channel fragment, as a source reads them."""
+
+    values: list[Any]
+    ts: Ints | None
+    channel: int
+    frag: int
+    first_pos: int
+    finished: bool = False
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """A stage makes millions of acyclic objects at a time: collecting among them costs a third."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+class Program:
+    """What source and keyed stages share: functions opened once, and reports."""
+
+    def __init__(self, slots: int, parameters: Mapping[str, str]) -> None:
+        self.slots = slots
+        self.parameters = dict(parameters)
+        self.reports = Reports()
+        self.is_open = False
+        self.subtask = 0
+
+    def make_context(self, info: OperatorInfo, cursor: Cursor | None) -> KernelRuntimeContext:
+        return KernelRuntimeContext(
+            info, self.reports, self.subtask, self.slots, cursor, self.parameters
+        )
+
+    def report_row(self, slot: int, extra: dict[str, int] | None = None) -> Row:
+        counters, accumulators = self.reports.take()
+        counters.update(extra or {})
+        return Row(slot, REPORT, 0, b"", pickle.dumps((counters, accumulators), protocol=5))
+
+
+class SourceProgram(Program):
+    """The source stage of one source: stamps, the fused stateless steps, buffers, control."""
+
+    def __init__(
+        self, name: str, chain: Chain, slots: int, parameters: Mapping[str, str]
+    ) -> None:
+        super().__init__(slots, parameters)
+        self.name = name
+        self.chain = chain
+
+    def run(self, blocks: Iterable[Block], task: int) -> Iterator[Row]:
+        """Run the blocks of one task; ends with one control row for every slot."""
+        ready: list[Row] = []
+        if not self.is_open:
+            self.subtask = task
+            self.chain.root.open(self.make_context)
+            self.is_open = True
+        self.chain.bind(ready.append, task % self.slots)
+        fragments: dict[tuple[int, int], bool] = {}
+        count = 0
+        for block in blocks:
+            with no_garbage_collection():
+                self._push(block)
+            place = (block.channel, block.frag)
+            fragments[place] = fragments.get(place, False) or block.finished
+            count += len(block.values)
+            yield from ready
+            ready.clear()
+        self.chain.flush()
+        yield from ready
+        yield from self._control_rows(fragments)
+        yield self.report_row(task % self.slots, {f"in:{self.name}": count})
+
+    def _push(self, block: Block) -> None:
+        n = len(block.values)
+        ts = block.ts if block.ts is not None else np.full(n, NO_TIMESTAMP, np.int64)
+        stamps = np.full(n, MIN_TIMESTAMP, np.int64)
+        keys = OrderKeys.of_fragment(stamps, block.channel, block.frag, block.first_pos)
+        self.chain.push(block.values, ts, keys)
+
+    def _control_rows(self, fragments: Mapping[tuple[int, int], bool]) -> Iterator[Row]:
+        ends = tuple(
+            Fragment(
+                clock.timeline,
+                channel,
+                frag,
+                clock.watermarks.get((channel, frag), MIN_TIMESTAMP),
+                finished,
+                clock.at_epoch_end,
+            )
+            for clock in self.chain.clocks
+            for (channel, frag), finished in fragments.items()
+        )
+        if ends:
+            yield from control_rows(Control(fragments=ends), self.slots)
+
+    def close(self) -> None:
+        if self.is_open:
+            self.is_open = False
+            self.chain.root.close()
+
+
+def control_rows(control: Control, slots: int) -> list[Row]:
+    """A control message for every slot."""
+    data = pickle.dumps(control, protocol=5)
+    return [Row(slot, CONTROL, 0, b"", data) for slot in range(slots)]
+
+
+@dataclass
+class InEdge:
+    """An edge into a keyed stage, or through it: how to decode its buffers and which clock floors
+    their stamps (None: they were made in a keyed stage, or their source has no timestamps)."""
+
+    tag: int
+    codec: Codec
+    timeline: int | None
+    index: int = 0
+    siblings: int = 1
+
+
+@dataclass
+class HostedOperator:
+    """A keyed operator in its stage: what comes in, whose clocks it follows, what goes out."""
+
+    operator: KeyedOperator
+    edges: list[InEdge]
+    timelines: frozenset[int]
+    untimed: frozenset[int]
+    outputs: dict[str, Chain] = field(default_factory=dict)
+
+
+@dataclass
+class SlotState:
+    """What a slot keeps beside its pages."""
+
+    table: TimeTable = field(default_factory=TimeTable)
+    clocks: dict[str, int] = field(default_factory=dict)
+    directories: dict[str, Directory] = field(default_factory=dict)
+    held: dict[int, int] = field(default_factory=dict)
+    next_held: int = 0
+
+
+class KeyedProgram(Program):
+    """A keyed stage: all keyed operators of one level.
+
+    ``held_edges``: in the first stage with channel order "watermark", the edges whose records wait
+    for the other channels; elsewhere empty.
+    """
+
+    def __init__(
+        self,
+        stage: int,
+        operators: list[HostedOperator],
+        slots: int,
+        parameters: Mapping[str, str],
+        *,
+        idle_after: Mapping[int, int],
+        held_edges: Iterable[InEdge] = (),
+        is_last: bool,
+    ) -> None:
+        super().__init__(slots, parameters)
+        self.stage = stage
+        self.operators = operators
+        self.idle_after = dict(idle_after)
+        self.held_edges = {edge.tag: edge for edge in held_edges}
+        self.is_last = is_last
+        self.own_tags = {edge.tag for hosted in operators for edge in hosted.edges}
+
+    def run(self, slot: int, rows: Iterable[Row], store: Store, now_ms: int) -> Iterator[Row]:
+        """One epoch of one slot."""
+        ready: list[Row] = []
+        self._open(slot)
+        controls: list[Control] = []
+        buffers: dict[int, list[Row]] = {}
+        for row in rows:
+            if row.kind == CONTROL:
+                controls.append(pickle.loads(row.payload))
+            elif row.kind == DATA and (row.tag in self.own_tags or row.tag in self.held_edges):
+                buffers.setdefault(row.tag, []).append(row)
+            else:
+                yield row
+        control = merge_controls(controls) if controls else Control()
+        if slot == 0 and not self.is_last and controls:
+            yield from control_rows(control, self.slots)
+        state = self._load(store)
+        time = state.table.advance(control, now_ms, self.idle_after)
+        if self.held_edges:
+            yield from self._hold(slot, buffers, state, store, time)
+        for hosted in self.operators:
+            for chain in hosted.outputs.values():
+                chain.bind(ready.append, slot)
+            with no_garbage_collection():
+                self._run_operator(hosted, buffers, state, store, time)
+            yield from ready
+            ready.clear()
+        store.put(HEADER, pickle.dumps((HEADER_FORMAT, state), protocol=5))
+        yield self.report_row(slot, self._clock_report(state) if slot == 0 else None)
+
+    def _open(self, slot: int) -> None:
+        self.subtask = slot
+        for hosted in self.operators:
+            if hosted.operator.opened is None:
+                hosted.operator.open(self.make_context)
+                for chain in hosted.outputs.values():
+                    chain.root.open(self.make_context)
+            hosted.operator.opened.subtask = slot  # type: ignore[union-attr]
+
+    def close(self) -> None:
+        for hosted in self.operators:
+            if hosted.operator.opened is not None:
+                hosted.operator.close()
+                for chain in hosted.outputs.values():
+                    chain.root.close()
+
+    def _load(self, store: Store) -> SlotState:
+        data = store.get(HEADER)
+        if data is None:
+            return SlotState()
+        version, state = pickle.loads(data)
+        if version != HEADER_FORMAT:
+            raise CheckpointError(
+                "HEADER_FORMAT",
+                f"the checkpoint has slot format {version}, this is {HEADER_FORMAT}",
+                hint="run the Millstream version that wrote it and take a savepoint there",
+            )
+        loaded: SlotState = state
+        return loaded
+
+    def _clock_report(self, state: SlotState) -> dict[str, int]:
+        return {
+            f"clock:{uid}": clock
+            for uid, clock in state.clocks.items()
+            if MIN_TIMESTAMP < clock < MAX_TIMESTAMP
+        }
+
+    def _run_operator(
+        self,
+        hosted: HostedOperator,
+        buffers: Mapping[int, list[Row]],
+        state: SlotState,
+        store: Store,
+        time: EpochTime,
+    ) -> None:
+        operator = hosted.operator
+        uid = operator.info.uid
+        records = self._records(hosted, buffers, time)
+        before = state.clocks.get(uid, MIN_TIMESTAMP)
+        clock = Clock(
+            before=before,
+            after=max(before, time.goal(hosted.timelines, hosted.untimed)),
+            now_ms=time.now_ms,
+            ends=time.has_ended(hosted.timelines | hosted.untimed),
+        )
+        directory = state.directories.setdefault(uid, Directory())
+        pages = PageStore(store, uid, directory, operator.names)
+
+        def emit(tag: str, emitted: Records) -> None:
+            self.reports.count(f"out:{operator.info.name}", len(emitted))
+            chain = hosted.outputs.get(tag)
+            if chain is not None:
+                chain.push(emitted.values, emitted.ts, emitted.keys)
+
+        self.reports.count(f"in:{operator.info.name}", 0 if records is None else len(records))
+        operator.run(records, pages, clock, emit)
+        for chain in hosted.outputs.values():
+            chain.flush()
+        state.clocks[uid] = MAX_TIMESTAMP if clock.ends else clock.after
+
+    def _records(
+        self, hosted: HostedOperator, buffers: Mapping[int, list[Row]], time: EpochTime
+    ) -> Records | None:
+        """The operator's records of this epoch, in order."""
+        parts = []
+        for edge in hosted.edges:
+            for row in buffers.get(edge.tag, ()):
+                records = self._decode(edge, row, time)
+                if edge.siblings > 1:
+                    records.keys = records.keys.through(edge.index)
+                parts.append(records)
+        if not parts:
+            return None
+        records = concat_records(parts)
+        order = records.keys.argsort()
+        return records if order is None else records.take(order)
+
+    def _decode(self, edge: InEdge, row: Row, time: EpochTime) -> Records:
+        records = decode(row.header, row.payload, edge.codec)
+        if edge.timeline is not None and not count_and_raised(row.header)[1]:
+            time.raise_stamps(edge.timeline, records.keys)
+        return records
+
+    # -- channel order "watermark" ---------------------------------------------------------------
+
+    def _hold(
+        self,
+        slot: int,
+        buffers: dict[int, list[Row]],
+        state: SlotState,
+        store: Store,
+        time: EpochTime,
+    ) -> Iterator[Row]:
+        """Keep back the records other channels may still precede; release those that are due.
+
+        Released buffers of a later stage pass on; those of this one are left in ``buffers``.
+        """
+        arrived = [row for tag in self.held_edges for row in buffers.pop(tag, ())]
+        for number, tag in list(state.held.items()):
+            header, payload = pickle.loads(store.get(f"held/{number}") or b"")
+            waiting = Row(slot, DATA, tag, header, payload)
+            released, kept = self._divide(waiting, time)
+            if kept is not waiting:
+                store.remove(f"held/{number}")
+                del state.held[number]
+                self._keep(kept, state, store)
+                yield from self._release(released, buffers)
+        for row in arrived:
+            released, kept = self._divide(row, time)
+            self._keep(kept, state, store)
+            yield from self._release(released, buffers)
+
+    def _divide(self, row: Row, time: EpochTime) -> tuple[Row | None, Row | None]:
+        """What of a buffer may go on, and what has to wait."""
+        edge = self.held_edges[row.tag]
+        records = self._decode(edge, row, time)
+        free = time.releasable(records.keys)
+        if not free.any() and count_and_raised(row.header)[1]:
+            return None, row
+        parts = []
+        for mask in (free, ~free):
+            rows = np.flatnonzero(mask)
+            if not len(rows):
+                parts.append(None)
+                continue
+            header, payload = encode(records.take(rows), edge.codec, raised=True)
+            parts.append(row._replace(header=header, payload=payload))
+        return parts[0], parts[1]
+
+    def _keep(self, row: Row | None, state: SlotState, store: Store) -> None:
+        if row is not None:
+            state.held[state.next_held] = row.tag
+            store.put(f"held/{state.next_held}", pickle.dumps((row.header, row.payload)))
+            state.next_held += 1
+
+    def _release(self, row: Row | None, buffers: dict[int, list[Row]]) -> Iterator[Row]:
+        if row is not None:
+            if row.tag in self.own_tags:
+                buffers.setdefault(row.tag, []).append(row)
+            else:
+                yield row
+

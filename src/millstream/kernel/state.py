@@ -1,0 +1,370 @@
+"""Keyed state as a function sees it: objects over the cells of the current key.
+
+An operator points the shared `Cursor` at the current key's cells; each state object reads and writes
+its own cell. With a time to live a cell, or each element in it, is a pair (value, last use in
+processing time); an expired one is never returned by default, and removed when met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from millstream.common import state as api
+from millstream.common.state import StateDescriptor, StateTtlConfig
+
+
+class Cursor:
+    """What the states of an operator point at: the cells of the current key, and the time."""
+
+    __slots__ = ("cells", "now_ms")
+
+    def __init__(self) -> None:
+        self.cells: list[Any] = []
+        self.now_ms = 0
+
+
+class _Cell:
+    __slots__ = ("_cursor", "_index")
+
+    def __init__(self, cursor: Cursor, index: int) -> None:
+        self._cursor = cursor
+        self._index = index
+
+    def clear(self) -> None:
+        self._cursor.cells[self._index] = None
+
+
+class ValueCell(_Cell, api.ValueState):
+    """A value."""
+
+    def value(self) -> Any:
+        return self._cursor.cells[self._index]
+
+    def update(self, value: Any) -> None:
+        self._cursor.cells[self._index] = value
+
+
+class ListCell(_Cell, api.ListState):
+    """A list; an empty one is no state."""
+
+    def get(self) -> Iterable[Any]:
+        return iter(self._cursor.cells[self._index] or ())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.get())
+
+    def add(self, value: Any) -> None:
+        cells = self._cursor.cells
+        if cells[self._index] is None:
+            cells[self._index] = [value]
+        else:
+            cells[self._index].append(value)
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        for value in values:
+            self.add(value)
+
+    def update(self, values: Iterable[Any]) -> None:
+        self._cursor.cells[self._index] = list(values) or None
+
+
+class MapCell(_Cell, api.MapState):
+    """A map; an empty one is no state."""
+
+    def _map(self) -> dict[Any, Any]:
+        return self._cursor.cells[self._index] or {}
+
+    def get(self, key: Any) -> Any:
+        return self._map().get(key)
+
+    def put(self, key: Any, value: Any) -> None:
+        cells = self._cursor.cells
+        if cells[self._index] is None:
+            cells[self._index] = {key: value}
+        else:
+            cells[self._index][key] = value
+
+    def put_all(self, dict_value: dict[Any, Any]) -> None:
+        for key, value in dict_value.items():
+            self.put(key, value)
+
+    def remove(self, key: Any) -> None:
+        content = self._cursor.cells[self._index]
+        if content is not None:
+            content.pop(key, None)
+            if not content:
+                self.clear()
+
+    def contains(self, key: Any) -> bool:
+        return key in self._map()
+
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        return iter(list(self._map().items()))
+
+    def keys(self) -> Iterable[Any]:
+        return iter(list(self._map()))
+
+    def values(self) -> Iterable[Any]:
+        return iter(list(self._map().values()))
+
+    def is_empty(self) -> bool:
+        return not self._map()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.keys())
+
+
+class ReducingCell(_Cell, api.ReducingState):
+    """A value, reduced with each one added."""
+
+    __slots__ = ("_reduce",)
+
+    def __init__(self, cursor: Cursor, index: int, reduce: Callable[[Any, Any], Any]) -> None:
+        super().__init__(cursor, index)
+        self._reduce = reduce
+
+    def get(self) -> Any:
+        return self._cursor.cells[self._index]
+
+    def add(self, value: Any) -> None:
+        cells = self._cursor.cells
+        current = cells[self._index]
+        cells[self._index] = value if current is None else self._reduce(current, value)
+
+
+class AggregatingCell(_Cell, api.AggregatingState):
+    """An accumulator; ``get`` gives the aggregate's result."""
+
+    __slots__ = ("_aggregate",)
+
+    def __init__(self, cursor: Cursor, index: int, aggregate: Any) -> None:
+        super().__init__(cursor, index)
+        self._aggregate = aggregate
+
+    def get(self) -> Any:
+        accumulator = self._cursor.cells[self._index]
+        return None if accumulator is None else self._aggregate.get_result(accumulator)
+
+    def add(self, value: Any) -> None:
+        cells = self._cursor.cells
+        accumulator = cells[self._index]
+        if accumulator is None:
+            accumulator = self._aggregate.create_accumulator()
+        cells[self._index] = self._aggregate.add(value, accumulator)
+
+
+class Ttl:
+    """The rules of a `StateTtlConfig` on pairs (value, last use)."""
+
+    __slots__ = ("cursor", "on_read", "show_expired", "ttl_ms")
+
+    def __init__(self, cursor: Cursor, config: StateTtlConfig) -> None:
+        self.cursor = cursor
+        self.ttl_ms = config.ttl_ms
+        self.on_read = config.update_type is StateTtlConfig.UpdateType.OnReadAndWrite
+        self.show_expired = (
+            config.visibility is StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp
+        )
+
+    def wrap(self, value: Any) -> tuple[Any, int]:
+        return value, self.cursor.now_ms
+
+    def expired(self, pair: tuple[Any, int]) -> bool:
+        return pair[1] + self.ttl_ms <= self.cursor.now_ms
+
+    def visible(self, pair: tuple[Any, int]) -> bool:
+        return self.show_expired or not self.expired(pair)
+
+    def touched(self, pair: tuple[Any, int]) -> tuple[Any, int]:
+        """The pair after a read. An expired one that is shown once is not revived by it."""
+        return self.wrap(pair[0]) if self.on_read and not self.expired(pair) else pair
+
+
+class TtlValueCell(ValueCell):
+    """A value that expires."""
+
+    __slots__ = ("_ttl",)
+
+    def __init__(self, cursor: Cursor, index: int, ttl: Ttl) -> None:
+        super().__init__(cursor, index)
+        self._ttl = ttl
+
+    def value(self) -> Any:
+        return _read_pair(self._cursor.cells, self._index, self._ttl)
+
+    def update(self, value: Any) -> None:
+        self._cursor.cells[self._index] = None if value is None else self._ttl.wrap(value)
+
+
+def _read_pair(cells: list[Any], index: int, ttl: Ttl) -> Any:
+    pair = cells[index]
+    if pair is None:
+        return None
+    if not ttl.visible(pair):
+        cells[index] = None
+        return None
+    cells[index] = None if ttl.expired(pair) else ttl.touched(pair)
+    return pair[0]
+
+
+class TtlListCell(ListCell):
+    """A list whose elements expire one by one."""
+
+    __slots__ = ("_ttl",)
+
+    def __init__(self, cursor: Cursor, index: int, ttl: Ttl) -> None:
+        super().__init__(cursor, index)
+        self._ttl = ttl
+
+    def get(self) -> Iterable[Any]:
+        ttl = self._ttl
+        pairs = self._cursor.cells[self._index] or []
+        shown = [pair[0] for pair in pairs if ttl.visible(pair)]
+        kept = [ttl.touched(pair) for pair in pairs if not ttl.expired(pair)]
+        self._cursor.cells[self._index] = kept or None
+        return iter(shown)
+
+    def add(self, value: Any) -> None:
+        super().add(self._ttl.wrap(value))
+
+    def update(self, values: Iterable[Any]) -> None:
+        super().update([self._ttl.wrap(value) for value in values])
+
+
+class TtlMapCell(MapCell):
+    """A map whose entries expire one by one."""
+
+    __slots__ = ("_ttl",)
+
+    def __init__(self, cursor: Cursor, index: int, ttl: Ttl) -> None:
+        super().__init__(cursor, index)
+        self._ttl = ttl
+
+    def _map(self) -> dict[Any, Any]:
+        """The visible entries; expired ones are removed by the way."""
+        ttl = self._ttl
+        pairs = self._cursor.cells[self._index] or {}
+        shown = {key: pair[0] for key, pair in pairs.items() if ttl.visible(pair)}
+        kept = {key: pair for key, pair in pairs.items() if not ttl.expired(pair)}
+        self._cursor.cells[self._index] = kept or None
+        return shown
+
+    def _touch(self, keys: Iterable[Any]) -> None:
+        pairs = self._cursor.cells[self._index] or {}
+        for key in keys:
+            if key in pairs:
+                pairs[key] = self._ttl.touched(pairs[key])
+
+    def get(self, key: Any) -> Any:
+        value = self._map().get(key)
+        self._touch((key,))
+        return value
+
+    def contains(self, key: Any) -> bool:
+        found = key in self._map()
+        self._touch((key,))
+        return found
+
+    def put(self, key: Any, value: Any) -> None:
+        super().put(key, self._ttl.wrap(value))
+
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        content = self._map()
+        self._touch(content)
+        return iter(list(content.items()))
+
+    def values(self) -> Iterable[Any]:
+        return iter([value for _, value in self.items()])
+
+
+class TtlReducingCell(ReducingCell):
+    """A reduced value that expires."""
+
+    __slots__ = ("_ttl",)
+
+    def __init__(
+        self, cursor: Cursor, index: int, reduce: Callable[[Any, Any], Any], ttl: Ttl
+    ) -> None:
+        super().__init__(cursor, index, reduce)
+        self._ttl = ttl
+
+    def get(self) -> Any:
+        return _read_pair(self._cursor.cells, self._index, self._ttl)
+
+    def add(self, value: Any) -> None:
+        current = _read_pair(self._cursor.cells, self._index, self._ttl)
+        reduced = value if current is None else self._reduce(current, value)
+        self._cursor.cells[self._index] = self._ttl.wrap(reduced)
+
+
+class TtlAggregatingCell(AggregatingCell):
+    """An accumulator that expires."""
+
+    __slots__ = ("_ttl",)
+
+    def __init__(self, cursor: Cursor, index: int, aggregate: Any, ttl: Ttl) -> None:
+        super().__init__(cursor, index, aggregate)
+        self._ttl = ttl
+
+    def get(self) -> Any:
+        accumulator = _read_pair(self._cursor.cells, self._index, self._ttl)
+        return None if accumulator is None else self._aggregate.get_result(accumulator)
+
+    def add(self, value: Any) -> None:
+        accumulator = _read_pair(self._cursor.cells, self._index, self._ttl)
+        if accumulator is None:
+            accumulator = self._aggregate.create_accumulator()
+        self._cursor.cells[self._index] = self._ttl.wrap(self._aggregate.add(value, accumulator))
+
+
+def _reduce_callable(function: Any) -> Callable[[Any, Any], Any]:
+    reduce: Callable[[Any, Any], Any] = getattr(function, "reduce", function)
+    return reduce
+
+
+def bind(descriptor: StateDescriptor, cursor: Cursor, index: int) -> api.State:
+    """The state object of a descriptor over cell ``index`` of the cursor."""
+    arguments: list[Any] = [cursor, index]
+    if descriptor.kind == "reducing":
+        arguments.append(_reduce_callable(descriptor.get_reduce_function()))
+    elif descriptor.kind == "aggregating":
+        arguments.append(descriptor.get_agg_function())
+    config = descriptor.ttl_config
+    if config is None or config.update_type is StateTtlConfig.UpdateType.Disabled:
+        state: api.State = _PLAIN[descriptor.kind](*arguments)
+    else:
+        state = _EXPIRING[descriptor.kind](*arguments, Ttl(cursor, config))
+    return state
+
+
+_PLAIN: dict[str, Callable[..., api.State]] = {
+    "value": ValueCell,
+    "list": ListCell,
+    "map": MapCell,
+    "reducing": ReducingCell,
+    "aggregating": AggregatingCell,
+}
+_EXPIRING: dict[str, Callable[..., api.State]] = {
+    "value": TtlValueCell,
+    "list": TtlListCell,
+    "map": TtlMapCell,
+    "reducing": TtlReducingCell,
+    "aggregating": TtlAggregatingCell,
+}
+
+
+def sweep(cells: list[Any], kinds: list[tuple[int, str, Ttl]]) -> bool:
+    """Remove what has expired from a key's cells; True if the key has no state left."""
+    for index, kind, ttl in kinds:
+        content = cells[index]
+        if content is None:
+            continue
+        if kind == "list":
+            cells[index] = [pair for pair in content if not ttl.expired(pair)] or None
+        elif kind == "map":
+            live = {key: pair for key, pair in content.items() if not ttl.expired(pair)}
+            cells[index] = live or None
+        elif ttl.expired(content):
+            cells[index] = None
+    return all(cell is None for cell in cells)

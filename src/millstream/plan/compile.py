@@ -1,0 +1,244 @@
+"""From a planned component to the programs its stages run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from millstream.common.errors import PlanError
+from millstream.common.time import to_millis
+from millstream.common.typeinfo import TypeInformation
+from millstream.kernel.buffers import codec_for
+from millstream.kernel.chain import (
+    Chain,
+    EdgeStep,
+    FilterStep,
+    FlatMapStep,
+    MapStep,
+    ProcessStep,
+    Step,
+    TimestampStep,
+)
+from millstream.kernel.keyed import MAIN, KeyedOperator, ReduceOperator
+from millstream.kernel.runtime import OperatorInfo
+from millstream.kernel.stages import HostedOperator, InEdge, KeyedProgram, SourceProgram
+from millstream.plan.graph import (
+    KeyedNode,
+    Node,
+    SideOutputNode,
+    SinkNode,
+    SourceNode,
+    StatelessNode,
+    TimestampsNode,
+)
+from millstream.plan.options import JobOptions
+from millstream.plan.planner import PASSING, Component
+from millstream.plan.specs import DataFrameSpec, SocketSpec
+
+
+@dataclass(frozen=True)
+class SinkEdge:
+    """An edge into a sink."""
+
+    tag: int
+    sink: int
+    type_info: TypeInformation | None
+
+
+@dataclass
+class Programs:
+    """All that a component's query runs."""
+
+    sources: dict[int, SourceProgram] = field(default_factory=dict)
+    stages: list[KeyedProgram] = field(default_factory=list)
+    sink_edges: list[SinkEdge] = field(default_factory=list)
+
+
+class Compiler:
+    """Builds the step trees of one component. ``batch``: one epoch, then the end."""
+
+    def __init__(
+        self,
+        component: Component,
+        options: JobOptions,
+        *,
+        batch: bool,
+        wall_clock_ms: Callable[[], int],
+    ) -> None:
+        self.component = component
+        self.options = options
+        self.batch = batch
+        self.wall_clock_ms = wall_clock_ms
+        self.slots = options.slot_count
+        self.programs = Programs()
+        self.in_edges: dict[int, list[InEdge]] = {}
+        self.next_tag = 1
+
+    def compile(self) -> Programs:
+        for source in self.component.sources:
+            self.programs.sources[source.id] = self._source(source)
+        outputs: dict[int, dict[str, Chain]] = {}
+        for level in self.component.levels:
+            for node in level:
+                outputs[node.id] = self._outputs(node)
+        self._number_siblings()
+        for index, level in enumerate(self.component.levels):
+            hosted = [self._hosted(node, outputs[node.id]) for node in level]
+            self.programs.stages.append(self._stage(index, hosted))
+        return self.programs
+
+    # -- entries ---------------------------------------------------------------------------------
+
+    def _source(self, source: SourceNode) -> SourceProgram:
+        root = Step(self._info(source))
+        parent, timeline = root, None
+        if source.strategy is not None:
+            parent = self._timestamps(source, source.strategy, root, source)
+            timeline = _timeline(source, source.strategy)
+        self._grow(source, parent, source, timeline)
+        return SourceProgram(
+            source.name, Chain(root), self.slots, self.options.configuration
+        )
+
+    def _outputs(self, node: KeyedNode) -> dict[str, Chain]:
+        """The chains behind a keyed operator, by output tag; branches of one tag share a chain."""
+        roots: dict[str, Step] = {MAIN: Step(self._info(node))}
+        self._grow(node, roots[MAIN], node, None, skip_sides=True)
+        for reader in self.component.consumers(node.id):
+            if isinstance(reader, SideOutputNode):
+                root = roots.setdefault(reader.tag, Step(self._info(reader)))
+                self._grow(reader, root, node, None)
+        return {tag: Chain(root) for tag, root in roots.items()}
+
+    def _hosted(self, node: KeyedNode, outputs: dict[str, Chain]) -> HostedOperator:
+        timing = self.component.timing[node.id]
+        options: dict[str, Any] = {
+            "timed": not timing.untimed,
+            "freeze": node.output_type is None or not node.output_type.is_immutable,
+        }
+        operator: KeyedOperator
+        if node.kind == "reduce":
+            operator = ReduceOperator(
+                self._info(node), node.function, node.selector, last_only=self.batch, **options
+            )
+        else:
+            operator = KeyedOperator(self._info(node), node.function, node.selector, **options)
+        edges = self.in_edges.get(node.id, [])
+        return HostedOperator(operator, edges, timing.timelines, timing.untimed, outputs)
+
+    def _stage(self, index: int, hosted: list[HostedOperator]) -> KeyedProgram:
+        hold = index == 0 and self.options.channel_order == "watermark" and not self.batch
+        edges = [edge for edges in self.in_edges.values() for edge in edges]
+        return KeyedProgram(
+            index,
+            hosted,
+            self.slots,
+            self.options.configuration,
+            idle_after=self._idle_after(),
+            held_edges=[edge for edge in edges if edge.timeline is not None] if hold else (),
+            is_last=index == len(self.component.levels) - 1,
+        )
+
+    def _idle_after(self) -> dict[int, int]:
+        timeouts = {}
+        for node_id in self.component.live:
+            strategy = getattr(self.component.graph[node_id], "strategy", None)
+            if strategy is not None and strategy.idleness_ms is not None:
+                timeouts[node_id] = to_millis(strategy.idleness_ms)
+        return timeouts
+
+    # -- step trees ------------------------------------------------------------------------------
+
+    def _grow(
+        self,
+        node: Node,
+        parent: Step,
+        entry: Node,
+        timeline: int | None,
+        *,
+        skip_sides: bool = False,
+    ) -> None:
+        """Add what reads a node below its step.
+
+        ``entry`` is the source or keyed node behind it, ``timeline`` where a source's records got
+        their timestamps on the way here.
+        """
+        for reader in self.component.consumers(node.id):
+            if isinstance(reader, SideOutputNode):
+                if not skip_sides:
+                    self._side(reader, parent, entry, timeline)
+            elif isinstance(reader, PASSING):
+                self._grow(reader, parent, entry, timeline)
+            elif isinstance(reader, TimestampsNode):
+                step = self._timestamps(reader, reader.strategy, parent, entry)
+                self._grow(reader, step, entry, _timeline(reader, reader.strategy))
+            elif isinstance(reader, StatelessNode):
+                step = self._stateless(reader)
+                parent.children.append(step)
+                self._grow(reader, step, entry, timeline)
+            else:
+                parent.children.append(self._edge(node, reader, entry, timeline))
+
+    def _side(
+        self, reader: SideOutputNode, parent: Step, entry: Node, timeline: int | None
+    ) -> None:
+        assert isinstance(parent, ProcessStep)
+        root = parent.sides.setdefault(reader.tag, Step(self._info(reader)))
+        self._grow(reader, root, entry, timeline)
+
+    def _stateless(self, node: StatelessNode) -> Step:
+        info = self._info(node)
+        if node.kind == "process":
+            return ProcessStep(info, node.function, self.wall_clock_ms)
+        steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep}
+        return steps[node.kind](info, node.function)
+
+    def _timestamps(self, node: Node, strategy: Any, parent: Step, entry: Node) -> Step:
+        if strategy.kind == "custom":
+            raise PlanError(
+                "CUSTOM_GENERATOR",
+                "custom watermark generators are not supported yet",
+                location=node.location,
+                hint="use for_bounded_out_of_orderness or for_monotonous_timestamps",
+            )
+        step = TimestampStep(self._info(node), node.id, strategy, self._moves_at_epoch_end(entry))
+        parent.children.append(step)
+        return step
+
+    def _moves_at_epoch_end(self, entry: Node) -> bool:
+        if self.options.auto_watermark_interval_ms > 0:
+            return True
+        spec = entry.source if isinstance(entry, SourceNode) else None
+        if isinstance(spec, DataFrameSpec):
+            return spec.channel is None
+        return isinstance(spec, SocketSpec)
+
+    def _edge(
+        self, node: Node, reader: Node, entry: Node, timeline: int | None
+    ) -> EdgeStep:
+        tag, self.next_tag = self.next_tag, self.next_tag + 1
+        from_source = isinstance(entry, SourceNode)
+        selector = None
+        codec = codec_for(node.output_type)
+        if isinstance(reader, KeyedNode):
+            selector = reader.selector
+            self.in_edges.setdefault(reader.id, []).append(InEdge(tag, codec, timeline))
+        elif isinstance(reader, SinkNode):
+            self.programs.sink_edges.append(SinkEdge(tag, reader.id, node.output_type))
+        return EdgeStep(
+            self._info(reader), tag, codec, self.slots, selector, raised=not from_source
+        )
+
+    def _number_siblings(self) -> None:
+        for edges in self.in_edges.values():
+            for index, edge in enumerate(edges):
+                edge.index, edge.siblings = index, len(edges)
+
+    def _info(self, node: Node) -> OperatorInfo:
+        return OperatorInfo(node.name, self.component.uids[node.id], node.location)
+
+
+def _timeline(node: Node, strategy: Any) -> int | None:
+    """The timeline a strategy at a node makes; none if it gives no watermarks."""
+    return None if strategy.kind == "none" else node.id

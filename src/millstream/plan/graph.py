@@ -1,0 +1,141 @@
+"""The logical graph: frozen nodes, held by id in a `JobGraph`.
+
+A stream object of the user API knows a graph and a node id, nothing more. ``uid``, ``name`` and
+``set_parallelism`` replace the node under its id, so that a program may set them in a chain or in
+a statement of their own, and no node ever changes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+from millstream.common.errors import Location, PlanError
+from millstream.common.typeinfo import TypeInformation
+from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.plan.specs import SinkSpec, SourceSpec
+
+StatelessKind = Literal["map", "flat_map", "filter", "process"]
+KeyedKind = Literal["process", "reduce"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """What every node has. ``output_type`` None means: unknown, records travel pickled."""
+
+    id: int
+    name: str
+    inputs: tuple[int, ...] = ()
+    output_type: TypeInformation | None = None
+    uid: str | None = None
+    parallelism: int | None = None
+    location: Location | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceNode(Node):
+    """A source, read once per query however many branches use it."""
+
+    source: SourceSpec
+    strategy: WatermarkStrategy | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimestampsNode(Node):
+    """``assign_timestamps_and_watermarks``."""
+
+    strategy: WatermarkStrategy
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatelessNode(Node):
+    """A function without keyed state; it fuses into the stage that produces its input.
+
+    ``function`` is a plain callable or an object with the method of its kind (``map``,
+    ``flat_map``, ``filter``, ``process_element``) and optional ``open``/``close``.
+    """
+
+    kind: StatelessKind
+    function: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnionNode(Node):
+    """The records of all inputs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExchangeNode(Node):
+    """``rebalance``, ``shuffle``, ``broadcast``, ``partition_custom``, ... : no effect on results."""
+
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyedNode(Node):
+    """A function with keyed state and timers: one exchange, hosted in a keyed stage."""
+
+    selector: Callable[[Any], Any]
+    key_type: TypeInformation | None = None
+    kind: KeyedKind
+    function: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideOutputNode(Node):
+    """The records its input node emitted with an output tag."""
+
+    tag: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinkNode(Node):
+    """The end of a branch."""
+
+    sink: SinkSpec
+
+
+N = TypeVar("N", bound=Node)
+
+
+@dataclass
+class JobGraph:
+    """All nodes of a job, by id, in the order of their creation."""
+
+    nodes: dict[int, Node] = field(default_factory=dict)
+
+    def add(self, node_class: type[N], **fields: Any) -> N:
+        """Add a node under the next free id."""
+        node = node_class(id=len(self.nodes) + 1, **fields)
+        self.nodes[node.id] = node
+        return node
+
+    def update(self, node_id: int, **changes: Any) -> None:
+        """Replace a node by a changed copy; its id stays."""
+        uid = changes.get("uid")
+        if uid is not None:
+            self._refuse_second(uid, node_id)
+        self.nodes[node_id] = dataclasses.replace(self.nodes[node_id], **changes)
+
+    def __getitem__(self, node_id: int) -> Node:
+        return self.nodes[node_id]
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes.values())
+
+    def consumers(self, node_id: int) -> list[Node]:
+        """The nodes that read a node's output, in the order of their creation."""
+        return [node for node in self if node_id in node.inputs]
+
+    def _refuse_second(self, uid: str, node_id: int) -> None:
+        for other in self:
+            if other.uid == uid and other.id != node_id:
+                raise PlanError(
+                    "DUPLICATE_UID",
+                    f"uid {uid!r} is already taken by operator {other.name!r}",
+                    location=self.nodes[node_id].location,
+                    hint="give every operator a uid of its own: state is found again by it",
+                )

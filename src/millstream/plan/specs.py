@@ -1,0 +1,201 @@
+"""What a source reads and what a sink writes: plain data, translated by the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+FileFormat = Literal["text", "csv", "json", "parquet"]
+
+
+@runtime_checkable
+class ChannelSource(Protocol):
+    """A source of ours: ordered channels, each read by position.
+
+    The runtime asks where every channel stands and reads ranges; replaying a range gives the
+    same records. ``end(channel)`` is the number of records a bounded channel has, or None.
+    """
+
+    def channels(self) -> list[int]: ...
+
+    def end(self, channel: int) -> int | None: ...
+
+    def read(self, channel: int, start: int, stop: int) -> tuple[list[Any], list[Any] | None]:
+        """Records start..stop-1 of a channel, and their event times (ms) if they have any."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChannelSpec:
+    """Reads a `ChannelSource`, at most ``per_epoch`` records of each channel in an epoch.
+
+    ``rate`` limits an unbounded source to so many records a second and channel.
+    """
+
+    source: ChannelSource
+    per_epoch: int | Mapping[int, tuple[int, ...]] | None = None
+    rate: float | None = None
+
+    @property
+    def bounded(self) -> bool:
+        return all(self.source.end(channel) is not None for channel in self.source.channels())
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilesSpec:
+    """Reads files through Spark; each file is a channel.
+
+    ``watch`` False lists the files once, at the first start, and ends when they are read.
+    """
+
+    path: str
+    format: FileFormat
+    options: Mapping[str, str] = field(default_factory=dict)
+    schema: Any = None
+    watch: bool = False
+
+    @property
+    def bounded(self) -> bool:
+        return not self.watch
+
+
+@dataclass(frozen=True, kw_only=True)
+class SocketSpec:
+    """Lines from a TCP socket, through Spark's socket source: no replay, so no exactly-once."""
+
+    host: str
+    port: int
+    bounded: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFrameSpec:
+    """Any Spark DataFrame. One channel whose stamps move at epoch ends, unless columns say more."""
+
+    dataframe: Any
+    channel: str | None = None
+    position: str | None = None
+
+    @property
+    def bounded(self) -> bool:
+        return not self.dataframe.isStreaming
+
+
+SourceSpec = ChannelSpec | FilesSpec | SocketSpec | DataFrameSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintSpec:
+    """Prints each record on the driver, in order, when its epoch is committed."""
+
+    prefix: str = ""
+    to_stderr: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectSpec:
+    """Hands records to the driver: ``deliver(epoch, [(value, timestamp), ...])``."""
+
+    deliver: Callable[[int, list[tuple[Any, int | None]]], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscardSpec:
+    """Counts and forgets."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilesSinkSpec:
+    """Writes files, exactly once: a reader of the folder sees committed files only."""
+
+    path: str
+    format: FileFormat
+    options: Mapping[str, str] = field(default_factory=dict)
+    prefix: str = "part"
+    encoder: Callable[[Any], str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeachBatchSpec:
+    """Calls ``function(dataframe, epoch)`` on the driver, once per epoch (again after a crash)."""
+
+    function: Callable[[Any, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionSinkSpec:
+    """Calls a user's sink function per record in the writing task."""
+
+    function: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkFormatSpec:
+    """Writes with any Spark batch writer by name and options, appending each epoch."""
+
+    format: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    mode: str = "append"
+
+
+SinkSpec = (
+    PrintSpec
+    | CollectSpec
+    | DiscardSpec
+    | FilesSinkSpec
+    | ForeachBatchSpec
+    | FunctionSinkSpec
+    | SparkFormatSpec
+)
+
+
+@dataclass(frozen=True)
+class CollectionSource:
+    """Elements given by the program: a channel per list, each element with its event time or None."""
+
+    lists: tuple[tuple[Any, ...], ...]
+    timestamps: tuple[tuple[int | None, ...] | None, ...]
+
+    @staticmethod
+    def of(values: Iterable[Any], timestamps: Iterable[int | None] | None = None) -> CollectionSource:
+        times = None if timestamps is None else tuple(timestamps)
+        return CollectionSource((tuple(values),), (times,))
+
+    def channels(self) -> list[int]:
+        return list(range(len(self.lists)))
+
+    def end(self, channel: int) -> int | None:
+        return len(self.lists[channel])
+
+    def read(self, channel: int, start: int, stop: int) -> tuple[list[Any], list[Any] | None]:
+        times = self.timestamps[channel]
+        return (
+            list(self.lists[channel][start:stop]),
+            None if times is None else list(times[start:stop]),
+        )
+
+
+@dataclass(frozen=True)
+class GeneratorSource:
+    """Numbers first..last (last None: for ever) dealt over ``parts`` channels, mapped by a function."""
+
+    first: int
+    last: int | None
+    parts: int = 1
+    function: Callable[[int], Any] | None = None
+
+    def channels(self) -> list[int]:
+        return list(range(self.parts))
+
+    def end(self, channel: int) -> int | None:
+        if self.last is None:
+            return None
+        return max(0, (self.last - self.first - channel) // self.parts + 1)
+
+    def read(self, channel: int, start: int, stop: int) -> tuple[list[Any], list[Any] | None]:
+        first = self.first + channel
+        numbers = range(first + start * self.parts, first + stop * self.parts, self.parts)
+        if self.function is None:
+            return list(numbers), None
+        return [self.function(number) for number in numbers], None

@@ -1,0 +1,118 @@
+"""A keyed stage on Spark: ``groupBy(slot).transformWithStateInPandas``, or a sorted partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from millstream.kernel.buffers import Row
+from millstream.kernel.pages import MemoryStore
+from millstream.spark.rows import COLUMNS, SCHEMA, chunks, from_arrow, to_arrow
+from millstream.spark.worker import ProgramRef, errors_that_travel
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class SlotStore:
+    """A slot's pages in a Spark map state."""
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+
+    def get(self, name: str) -> bytes | None:
+        found = self._state.getValue((name,))
+        return None if found is None else bytes(found[0])
+
+    def put(self, name: str, value: bytes) -> None:
+        self._state.updateValue((name,), (value,))
+
+    def remove(self, name: str) -> None:
+        self._state.removeKey((name,))
+
+
+class SlotProcessor(StatefulProcessor):
+    """Hands a slot's rows of an epoch to the stage's program."""
+
+    def __init__(self, ref: ProgramRef, values: tuple[int, ...], state_name: str) -> None:
+        self._ref = ref
+        self._values = values
+        self._state_name = state_name
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._pages = handle.getMapState(self._state_name, "name string", "page binary")
+
+    def handleInputRows(
+        self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any
+    ) -> Iterator[pd.DataFrame]:
+        with errors_that_travel(self._ref):
+            slot = self._values.index(int(key[0]))
+            now_ms, mine = 0, []
+            for frame in rows:
+                now_ms = int(frame["now"].iloc[0])
+                columns = [frame[name].tolist() for name in COLUMNS[1:]]
+                mine.extend(Row(slot, *fields) for fields in zip(*columns, strict=True))
+            store = SlotStore(self._pages)
+            for chunk in chunks(self._ref.get().run(slot, mine, store, now_ms)):
+                yield self._frame(chunk)
+
+    def _frame(self, chunk: list[Row]) -> pd.DataFrame:
+        frame = pd.DataFrame.from_records(chunk, columns=list(COLUMNS))
+        frame["slot"] = frame["slot"].map(self._values.__getitem__)
+        return frame
+
+    def close(self) -> None:
+        pass
+
+
+def _with_now(rows: DataFrame) -> DataFrame:
+    """The epoch's timestamp on every row: constant in an epoch, and the same when it is replayed."""
+    return rows.withColumn("now", F.unix_millis(F.current_timestamp()))
+
+
+def streaming_stage(
+    rows: DataFrame, ref: ProgramRef, values: tuple[int, ...], state_name: str
+) -> DataFrame:
+    """A keyed stage of a streaming query."""
+    processor = SlotProcessor(ref, values, state_name)
+    return (
+        _with_now(rows)
+        .groupBy("slot")
+        .transformWithStateInPandas(processor, SCHEMA, "Append", "None")
+    )
+
+
+def batch_stage(
+    rows: DataFrame, ref: ProgramRef, values: tuple[int, ...], partitions: int
+) -> DataFrame:
+    """A keyed stage of a batch job: the slots of a partition one after the other, state in memory."""
+    slots = {value: index for index, value in enumerate(values)}
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with errors_that_travel(ref):
+            program = ref.get()
+            for slot, group in groupby(_rows(batches, slots), key=lambda row: row[0].slot):
+                first, now_ms = next(group)
+                mine = [first, *(row for row, _ in group)]
+                yield from to_arrow(program.run(slot, mine, MemoryStore(), now_ms), values)
+
+    arranged = _with_now(rows).repartition(partitions, "slot").sortWithinPartitions("slot", "kind")
+    return arranged.mapInArrow(run, SCHEMA)
+
+
+def _rows(
+    batches: Iterator[pa.RecordBatch], slots: dict[int, int]
+) -> Iterator[tuple[Row, int]]:
+    for batch in batches:
+        if batch.num_rows:
+            now_ms = batch.column("now")[0].as_py()
+            for row in from_arrow(batch, slots):
+                yield row, now_ms
+
+

@@ -1,0 +1,98 @@
+"""What a running job tells: totals of its reports, and a line on the terminal."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from millstream.spark.writer import EpochReport
+
+
+class Totals:
+    """Counters and accumulators of a job over all its epochs."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counters: dict[str, int] = {}
+        self._accumulators: dict[str, Any] = {}
+        self.epoch = -1
+        self.written = 0
+
+    def add(self, epoch: int, report: EpochReport) -> None:
+        """Take in what an epoch reported."""
+        with self._lock:
+            self.epoch = max(self.epoch, epoch)
+            self.written += report.written
+            for name, number in report.counters.items():
+                if name.startswith("clock:"):
+                    self._counters[name] = number
+                else:
+                    self._counters[name] = self._counters.get(name, 0) + number
+            for accumulators in report.accumulators:
+                self._merge(accumulators)
+
+    def _merge(self, accumulators: dict[str, Any]) -> None:
+        for name, accumulator in accumulators.items():
+            known = self._accumulators.get(name)
+            if known is None:
+                self._accumulators[name] = accumulator
+            else:
+                known.merge(accumulator)
+
+    def snapshot(self) -> dict[str, int]:
+        with self._lock:
+            return {**self._counters, "epoch": self.epoch, "written": self.written}
+
+    def accumulator_values(self) -> dict[str, Any]:
+        with self._lock:
+            return {name: acc.get_local_value() for name, acc in self._accumulators.items()}
+
+
+class ProgressLine:
+    """Records, rate, watermark and epoch of a running job, on a terminal only."""
+
+    EVERY_SECONDS = 0.25
+
+    def __init__(self, totals: Totals, wanted: bool | None) -> None:
+        self._totals = totals
+        self._on = sys.stderr.isatty() if wanted is None else wanted
+        self._began = time.monotonic()
+        self._shown = 0.0
+        self._width = 0
+
+    def show(self) -> None:
+        """Refresh the line if it is time."""
+        moment = time.monotonic()
+        if self._on and moment - self._shown >= self.EVERY_SECONDS:
+            self._shown = moment
+            text = self._text(moment)
+            sys.stderr.write("\r" + text.ljust(self._width))
+            sys.stderr.flush()
+            self._width = len(text)
+
+    def finish(self) -> None:
+        """Leave the last state on the terminal."""
+        if self._on and self._width:
+            sys.stderr.write("\r" + self._text(time.monotonic()).ljust(self._width) + "\n")
+            sys.stderr.flush()
+
+    def _text(self, moment: float) -> str:
+        counters = self._totals.snapshot()
+        records = sum(n for name, n in counters.items() if name.startswith("in:source:"))
+        seconds = max(moment - self._began, 1e-9)
+        clocks = [n for name, n in counters.items() if name.startswith("clock:")]
+        watermark = _moment(min(clocks)) if clocks else "none"
+        return (
+            f"epoch {counters['epoch']}  {records:,} records in  {counters['written']:,} out  "
+            f"{records / seconds:,.0f}/s  watermark {watermark}"
+        )
+
+
+def _moment(ms: int) -> str:
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
+    except (OverflowError, ValueError, OSError):
+        return str(ms)

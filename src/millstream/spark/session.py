@@ -1,0 +1,111 @@
+"""The Spark session a job runs on: ours, made with the right settings, or the user's, as it is."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from millstream.common.errors import EnvironmentSetupError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger("millstream")
+
+RUNTIME_SETTINGS = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "256",
+    "spark.sql.session.timeZone": "UTC",
+}
+"""Settings the runtime owns; they can be set on a running session."""
+
+START_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.log.level": "ERROR",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.driver.memory": "4g",
+    "spark.sql.streaming.metricsEnabled": "false",
+}
+"""Settings that only a new session can take."""
+
+
+def get_session(
+    given: SparkSession | None, parallelism: int, configuration: Mapping[str, str]
+) -> SparkSession:
+    """The session to run on, with the runtime's settings."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    extra = {key: value for key, value in configuration.items() if key.startswith("spark.")}
+    spark = given if given is not None else _active_or_new(parallelism, extra)
+    for key, value in {**RUNTIME_SETTINGS, **extra}.items():
+        _set(spark, key, value)
+    return spark
+
+
+def _active_or_new(parallelism: int, extra: Mapping[str, str]) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    require_java()
+    builder = SparkSession.builder.appName("millstream")
+    if "spark.master" not in extra and not os.environ.get("SPARK_ENV_LOADED"):
+        builder = builder.master(f"local[{max(parallelism, 1)}]")
+    for key, value in {**START_SETTINGS, **RUNTIME_SETTINGS, **extra}.items():
+        builder = builder.config(key, value)
+    spark: SparkSession = builder.getOrCreate()
+    return spark
+
+
+def _set(spark: SparkSession, key: str, value: str) -> None:
+    if spark.conf.get(key, None) == value:
+        return
+    try:
+        spark.conf.set(key, value)
+    except Exception:
+        # Static settings of a session that exists already stay as they are.
+        log.info("the Spark session keeps its own value of %s", key)
+
+
+def require_java() -> None:
+    """Fail with one line that says what to install if there is no fitting Java."""
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if java is None or not os.path.exists(java):
+        raise EnvironmentSetupError(
+            "NO_JAVA",
+            "Spark needs Java 17 or later, and no java was found",
+            hint="install a JDK (Debian: apt-get install openjdk-17-jre-headless) "
+            "or set JAVA_HOME to one",
+        )
+    version = java_version(java)
+    if version is not None and version < 17:
+        raise EnvironmentSetupError(
+            "OLD_JAVA",
+            f"Spark needs Java 17 or later, {java} is Java {version}",
+            hint="install a newer JDK (Debian: apt-get install openjdk-17-jre-headless) "
+            "or set JAVA_HOME to one",
+        )
+
+
+def java_version(java: str) -> int | None:
+    """The major version of a java program, None if it does not say."""
+    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    for word in (answer.stderr + answer.stdout).split():
+        if word.startswith('"'):
+            parts = word.strip('"').split(".")
+            major = parts[1] if parts[0] == "1" and len(parts) > 1 else parts[0]
+            return int(major) if major.isdigit() else None
+    return None

@@ -1,0 +1,416 @@
+"""Sources on Spark: each becomes a DataFrame of buffer rows, streaming or batch."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import functions as F
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    InputPartition,
+)
+
+from millstream.common.errors import PlanError
+from millstream.common.time import MIN_TIMESTAMP
+from millstream.common.typeinfo import TypeInformation, Types
+from millstream.kernel.stages import Block
+from millstream.plan.graph import SourceNode
+from millstream.plan.specs import ChannelSpec, DataFrameSpec, FilesSpec, SocketSpec
+from millstream.spark.rows import SCHEMA, to_arrow
+from millstream.spark.worker import ProgramRef, errors_that_travel, wall_clock_ms
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+BLOCK = 16_384
+DEFAULT_EPOCH_BYTES = 256 << 20
+
+
+def global_channel(source_id: int, channel: int) -> int:
+    """A channel number that no other source of the job has."""
+    return source_id << 32 | channel
+
+
+# -- sources of ours ------------------------------------------------------------------------------
+
+
+class ChannelReader:
+    """Positions and ranges of a `ChannelSpec`; shared by stream and batch."""
+
+    def __init__(
+        self, source_id: int, spec: ChannelSpec, ref: ProgramRef, slots: tuple[int, ...], tasks: int
+    ) -> None:
+        self.source_id = source_id
+        self.spec = spec
+        self.ref = ref
+        self.slots = slots
+        self.tasks = tasks
+        self.started_ms: int | None = None
+
+    def next_position(self, channel: int, start: int) -> int:
+        """How far an epoch that begins at ``start`` reads a channel."""
+        end = self.spec.source.end(channel)
+        stop = start + self._allowed(channel, start)
+        if self.spec.rate is not None:
+            stop = min(stop, self._due())
+        return max(start, stop if end is None else min(stop, end))
+
+    def _allowed(self, channel: int, start: int) -> int:
+        per_epoch = self.spec.per_epoch
+        if isinstance(per_epoch, Mapping):
+            borders = list(accumulate(per_epoch.get(channel, ())))
+            place = bisect_right(borders, start)
+            return borders[place] - start if place < len(borders) else 1 << 62
+        if per_epoch is None:
+            return 1 << 62 if self.spec.source.end(channel) is not None else 100_000
+        return per_epoch
+
+    def _due(self) -> int:
+        assert self.spec.rate is not None
+        if self.started_ms is None:
+            self.started_ms = wall_clock_ms()
+        return int((wall_clock_ms() - self.started_ms) * self.spec.rate / 1000)
+
+    def ranges(
+        self, start: Mapping[str, int], end: Mapping[str, int]
+    ) -> list[list[tuple[int, int, int]]]:
+        """(channel, from, to) for each task."""
+        found = [
+            (int(name), start.get(name, 0), stop)
+            for name, stop in end.items()
+            if stop > start.get(name, 0)
+        ]
+        tasks: list[list[tuple[int, int, int]]] = [[] for _ in range(self.tasks)]
+        for number, item in enumerate(found):
+            tasks[number % self.tasks].append(item)
+        return [task for task in tasks if task]
+
+    def rows(self, ranges: Sequence[tuple[int, int, int]]) -> Iterator[pa.RecordBatch]:
+        with errors_that_travel(self.ref):
+            task = ranges[0][0] if ranges else 0
+            yield from to_arrow(self.ref.get().run(self._blocks(ranges), task), self.slots)
+
+    def _blocks(self, ranges: Sequence[tuple[int, int, int]]) -> Iterator[Block]:
+        for channel, first, last in ranges:
+            end = self.spec.source.end(channel)
+            for start in range(first, last, BLOCK):
+                stop = min(start + BLOCK, last)
+                values, times = self.spec.source.read(channel, start, stop)
+                yield Block(
+                    values,
+                    _times(times),
+                    global_channel(self.source_id, channel),
+                    first,
+                    start,
+                    finished=stop == end,
+                )
+
+
+def _times(times: list[int | None] | None) -> Any:
+    if times is None:
+        return None
+    return np.array([MIN_TIMESTAMP if ts is None else ts for ts in times], np.int64)
+
+
+class ChannelStreamReader(DataSourceStreamReader):
+    """Reads a `ChannelSpec` as a stream."""
+
+    def __init__(self, reader: ChannelReader) -> None:
+        self._reader = reader
+
+    def initialOffset(self) -> dict[str, int]:
+        return {str(channel): 0 for channel in self._reader.spec.source.channels()}
+
+    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:
+        reader = self._reader
+        return {name: reader.next_position(int(name), at) for name, at in start.items()}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        return [InputPartition(task) for task in self._reader.ranges(start, end)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return self._reader.rows(partition.value)
+
+    def commit(self, end: dict[str, int]) -> None:
+        pass
+
+
+class ChannelBatchReader(DataSourceReader):
+    """Reads a bounded `ChannelSpec` whole."""
+
+    def __init__(self, reader: ChannelReader) -> None:
+        self._reader = reader
+
+    def partitions(self) -> Sequence[InputPartition]:
+        source = self._reader.spec.source
+        ends = {str(channel): source.end(channel) or 0 for channel in source.channels()}
+        return [InputPartition(task) for task in self._reader.ranges({}, ends)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return self._reader.rows(partition.value)
+
+
+def channel_rows(
+    spark: SparkSession, reader: ChannelReader, name: str, *, streaming: bool
+) -> DataFrame:
+    """The rows of a source of ours. Spark knows a Python source by name, so each gets its own."""
+
+    class ChannelData(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return name
+
+        def schema(self) -> str:
+            return SCHEMA
+
+        def streamReader(self, schema: Any) -> ChannelStreamReader:
+            return ChannelStreamReader(reader)
+
+        def reader(self, schema: Any) -> ChannelBatchReader:
+            return ChannelBatchReader(reader)
+
+    spark.dataSource.register(ChannelData)
+    if streaming:
+        return spark.readStream.format(name).load()
+    return spark.read.format(name).load()
+
+
+# -- sources of Spark's ---------------------------------------------------------------------------
+
+
+def spark_rows(
+    spark: SparkSession,
+    node: SourceNode,
+    ref: ProgramRef,
+    slots: tuple[int, ...],
+    configuration: Mapping[str, str],
+    *,
+    streaming: bool,
+) -> DataFrame:
+    """The rows of a Spark source: read, project, and one ``mapInArrow``."""
+    spec = node.source
+    if isinstance(spec, FilesSpec):
+        frame = _read_files(spark, spec, configuration, streaming)
+        names = frame.columns
+        frame = frame.select(
+            "*",
+            F.xxhash64(F.col("_metadata.file_path")).alias("ms_channel"),
+            F.col("_metadata.file_block_start").alias("ms_frag"),
+        )
+        task = _FileTask(ref, slots, value_type(node, frame.select(*names)), names)
+    elif isinstance(spec, SocketSpec):
+        frame = (
+            spark.readStream.format("socket")
+            .option("host", spec.host)
+            .option("port", spec.port)
+            .load()
+        )
+        task = _FrameTask(ref, slots, Types.STRING(), frame.columns, node.id)
+    else:
+        assert isinstance(spec, DataFrameSpec)
+        frame, task = _dataframe(spec, node, ref, slots)
+    return frame.mapInArrow(task, SCHEMA)
+
+
+def _read_files(
+    spark: SparkSession, spec: FilesSpec, configuration: Mapping[str, str], streaming: bool
+) -> DataFrame:
+    schema = spec.schema
+    if schema is None and spec.format != "text":
+        schema = spark.read.format(spec.format).options(**spec.options).load(spec.path).schema
+    reader = spark.readStream if streaming else spark.read
+    reader = reader.format(spec.format).options(**spec.options)
+    if schema is not None:
+        reader = reader.schema(schema)
+    if streaming:
+        max_files = configuration.get("millstream.epoch.max-files")
+        if max_files is not None:
+            reader = reader.option("maxFilesPerTrigger", max_files)
+        else:
+            size = configuration.get("millstream.epoch.max-bytes", str(DEFAULT_EPOCH_BYTES))
+            reader = reader.option("maxBytesPerTrigger", size)
+    return reader.load(spec.path)
+
+
+def value_type(node: SourceNode, frame: DataFrame) -> TypeInformation:
+    """The type of a Spark source's records: text is a string, anything else a row."""
+    if isinstance(node.source, FilesSpec) and node.source.format == "text":
+        return Types.STRING()
+    if isinstance(node.source, SocketSpec):
+        return Types.STRING()
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    schema = to_arrow_schema(frame.schema)
+    fields = [TypeInformation.from_arrow(field.type) for field in schema]
+    return Types.ROW_NAMED(schema.names, fields)
+
+
+def _dataframe(
+    spec: DataFrameSpec, node: SourceNode, ref: ProgramRef, slots: tuple[int, ...]
+) -> tuple[DataFrame, _SourceTask]:
+    frame = spec.dataframe
+    for column in (spec.channel, spec.position):
+        if column is not None and column not in frame.columns:
+            raise PlanError(
+                "UNKNOWN_FIELD",
+                f"the DataFrame has no column {column!r}; it has {', '.join(frame.columns)}",
+                location=node.location,
+                hint="name an existing column as channel= and position=",
+            )
+    value = value_type(node, frame)
+    names = frame.columns
+    if spec.channel is None:
+        return frame, _FrameTask(ref, slots, value, names, node.id)
+    position = F.col(spec.position).cast("long") if spec.position else F.lit(None).cast("long")
+    frame = frame.select(
+        "*", F.xxhash64(F.col(spec.channel)).alias("ms_channel"), position.alias("ms_pos")
+    )
+    if not frame.isStreaming:
+        frame = frame.repartition("ms_channel").sortWithinPartitions("ms_channel", "ms_pos")
+    return frame, _PositionTask(ref, slots, value, names, node.location)
+
+
+class _SourceTask:
+    """A task of the source stage over Spark's record batches."""
+
+    def __init__(
+        self, ref: ProgramRef, slots: tuple[int, ...], value: TypeInformation, names: list[str]
+    ) -> None:
+        self.ref = ref
+        self.slots = slots
+        self.value = value
+        self.names = names
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with errors_that_travel(self.ref):
+            context = TaskContext.get()
+            task = context.partitionId() if context is not None else 0
+            yield from to_arrow(self.ref.get().run(self.blocks(batches, task), task), self.slots)
+
+    def blocks(self, batches: Iterator[pa.RecordBatch], task: int) -> Iterator[Block]:
+        raise NotImplementedError
+
+    def values(self, batch: pa.RecordBatch) -> list[Any]:
+        columns = [batch.column(name) for name in self.names]
+        return self.value.from_arrow_arrays(columns)
+
+
+class _FrameTask(_SourceTask):
+    """One channel for the whole DataFrame; a partition is a fragment of it."""
+
+    def __init__(
+        self,
+        ref: ProgramRef,
+        slots: tuple[int, ...],
+        value: TypeInformation,
+        names: list[str],
+        source_id: int,
+    ) -> None:
+        super().__init__(ref, slots, value, names)
+        self.channel = global_channel(source_id, 0)
+
+    def blocks(self, batches: Iterator[pa.RecordBatch], task: int) -> Iterator[Block]:
+        position = 0
+        for batch in batches:
+            if batch.num_rows:
+                yield Block(self.values(batch), None, self.channel, task, position)
+                position += batch.num_rows
+
+
+def _runs(*columns: Any) -> Iterator[tuple[int, int]]:
+    """Ranges of rows in which all columns keep their values."""
+    n = len(columns[0])
+    changes = np.zeros(n, bool)
+    changes[0] = True
+    for column in columns:
+        changes[1:] |= column[1:] != column[:-1]
+    starts = np.flatnonzero(changes).tolist()
+    yield from zip(starts, [*starts[1:], n], strict=True)
+
+
+class _FileTask(_SourceTask):
+    """A file is a channel, a split of it a fragment; Spark reads a file whole in one epoch."""
+
+    def blocks(self, batches: Iterator[pa.RecordBatch], task: int) -> Iterator[Block]:
+        positions: dict[tuple[int, int], int] = {}
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            values = self.values(batch)
+            channels = batch.column("ms_channel").to_numpy()
+            frags = batch.column("ms_frag").to_numpy()
+            for start, end in _runs(channels, frags):
+                place = (int(channels[start]), int(frags[start]))
+                position = positions.get(place, 0)
+                positions[place] = position + end - start
+                yield Block(values[start:end], None, *place, position, finished=True)
+
+
+class _PositionTask(_SourceTask):
+    """Channels and positions given by columns; a channel's first position in a task is its fragment."""
+
+    def __init__(
+        self,
+        ref: ProgramRef,
+        slots: tuple[int, ...],
+        value: TypeInformation,
+        names: list[str],
+        location: Any,
+    ) -> None:
+        super().__init__(ref, slots, value, names)
+        self.location = location
+
+    def blocks(self, batches: Iterator[pa.RecordBatch], task: int) -> Iterator[Block]:
+        firsts: dict[int, int] = {}
+        lasts: dict[int, int] = {}
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            values = self.values(batch)
+            channels = batch.column("ms_channel").to_numpy()
+            positions = batch.column("ms_pos").to_numpy(zero_copy_only=False)
+            # Consecutive positions form a block; a gap in them begins the next one.
+            expected = positions - np.arange(len(positions))
+            for start, end in _runs(channels, expected):
+                channel, position = int(channels[start]), int(positions[start])
+                if position <= lasts.get(channel, position - 1):
+                    raise self._disorder(channel, position)
+                lasts[channel] = int(positions[end - 1])
+                frag = firsts.setdefault(channel, position)
+                yield Block(values[start:end], None, channel, frag, position)
+
+    def _disorder(self, channel: int, position: int) -> PlanError:
+        return PlanError(
+            "CHANNEL_DISORDER",
+            f"position {position} of channel {channel} comes after a higher one in its partition",
+            location=self.location,
+            hint="give a position= column that grows along each channel within a partition",
+        )
+
+
+# -- what a bounded read consists of --------------------------------------------------------------
+
+
+def announced_channels(spark: SparkSession, node: SourceNode) -> list[int]:
+    """The channels known before the first record: a bounded read's files, our sources' channels."""
+    spec = node.source
+    if isinstance(spec, ChannelSpec):
+        source = spec.source
+        return [
+            global_channel(node.id, channel)
+            for channel in source.channels()
+            if source.end(channel) != 0
+        ]
+    if isinstance(spec, FilesSpec) and not spec.watch:
+        files = spark.read.format("binaryFile").load(spec.path).where("length > 0")
+        rows = files.select(F.xxhash64(F.col("_metadata.file_path")).alias("id")).collect()
+        return sorted(row["id"] for row in rows)
+    return []

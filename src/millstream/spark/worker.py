@@ -1,0 +1,69 @@
+"""What runs in Spark's Python workers: programs kept between tasks, and errors that travel well."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark import cloudpickle
+
+from millstream.common.errors import MillstreamError
+
+BEGIN, END = "<<<millstream-error ", " millstream-error>>>"
+_programs: dict[str, Any] = {}
+_KEPT = 16
+
+
+@dataclass(frozen=True)
+class ProgramRef:
+    """A program on its way to the workers; each worker process unpickles and opens it once."""
+
+    key: str
+    blob: bytes
+
+    @staticmethod
+    def of(key: str, program: Any) -> ProgramRef:
+        return ProgramRef(key, cloudpickle.dumps(program))
+
+    def get(self) -> Any:
+        program = _programs.get(self.key)
+        if program is None:
+            program = cloudpickle.loads(self.blob)
+            while len(_programs) >= _KEPT:
+                _programs.pop(next(iter(_programs)))
+            _programs[self.key] = program
+        return program
+
+    def forget(self) -> None:
+        """Start from a fresh copy next time."""
+        _programs.pop(self.key, None)
+
+
+def wall_clock_ms() -> int:
+    """The time of day."""
+    return time.time_ns() // 1_000_000
+
+
+@contextmanager
+def errors_that_travel(ref: ProgramRef) -> Iterator[None]:
+    """Put a Millstream error into the message of the exception, the only part the driver sees."""
+    try:
+        yield
+    except MillstreamError as error:
+        ref.forget()
+        raise RuntimeError(f"{BEGIN}{json.dumps(error.to_dict())}{END}") from None
+    except BaseException:
+        ref.forget()
+        raise
+
+
+def find_error(text: str) -> MillstreamError | None:
+    """The Millstream error in the text of a Spark exception."""
+    start, end = text.find(BEGIN), text.find(END)
+    if start < 0 or end < 0:
+        return None
+    return MillstreamError.from_dict(json.loads(text[start + len(BEGIN) : end]))

@@ -1,0 +1,251 @@
+"""The last stage: one writer that hands each sink its records, once per epoch."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from millstream.common.errors import user_code_error
+from millstream.common.typeinfo import TypeInformation
+from millstream.kernel.buffers import (
+    DATA,
+    NO_TIMESTAMP,
+    REPORT,
+    Codec,
+    Records,
+    codec_for,
+    concat_records,
+    count_and_raised,
+    decode,
+)
+from millstream.plan.compile import SinkEdge
+from millstream.plan.graph import SinkNode
+from millstream.plan.specs import (
+    CollectSpec,
+    FilesSinkSpec,
+    ForeachBatchSpec,
+    FunctionSinkSpec,
+    PrintSpec,
+    SparkFormatSpec,
+)
+from millstream.spark.file_sink import FileSink, StagedFile
+from millstream.spark.worker import ProgramRef, errors_that_travel
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MESSAGE_SCHEMA = "message binary"
+
+
+@dataclass(frozen=True)
+class SinkPart:
+    """A sink as the writing tasks know it. ``files`` and ``function`` say what a task does itself."""
+
+    sink: int
+    name: str
+    uid: str
+    location: Any
+    files: FileSink | None = None
+    function: Any = None
+    to_driver: bool = False
+
+
+@dataclass
+class WriterProgram:
+    """What a writing task knows: the edges into sinks."""
+
+    sinks: dict[int, SinkPart]
+    edges: dict[int, tuple[int, Codec]]
+
+    def run(self, batches: Iterator[pa.RecordBatch], epoch: int, task: int) -> Iterator[bytes]:
+        """Write what a task has for each sink; yields the messages the driver commits by."""
+        parts: dict[int, list[Records]] = {}
+        counts: dict[int, int] = {}
+        for kind, tag, header, payload in _data(batches):
+            if kind == REPORT:
+                yield pickle.dumps(("report", payload))
+            elif kind == DATA and tag in self.edges:
+                sink, codec = self.edges[tag]
+                counts[sink] = counts.get(sink, 0) + count_and_raised(header)[0]
+                part = self.sinks[sink]
+                if part.to_driver:
+                    yield pickle.dumps(("records", sink, tag, header, payload))
+                elif part.files is not None or part.function is not None:
+                    parts.setdefault(sink, []).append(decode(header, payload, codec))
+        for sink, records in parts.items():
+            yield from self._write(self.sinks[sink], in_order(records), epoch, task)
+        yield pickle.dumps(("counts", counts))
+
+    def _write(
+        self, part: SinkPart, records: Records, epoch: int, task: int
+    ) -> Iterator[bytes]:
+        if part.files is not None:
+            yield pickle.dumps(("file", part.sink, part.files.stage(records.values, epoch, task)))
+            return
+        invoke = getattr(part.function, "invoke", part.function)
+        for value in records.values:
+            try:
+                invoke(value)
+            except Exception as error:
+                raise user_code_error(
+                    error, part.name, part.uid, value, location=part.location
+                ) from error
+
+
+def _data(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int, bytes, bytes]]:
+    for batch in batches:
+        columns = [batch.column(name).to_pylist() for name in ("kind", "tag", "header", "payload")]
+        yield from zip(*columns, strict=True)
+
+
+def in_order(parts: list[Records]) -> Records:
+    """Records of several buffers in the order of the job."""
+    records = concat_records(parts)
+    order = records.keys.argsort()
+    return records if order is None else records.take(order)
+
+
+@dataclass
+class EpochReport:
+    """What the driver learns from a written epoch."""
+
+    counters: dict[str, int] = field(default_factory=dict)
+    accumulators: list[dict[str, Any]] = field(default_factory=list)
+    written: int = 0
+
+
+class Writer:
+    """The driver's side: runs the writing tasks of an epoch, then commits to every sink."""
+
+    def __init__(
+        self,
+        sinks: tuple[SinkNode, ...],
+        edges: list[SinkEdge],
+        uids: dict[int, str],
+        job: str,
+        run: str,
+        on_epoch: Callable[[int, EpochReport], None],
+    ) -> None:
+        self.nodes = {node.id: node for node in sinks}
+        self.types: dict[int, TypeInformation | None] = {}
+        self.codecs = {edge.tag: codec_for(edge.type_info) for edge in edges}
+        for edge in edges:
+            self.types[edge.sink] = edge.type_info
+        self.files: dict[int, FileSink] = {}
+        for node in sinks:
+            if isinstance(node.sink, FilesSinkSpec):
+                sink = FileSink(node.sink, self.types.get(node.id), job, uids[node.id])
+                sink.recover()
+                self.files[node.id] = sink
+        self.program = WriterProgram(
+            {node.id: self._part(node, uids) for node in sinks},
+            {edge.tag: (edge.sink, self.codecs[edge.tag]) for edge in edges},
+        )
+        self.ref = ProgramRef.of(f"{run}-writer-{id(self)}", self.program)
+        self.on_epoch = on_epoch
+
+    def _part(self, node: SinkNode, uids: dict[int, str]) -> SinkPart:
+        spec = node.sink
+        return SinkPart(
+            node.id,
+            node.name,
+            uids[node.id],
+            node.location,
+            files=self.files.get(node.id),
+            function=spec.function if isinstance(spec, FunctionSinkSpec) else None,
+            to_driver=isinstance(spec, PrintSpec | CollectSpec),
+        )
+
+    @property
+    def frame_sinks(self) -> list[SinkNode]:
+        """The sinks that want a DataFrame of their own."""
+        wanted = ForeachBatchSpec | SparkFormatSpec
+        return [node for node in self.nodes.values() if isinstance(node.sink, wanted)]
+
+    def write(self, rows: DataFrame, epoch: int) -> None:
+        """Write one epoch. A replayed epoch skips the sinks that have it already."""
+        frames = self.frame_sinks
+        if frames:
+            rows = rows.persist()
+        try:
+            messages = self._run_tasks(rows, epoch)
+            for node in frames:
+                self._write_frame(node, rows, epoch)
+            self._commit(messages, epoch)
+        finally:
+            if frames:
+                rows.unpersist()
+
+    def _run_tasks(self, rows: DataFrame, epoch: int) -> list[Any]:
+        ref = self.ref
+
+        def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            with errors_that_travel(ref):
+                context = TaskContext.get()
+                number = context.partitionId() if context is not None else 0
+                for message in ref.get().run(batches, epoch, number):
+                    yield pa.RecordBatch.from_pydict({"message": pa.array([message], pa.binary())})
+
+        found = rows.mapInArrow(task, MESSAGE_SCHEMA).collect()
+        return [pickle.loads(row["message"]) for row in found]
+
+    def _commit(self, messages: list[Any], epoch: int) -> None:
+        report = EpochReport()
+        files: dict[int, list[StagedFile]] = {sink: [] for sink in self.files}
+        records: dict[int, list[Records]] = {}
+        for kind, *content in messages:
+            if kind == "report":
+                counters, accumulators = pickle.loads(content[0])
+                for name, number in counters.items():
+                    report.counters[name] = report.counters.get(name, 0) + number
+                report.accumulators.append(accumulators)
+            elif kind == "counts":
+                report.written += sum(content[0].values())
+            elif kind == "file":
+                files[content[0]].append(content[1])
+            else:
+                sink, tag, header, payload = content
+                part = decode(header, payload, self.codecs[tag])
+                records.setdefault(sink, []).append(part)
+        for sink, staged in files.items():
+            if not self.files[sink].is_committed(epoch):
+                self.files[sink].commit(epoch, staged)
+        for sink, parts in records.items():
+            deliver(self.nodes[sink], in_order(parts), epoch)
+        self.on_epoch(epoch, report)
+
+    def _write_frame(self, node: SinkNode, rows: DataFrame, epoch: int) -> None:
+        frame = self._decoded(node, rows)
+        spec = node.sink
+        if isinstance(spec, ForeachBatchSpec):
+            spec.function(frame, epoch)
+        elif isinstance(spec, SparkFormatSpec):
+            frame.write.format(spec.format).options(**spec.options).mode(spec.mode).save()
+
+    def _decoded(self, node: SinkNode, rows: DataFrame) -> DataFrame:
+        """A sink's records as a DataFrame with columns of the stream's type."""
+        from millstream.spark.frames import decoded_frame
+
+        edges = {tag: codec for tag, (sink, codec) in self.program.edges.items() if sink == node.id}
+        return decoded_frame(rows, edges, self.types.get(node.id), node.location)
+
+
+def deliver(node: SinkNode, records: Records, epoch: int) -> None:
+    """Hand records to a sink on the driver."""
+    spec = node.sink
+    if isinstance(spec, CollectSpec):
+        times = [None if ts == NO_TIMESTAMP else ts for ts in records.ts.tolist()]
+        spec.deliver(epoch, list(zip(records.values, times, strict=True)))
+    elif isinstance(spec, PrintSpec):
+        stream = sys.stderr if spec.to_stderr else sys.stdout
+        prefix = f"{spec.prefix}> " if spec.prefix else ""
+        stream.write("".join(f"{prefix}{value}\n" for value in records.values))
+        stream.flush()
+
+
