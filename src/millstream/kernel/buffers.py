@@ -72,7 +72,8 @@ class ArrowCodec:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
-        return sink.getvalue().to_pybytes()
+        data: bytes = sink.getvalue().to_pybytes()
+        return data
 
     def decode(self, data: memoryview) -> list[Any]:
         batch = pa.ipc.open_stream(data).read_next_batch()
@@ -170,11 +171,11 @@ def decode(header: bytes, payload: bytes, codec: Codec) -> Records:
     """The records of a data buffer."""
     n, _, fields, hashes, path = pickle.loads(header)
     reader = _Payload(payload, n)
-    columns = [reader.array(np.int64, value) for value in fields]
+    ts, stamp, born, channel, frag, pos = [reader.array(np.int64, value) for value in fields]
     decoded_hashes = None if hashes == ABSENT else reader.array(np.uint32, hashes)
     decoded_path: Paths = path if isinstance(path, bytes) else reader.array(f"S{path}")
-    keys = OrderKeys(*columns[1:], path=decoded_path)
-    return Records(codec.decode(reader.rest()), columns[0], keys, decoded_hashes)
+    keys = OrderKeys(stamp, born, channel, frag, pos, decoded_path)
+    return Records(codec.decode(reader.rest()), ts, keys, decoded_hashes)
 
 
 def concat_records(parts: list[Records]) -> Records:

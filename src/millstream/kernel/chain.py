@@ -9,13 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from millstream.common.errors import MillstreamError, PlanError, user_code_error
+from millstream.common.errors import (
+    MillstreamError,
+    PlanError,
+    TypeMismatchError,
+    user_code_error,
+)
 from millstream.common.output_tag import OutputTag
+from millstream.common.stored_values import as_stored
 from millstream.common.time import MIN_TIMESTAMP
+from millstream.common.typeinfo import TypeInformation
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel.buffers import NO_TIMESTAMP, BufferWriter, Codec, Records, Row
 from millstream.kernel.hashing import HashCache
@@ -129,6 +137,29 @@ class MapStep(FunctionStep):
 
     def push(self, flow: Flow) -> None:
         self.send(flow.replace(apply_each(self.call, flow.values, self.failure)))
+
+
+class StoredStep(Step):
+    """Values as their declared type stores them: a function sees a Row where a Row was promised."""
+
+    def __init__(self, info: OperatorInfo, type_info: TypeInformation) -> None:
+        super().__init__(info)
+        self.type_info = type_info
+
+    def push(self, flow: Flow) -> None:
+        type_info = self.type_info
+        for place, value in enumerate(flow.values):
+            reason = type_info.check(value)
+            if reason is not None:
+                raise TypeMismatchError(
+                    "TYPE_MISMATCH",
+                    f"record {value!r:.200} of operator {self.info.name!r} does not fit its declared "
+                    f"type {type_info}: {reason}",
+                    location=self.info.location,
+                    hint="return what output_type says, or declare what is returned",
+                    parameters={"index": place},
+                )
+        self.send(flow.replace([as_stored(type_info, value) for value in flow.values]))
 
 
 class FilterStep(FunctionStep):
@@ -260,7 +291,7 @@ class TimestampStep(Step):
         self.watermarks: dict[tuple[int, int], int] = {}
 
     def push(self, flow: Flow) -> None:
-        ts = self._assign(flow)
+        ts = timestamps_of(self.strategy, flow.values, flow.timestamps(), self.info)
         place = (int(flow.base_keys.channel[0]), int(flow.base_keys.frag[0]))
         before = self.watermarks.get(place, MIN_TIMESTAMP)
         stamps = np.full(len(ts), before, np.int64)
@@ -275,43 +306,61 @@ class TimestampStep(Step):
         keys = OrderKeys(stamps, keys.born, keys.channel, keys.frag, keys.pos, keys.path)
         self.send(Flow(flow.values, ts, keys))
 
-    def _assign(self, flow: Flow) -> Ints:
-        assigner = self.strategy.assigner
-        times = flow.timestamps()
-        if assigner is not None:
-            extract = getattr(assigner, "extract_timestamp", assigner)
-            earlier = iter(times.tolist())
-            found = apply_each(
-                lambda value: extract(value, next(earlier)), flow.values, self.failure
-            )
-            times = self._checked(found, flow.values)
-        if self.strategy.kind != "none" and (times == NO_TIMESTAMP).any():
-            place = int(np.flatnonzero(times == NO_TIMESTAMP)[0])
-            raise self._no_timestamp(flow.values[place])
-        return times
 
-    def _checked(self, times: list[Any], values: list[Any]) -> Ints:
-        for ts, value in zip(times, values, strict=True):
-            if ts.__class__ is not int:
-                raise PlanError(
-                    "BAD_TIMESTAMP",
-                    f"the timestamp assigner gave {ts!r} for the record {value!r:.200}",
-                    location=self.info.location,
-                    hint="return the event time as an int, in milliseconds since 1970",
-                )
-        return np.array(times, np.int64)
-
-    def _no_timestamp(self, value: Any) -> PlanError:
-        return PlanError(
+def timestamps_of(
+    strategy: WatermarkStrategy, values: list[Any], earlier: Ints, info: OperatorInfo
+) -> Ints:
+    """The event times a strategy gives to records, which may have had others before."""
+    times = earlier
+    if strategy.assigner is not None:
+        extract: Any = getattr(strategy.assigner, "extract_timestamp", strategy.assigner)
+        before = iter(earlier.tolist())
+        found = apply_each(
+            lambda value: extract(value, next(before)),
+            values,
+            lambda error, value: user_code_error(
+                error, info.name, info.uid, value, location=info.location
+            ),
+        )
+        times = _checked(found, values, info)
+    if strategy.kind != "none" and (times == NO_TIMESTAMP).any():
+        value = values[int(np.flatnonzero(times == NO_TIMESTAMP)[0])]
+        raise PlanError(
             "NO_TIMESTAMP",
             f"the record {value!r:.200} has no timestamp to make a watermark of",
-            location=self.info.location,
+            location=info.location,
             hint="add with_timestamp_assigner(...) to the watermark strategy",
         )
+    return times
+
+
+def _checked(times: list[Any], values: list[Any], info: OperatorInfo) -> Ints:
+    for ts, value in zip(times, values, strict=True):
+        if ts.__class__ is not int:
+            raise PlanError(
+                "BAD_TIMESTAMP",
+                f"the timestamp assigner gave {ts!r} for the record {value!r:.200}",
+                location=info.location,
+                hint="return the event time as an int, in milliseconds since 1970",
+            )
+    return np.array(times, np.int64)
+
+
+class Place(Enum):
+    """Where records without a key of their own go."""
+
+    ANYWHERE = "anywhere"
+    BY_CHANNEL = "by channel"
+    ONE_SLOT = "one slot"
+
+
+ANYWHERE, BY_CHANNEL, ONE_SLOT = Place.ANYWHERE, Place.BY_CHANNEL, Place.ONE_SLOT
+Route = Callable[[Any], Any] | Place
+"""A key selector, or a place."""
 
 
 class EdgeStep(Step):
-    """A leaf: records leave for a keyed operator, or for a sink if there is no selector."""
+    """A leaf: records leave for an operator of a keyed stage, or for a sink."""
 
     def __init__(
         self,
@@ -319,14 +368,14 @@ class EdgeStep(Step):
         tag: int,
         codec: Codec,
         slots: int,
-        selector: Callable[[Any], Any] | None,
+        route: Route,
         *,
         raised: bool,
     ) -> None:
         super().__init__(info)
         self.tag = tag
         self.codec = codec
-        self.selector = selector
+        self.route = route
         self.slots = slots
         self.raised = raised
         self.cache = HashCache()
@@ -342,11 +391,10 @@ class EdgeStep(Step):
 
     def push(self, flow: Flow) -> None:
         records = flow.records()
-        if self.selector is None:
+        if self.route is ANYWHERE:
             self._writer(self.own_slot).add(records)
             return
-        keys = apply_each(self.selector, records.values, self.failure)
-        records.hashes = hash_keys(keys, self.cache, self.info)
+        records.hashes = hash_keys(self._keys(records), self.cache, self.info)
         if self.slots == 1:
             self._writer(0).add(records)
             return
@@ -356,6 +404,15 @@ class EdgeStep(Step):
         ends = [*starts[1:].tolist(), len(order)]
         for slot, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
             self._writer(slot).add(records.take(order[start:end]))
+
+    def _keys(self, records: Records) -> list[Any]:
+        if self.route is BY_CHANNEL:
+            channels: list[Any] = records.keys.channel.tolist()
+            return channels
+        if self.route is ONE_SLOT:
+            return [0] * len(records)
+        assert callable(self.route)
+        return apply_each(self.route, records.values, self.failure)
 
     def _writer(self, slot: int) -> BufferWriter:
         writer = self.writers.get(slot)

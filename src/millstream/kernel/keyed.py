@@ -36,6 +36,8 @@ from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.state import Cursor, sweep
 
 MAIN = ""
+NO_ROW = -1
+_NOTHING = np.empty(0, np.int64)
 FLUSH = 32_768
 
 Emit = Callable[[str, Records], None]
@@ -100,16 +102,16 @@ class Outputs:
         """Take the values a callback gave."""
         values, rows, row = self._values[MAIN], self._rows[MAIN], self.row
         for value in results:
-            if value.__class__ is tuple and len(value) == 2 and value[0].__class__ is OutputTag:
-                self.side(value[0].tag_id, value[1])
+            if value.__class__ is tuple and value and value[0].__class__ is OutputTag:
+                self.side(*value)
                 continue
             values.append(_frozen(value) if self._freeze else value)
             rows.append(row)
 
-    def side(self, tag: str, value: Any) -> None:
+    def side(self, tag: OutputTag, value: Any) -> None:
         """Take a value for a side output."""
-        self._values.setdefault(tag, []).append(_frozen(value))
-        self._rows.setdefault(tag, []).append(self.row)
+        self._values.setdefault(tag.tag_id, []).append(_frozen(value))
+        self._rows.setdefault(tag.tag_id, []).append(self.row)
 
     def one(self, value: Any) -> None:
         """Take one value for the main output."""
@@ -155,7 +157,7 @@ class TimerService:
         return self._operator.cursor.now_ms
 
     def current_watermark(self) -> int:
-        return self._operator.watermark
+        return self._operator.watermark()
 
     def register_event_time_timer(self, timestamp: int) -> None:
         operator = self._operator
@@ -215,7 +217,7 @@ class Context:
         return self._operator.key
 
     def timestamp(self) -> int | None:
-        ts = self._operator.timestamp
+        ts = self._operator.timestamp()
         return None if ts == NO_TIMESTAMP else ts
 
     def timer_service(self) -> TimerService:
@@ -265,9 +267,10 @@ class KeyedOperator:
         self.key: Any = None
         self.page = Page(0, 0)
         self.clock = Clock(MIN_TIMESTAMP, MIN_TIMESTAMP, 0)
-        self.watermark = MIN_TIMESTAMP
-        self.timestamp: int = NO_TIMESTAMP
+        self.row = NO_ROW
+        self.timer: tuple[int, int] = (NO_TIMESTAMP, MIN_TIMESTAMP)
         self.time_domain = "event"
+        self._moments: tuple[Ints, Ints | None] = (_NOTHING, None)
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -296,6 +299,14 @@ class KeyedOperator:
             error, self.info.name, self.info.uid, record, location=self.info.location
         )
 
+    def timestamp(self) -> int:
+        """Event time of the record or timer at hand."""
+        return self.timer[0] if self.row == NO_ROW else int(self._moments[0][self.row])
+
+    def watermark(self) -> int:
+        """The clock as the callback at hand sees it."""
+        return self.timer[1] if self.row == NO_ROW else self._clock_before(self.row)
+
     # -- one epoch -------------------------------------------------------------------------------
 
     def run(self, records: Records | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
@@ -305,6 +316,9 @@ class KeyedOperator:
         self.cursor.now_ms = clock.now_ms
         pages.names = self.names
         outputs = Outputs(emit, records, self.freeze)
+        if records is not None:
+            clocks = clock.at(records.keys.stamp) if self.timed else None
+            self._moments = records.ts, clocks
         for bucket, rows in self._visits(records, pages):
             self.page = pages.load(bucket)
             self.run_page(records, rows, outputs)
@@ -313,9 +327,7 @@ class KeyedOperator:
             outputs.flush(FLUSH)
         outputs.flush()
 
-    def _visits(
-        self, records: Records | None, pages: PageStore
-    ) -> Iterator[tuple[int, list[int]]]:
+    def _visits(self, records: Records | None, pages: PageStore) -> Iterator[tuple[int, list[int]]]:
         """The pages this epoch touches, each with its records in order."""
         directory = pages.directory
         groups: dict[int, list[int]] = {}
@@ -357,31 +369,26 @@ class KeyedOperator:
     def _process(self, records: Records, rows: list[int], outputs: Outputs) -> None:
         page, cursor, context = self.page, self.cursor, self.context
         entries, event_timers, tick_timers = page.entries, page.event_timers, page.tick_timers
-        process = self.function.process_element
+        process, take = self.function.process_element, outputs.extend
         values = list(map(records.values.__getitem__, rows))
-        times = records.ts[rows].tolist()
-        clocks = self.clock.at(records.keys.stamp[rows]).tolist()
+        keys = self.keys_of(records, rows, values)
         width = len(self.names)
         value: Any = None
         try:
-            keys = self.keys_of(values)
-            for row, key, value, ts, clock in zip(rows, keys, values, times, clocks, strict=True):
+            for row, key, value in zip(rows, keys, values, strict=True):
                 self.key = key
                 cells = entries.get(key)
-                new = cells is None
-                if cells is None:
+                if new := cells is None:
                     cells = [None] * width
                 cursor.cells = cells
                 if event_timers and key in event_timers:
-                    self._fire_until(clock, outputs)
-                self.timestamp = ts
-                self.watermark = clock
-                outputs.row = row
+                    self._fire_until(self._clock_before(row), outputs)
+                self.row = outputs.row = row
                 results = process(value, context)
                 if results is not None:
-                    outputs.extend(results)
+                    take(results)
                 if event_timers and key in event_timers:
-                    self._fire_overdue(event_timers, clock, outputs)
+                    self._fire_overdue(event_timers, self._clock_before(row), outputs)
                 if tick_timers and key in tick_timers:
                     self._fire_overdue(tick_timers, self.clock.now_ms, outputs)
                 if new:
@@ -392,8 +399,14 @@ class KeyedOperator:
             raise
         except Exception as error:
             raise self._failure(error, value) from error
+        finally:
+            self.row = NO_ROW
 
-    def keys_of(self, values: list[Any]) -> list[Any]:
+    def _clock_before(self, row: int) -> int:
+        clocks = self._moments[1]
+        return self.clock.before if clocks is None else int(clocks[row])
+
+    def keys_of(self, records: Records, rows: list[int], values: list[Any]) -> list[Any]:
         """The keys of records, as their selector gives them."""
         return apply_each(self.selector, values, self._failure)
 
@@ -418,33 +431,34 @@ class KeyedOperator:
         self.time_domain = "event"
         while (times := timers.get(self.key)) and times[0][0] <= clock:
             time_ms = times[0][0]
-            self.watermark = MAX_TIMESTAMP if clock == MAX_TIMESTAMP else time_ms
-            order = self._timer_order(time_ms - 1, BORN_TIMER)
-            outputs.add_timer_row(order, time_ms)
-            self._fire_first(timers, outputs)
-            self._fire_overdue(timers, time_ms, outputs)
+            watermark = MAX_TIMESTAMP if clock == MAX_TIMESTAMP else time_ms
+            outputs.add_timer_row(self._timer_order(time_ms - 1, BORN_TIMER), time_ms)
+            self._fire_first(timers, watermark, outputs)
+            self._fire_overdue(timers, time_ms, outputs, watermark)
 
-    def _fire_overdue(self, timers: Timers, clock: int, outputs: Outputs) -> None:
+    def _fire_overdue(
+        self, timers: Timers, clock: int, outputs: Outputs, watermark: int | None = None
+    ) -> None:
         """Fire what a callback has registered at or before the clock, as a part of that callback.
 
         What it emits keeps the callback's order key: with a key of its own it would come before
         records that the next stage may have seen already, and results would depend on the cut.
         """
         self.time_domain = "event" if timers is self.page.event_timers else "processing"
+        reading = self.watermark() if watermark is None else watermark
         while (times := timers.get(self.key)) and times[0][0] <= clock:
-            self._fire_first(timers, outputs)
+            self._fire_first(timers, reading, outputs)
 
     def _fire_ticks(self, outputs: Outputs) -> None:
         """Fire all processing-time timers of the page that are due; they come before the data."""
         timers, now_ms = self.page.tick_timers, self.clock.now_ms
-        self.watermark = self.clock.before
         for key in [key for key, times in timers.items() if times[0][0] <= now_ms]:
             self._enter(key)
             self.time_domain = "processing"
             while (times := timers.get(key)) and times[0][0] <= now_ms:
                 order = self._timer_order(self.clock.before, BORN_TICK, times[0][0])
                 outputs.add_timer_row(order, NO_TIMESTAMP)
-                self._fire_first(timers, outputs)
+                self._fire_first(timers, self.clock.before, outputs)
                 if self.page.event_timers:
                     self._fire_overdue(self.page.event_timers, self.clock.before, outputs)
                     self.time_domain = "processing"
@@ -457,12 +471,12 @@ class KeyedOperator:
         path = self.info.uid.encode()[:32] + b"\xff"
         return stamp, born, stable_hash(key), tie_breaker(key), position, path
 
-    def _fire_first(self, timers: Timers, outputs: Outputs) -> None:
+    def _fire_first(self, timers: Timers, watermark: int, outputs: Outputs) -> None:
         times = timers[self.key]
         time_ms, _ = times.pop(0)
         if not times:
             del timers[self.key]
-        self.timestamp = time_ms
+        self.row, self.timer = NO_ROW, (time_ms, watermark)
         self._guarded(lambda: self._call_on_timer(time_ms, outputs), f"timer at {time_ms}")
 
     def _call_on_timer(self, time_ms: int, outputs: Outputs) -> None:
@@ -496,10 +510,11 @@ class ReduceOperator(KeyedOperator):
         entries = self.page.entries
         reduce = getattr(self.function, "reduce", self.function)
         values = list(map(records.values.__getitem__, rows))
+        keys = self.keys_of(records, rows, values)
         last: dict[Any, int] = {}
         value: Any = None
         try:
-            for row, key, value in zip(rows, self.keys_of(values), values, strict=True):
+            for row, key, value in zip(rows, keys, values, strict=True):
                 cells = entries.get(key)
                 if cells is None:
                     reduced = value
@@ -549,4 +564,3 @@ def _hashable(key: Any) -> bool:
     except TypeError:
         return False
     return True
-

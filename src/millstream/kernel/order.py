@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -110,17 +111,26 @@ class OrderKeys:
         return OrderKeys(self.stamp, self.born, self.channel, self.frag, self.pos, path)
 
     def argsort(self) -> Ints | None:
-        """The permutation that sorts by order key, None if there is nothing to sort by."""
-        columns: list[npt.NDArray[np.generic]] = []
+        """The permutation that sorts by order key, None if the keys are in order already."""
+        columns: list[npt.NDArray[Any]] = [getattr(self, name) for name in COLUMNS]
         if not isinstance(self.path, bytes):
             columns.append(self.path)
-        for name in reversed(COLUMNS):
-            column = getattr(self, name)
-            if len(column) and column.min() != column.max():
-                columns.append(column)
-        if not columns:
+        if _is_sorted(columns):
             return None
-        return np.lexsort(columns)
+        varying = [column for column in columns if (column != column[0]).any()]
+        return np.lexsort(varying[::-1])
+
+
+def _is_sorted(columns: Sequence[npt.NDArray[Any]]) -> bool:
+    """Whether rows are in ascending order, the first column being the most significant."""
+    undecided = np.ones(max(len(columns[0]) - 1, 0), np.bool_)
+    for column in columns:
+        if (undecided & (column[1:] < column[:-1])).any():
+            return False
+        undecided &= column[1:] == column[:-1]
+        if not undecided.any():
+            return True
+    return True
 
 
 def _append(path: Paths, ordinals: Sequence[int]) -> Paths:
@@ -135,7 +145,8 @@ def concat(parts: Sequence[OrderKeys]) -> OrderKeys:
     if len(parts) == 1:
         return parts[0]
     columns = [np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS]
-    return OrderKeys(*columns, path=_concat_paths(parts))
+    stamp, born, channel, frag, pos = columns
+    return OrderKeys(stamp, born, channel, frag, pos, _concat_paths(parts))
 
 
 def _concat_paths(parts: Sequence[OrderKeys]) -> Paths:

@@ -23,8 +23,8 @@ from millstream.kernel.order import Ints
 
 FORMAT = 1
 SPLIT_BYTES = 16_384
-SPLIT_RECORDS = 16_384
-MAX_DEPTH = 24
+SPLIT_KEYS = 768
+MAX_DEPTH = 20
 NEVER = MAX_TIMESTAMP
 
 Timers = dict[Any, list[tuple[int, Any]]]
@@ -84,7 +84,8 @@ class Directory:
         """For each hash the first bucket of its page, which names the page."""
         bucket = hashes.astype(np.int64) >> (32 - self.depth)
         shift = self.depth - self.depths[bucket].astype(np.int64)
-        return (bucket >> shift) << shift
+        firsts: Ints = (bucket >> shift) << shift
+        return firsts
 
     def locate(self, bucket: int) -> tuple[int, int]:
         """Depth and prefix of the page that starts at a bucket."""
@@ -111,13 +112,14 @@ class Directory:
         firsts: list[int] = np.unique((found >> shift) << shift).tolist()
         return firsts
 
-    def split(self, depth: int, prefix: int) -> None:
-        """Make the page's two halves pages of their own."""
-        if depth == self.depth:
-            self.depth += 1
+    def split(self, depth: int, prefix: int, bits: int) -> None:
+        """Make 2**bits pages of one."""
+        missing = depth + bits - self.depth
+        if missing > 0:
+            self.depth += missing
             for name in ("depths", "present", "event_due", "tick_due"):
-                setattr(self, name, np.repeat(getattr(self, name), 2))
-        self.depths[self.span(depth, prefix)] = depth + 1
+                setattr(self, name, np.repeat(getattr(self, name), 1 << missing))
+        self.depths[self.span(depth, prefix)] = depth + bits
 
 
 class PageStore:
@@ -156,8 +158,10 @@ class PageStore:
             return
         data = self._encode(page)
         if len(data) > SPLIT_BYTES and len(page.entries) > 1 and page.depth < MAX_DEPTH:
-            for half in self.split(page):
-                self.write(half)
+            # To half of the limit, so that the parts have room to grow.
+            ratio = 2 * len(data) // SPLIT_BYTES
+            for part in self.split(page, min(ratio.bit_length() - 1, MAX_DEPTH - page.depth)):
+                self.write(part)
             return
         directory.present[span] = True
         directory.event_due[span] = _next_due(page.event_timers)
@@ -166,36 +170,35 @@ class PageStore:
         if data != page.stored:
             self.store.put(name, data)
 
-    def split(self, page: Page) -> tuple[Page, Page]:
-        """Two pages in place of one; the halves are not yet in the store."""
+    def split(self, page: Page, bits: int) -> list[Page]:
+        """2**bits pages in place of one; they are not yet in the store."""
         directory = self.directory
         start = directory.span(page.depth, page.prefix).start
         if directory.present[start]:
             self.store.remove(self._name(page.depth, page.prefix))
-        directory.split(page.depth, page.prefix)
-        halves = tuple(Page(page.depth + 1, page.prefix * 2 + bit) for bit in (0, 1))
-        for half in halves:
-            directory.present[directory.span(half.depth, half.prefix)] = False
-        shift = 31 - page.depth
+        depth = page.depth + bits
+        directory.split(page.depth, page.prefix, bits)
+        first = page.prefix << bits
+        parts = [Page(depth, first + number) for number in range(1 << bits)]
+        directory.present[directory.span(page.depth, page.prefix)] = False
         for name in ("entries", "event_timers", "tick_timers"):
+            targets = [getattr(part, name) for part in parts]
             for key, value in getattr(page, name).items():
-                half = halves[(stable_hash(key) >> shift) & 1]
-                getattr(half, name)[key] = value
-        return halves  # type: ignore[return-value]
+                targets[(stable_hash(key) >> (32 - depth)) - first][key] = value
+        return parts
 
     def prepare(self, hashes: npt.NDArray[np.uint32]) -> None:
-        """Split pages that so many records of this epoch fall on that they would grow too large."""
-        while True:
-            firsts, counts = np.unique(self.directory.buckets(hashes), return_counts=True)
-            crowded = [b for b, n in zip(firsts, counts, strict=True) if n > SPLIT_RECORDS]
-            pages = [self.directory.locate(int(bucket)) for bucket in crowded]
-            pages = [(depth, prefix) for depth, prefix in pages if depth < min(MAX_DEPTH, 12)]
-            if not pages:
-                return
-            for depth, prefix in pages:
-                start = self.directory.span(depth, prefix).start
-                for half in self.split(self.load(start)):
-                    self.write(half)
+        """Split pages that many new keys may fall on before they are filled: later it costs more."""
+        directory = self.directory
+        firsts, counts = np.unique(directory.buckets(np.unique(hashes)), return_counts=True)
+        # Buckets are renumbered when the directory grows; the lowest hash of a page is not.
+        lowest = firsts << (32 - directory.depth)
+        for low, count in zip(lowest.tolist(), counts.tolist(), strict=True):
+            bucket = low >> (32 - directory.depth)
+            depth, prefix = directory.locate(bucket)
+            bits = min((count // SPLIT_KEYS).bit_length(), MAX_DEPTH - depth)
+            if bits > 0 and not directory.present[bucket]:
+                self.split(Page(depth, prefix), bits)
 
     def scan(self) -> Iterator[Page]:
         """All pages, one after the other."""

@@ -6,6 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from millstream.common.accumulators import (
+    Accumulator,
+    DoubleCounter,
+    Histogram,
+    IntCounter,
+    LongCounter,
+)
 from millstream.common.errors import PlanError
 from millstream.common.state import StateDescriptor
 from millstream.kernel.state import Cursor, Ttl, bind
@@ -25,19 +32,22 @@ class Reports:
     """What the operators of a stage have counted since the last report; merged on the driver."""
 
     counters: dict[str, int] = field(default_factory=dict)
-    accumulators: dict[str, Any] = field(default_factory=dict)
+    accumulators: list[tuple[str, Accumulator[Any, Any]]] = field(default_factory=list)
 
     def count(self, name: str, number: int = 1) -> None:
         self.counters[name] = self.counters.get(name, 0) + number
 
-    def take(self) -> tuple[dict[str, int], dict[str, Any]]:
+    def take(self) -> tuple[dict[str, int], list[tuple[str, Any]]]:
         """What has been counted; counting begins anew."""
-        counters, accumulators = self.counters, {}
-        for name, accumulator in self.accumulators.items():
-            accumulators[name] = accumulator.clone()
+        counters, self.counters = self.counters, {}
+        accumulators = []
+        for name, accumulator in self.accumulators:
+            accumulators.append((name, accumulator.clone()))
             accumulator.reset_local()
-        self.counters = {}
         return counters, accumulators
+
+    def accumulator(self, name: str) -> Accumulator[Any, Any] | None:
+        return next((found for known, found in self.accumulators if known == name), None)
 
 
 class KernelCounter:
@@ -67,6 +77,9 @@ class KernelMeter:
 
     def mark_event(self, value: int = 1) -> None:
         self._counter.inc(value)
+
+    def get_count(self) -> int:
+        return self._counter.get_count()
 
 
 class KernelDistribution:
@@ -152,7 +165,7 @@ class KernelRuntimeContext:
         return KernelMetricGroup(self._reports, self.info.name)
 
     def add_accumulator(self, name: str, accumulator: Any) -> None:
-        known = self._reports.accumulators.get(name)
+        known = self._reports.accumulator(name)
         if known is not None and type(known) is not type(accumulator):
             raise PlanError(
                 "ACCUMULATOR_TYPE",
@@ -160,10 +173,31 @@ class KernelRuntimeContext:
                 location=self.info.location,
                 hint="use one type of accumulator under one name",
             )
-        self._reports.accumulators.setdefault(name, accumulator)
+        self._reports.accumulators.append((name, accumulator))
 
     def get_accumulator(self, name: str) -> Any:
-        return self._reports.accumulators.get(name)
+        return self._reports.accumulator(name)
+
+    def get_int_counter(self, name: str) -> IntCounter:
+        counter: IntCounter = self._accumulator_of(IntCounter, name)
+        return counter
+
+    def get_long_counter(self, name: str) -> LongCounter:
+        counter: LongCounter = self._accumulator_of(LongCounter, name)
+        return counter
+
+    def get_double_counter(self, name: str) -> DoubleCounter:
+        counter: DoubleCounter = self._accumulator_of(DoubleCounter, name)
+        return counter
+
+    def get_histogram(self, name: str) -> Histogram:
+        histogram: Histogram = self._accumulator_of(Histogram, name)
+        return histogram
+
+    def _accumulator_of(self, kind: Callable[[], Any], name: str) -> Any:
+        if self._reports.accumulator(name) is None:
+            self.add_accumulator(name, kind())
+        return self._reports.accumulator(name)
 
     def get_state(self, descriptor: StateDescriptor) -> Any:
         return self._state(descriptor, "value")

@@ -35,6 +35,7 @@ from millstream.kernel.keyed import Clock, KeyedOperator
 from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.pages import Directory, PageStore, Store
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports
+from millstream.kernel.sequenced import TimelineOperator
 from millstream.kernel.state import Cursor
 from millstream.kernel.time import Control, EpochTime, Fragment, TimeTable, merge_controls
 
@@ -91,11 +92,18 @@ class SourceProgram(Program):
     """The source stage of one source: stamps, the fused stateless steps, buffers, control."""
 
     def __init__(
-        self, name: str, chain: Chain, slots: int, parameters: Mapping[str, str]
+        self,
+        name: str,
+        chain: Chain,
+        slots: int,
+        parameters: Mapping[str, str],
+        *,
+        reports_channels_as: int | None = None,
     ) -> None:
         super().__init__(slots, parameters)
         self.name = name
         self.chain = chain
+        self.reports_channels_as = reports_channels_as
 
     def run(self, blocks: Iterable[Block], task: int) -> Iterator[Row]:
         """Run the blocks of one task; ends with one control row for every slot."""
@@ -140,6 +148,12 @@ class SourceProgram(Program):
             for clock in self.chain.clocks
             for (channel, frag), finished in fragments.items()
         )
+        if self.reports_channels_as is not None:
+            # A generator in the next stage gives the watermarks; it has to know what is finished.
+            ends += tuple(
+                Fragment(self.reports_channels_as, channel, frag, MIN_TIMESTAMP, finished)
+                for (channel, frag), finished in fragments.items()
+            )
         if ends:
             yield from control_rows(Control(fragments=ends), self.slots)
 
@@ -157,14 +171,18 @@ def control_rows(control: Control, slots: int) -> list[Row]:
 
 @dataclass
 class InEdge:
-    """An edge into a keyed stage, or through it: how to decode its buffers and which clock floors
-    their stamps (None: they were made in a keyed stage, or their source has no timestamps)."""
+    """An edge into a keyed stage, or through it: how to decode its buffers, and whose time they have.
+
+    ``timeline`` gives the floors of stamps that a source task made (None: made in a keyed stage, or
+    the source has no timestamps); ``ordered_by`` the channels among which the records may have to wait.
+    """
 
     tag: int
     codec: Codec
     timeline: int | None
     index: int = 0
     siblings: int = 1
+    ordered_by: int | None = None
 
 
 @dataclass
@@ -238,10 +256,15 @@ class KeyedProgram(Program):
         for hosted in self.operators:
             for chain in hosted.outputs.values():
                 chain.bind(ready.append, slot)
+            if isinstance(hosted.operator, TimelineOperator):
+                hosted.operator.control = control
             with no_garbage_collection():
                 self._run_operator(hosted, buffers, state, store, time)
             yield from ready
             ready.clear()
+            if isinstance(hosted.operator, TimelineOperator) and hosted.operator.fragments:
+                news = Control(fragments=tuple(hosted.operator.fragments))
+                yield from control_rows(news, self.slots)
         store.put(HEADER, pickle.dumps((HEADER_FORMAT, state), protocol=5))
         yield self.report_row(slot, self._clock_report(state) if slot == 0 else None)
 
@@ -374,7 +397,7 @@ class KeyedProgram(Program):
         free = time.releasable(records.keys)
         if not free.any() and count_and_raised(row.header)[1]:
             return None, row
-        parts = []
+        parts: list[Row | None] = []
         for mask in (free, ~free):
             rows = np.flatnonzero(mask)
             if not len(rows):
@@ -396,4 +419,3 @@ class KeyedProgram(Program):
                 buffers.setdefault(row.tag, []).append(row)
             else:
                 yield row
-

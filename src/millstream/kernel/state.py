@@ -7,11 +7,16 @@ processing time); an expired one is never returned by default, and removed when 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from millstream.common import state as api
-from millstream.common.state import StateDescriptor, StateTtlConfig
+from millstream.common.state import (
+    AggregatingStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    StateTtlConfig,
+)
 
 
 class Cursor:
@@ -35,7 +40,7 @@ class _Cell:
         self._cursor.cells[self._index] = None
 
 
-class ValueCell(_Cell, api.ValueState):
+class ValueCell(_Cell, api.ValueState[Any]):
     """A value."""
 
     def value(self) -> Any:
@@ -45,7 +50,7 @@ class ValueCell(_Cell, api.ValueState):
         self._cursor.cells[self._index] = value
 
 
-class ListCell(_Cell, api.ListState):
+class ListCell(_Cell, api.ListState[Any]):
     """A list; an empty one is no state."""
 
     def get(self) -> Iterable[Any]:
@@ -69,7 +74,7 @@ class ListCell(_Cell, api.ListState):
         self._cursor.cells[self._index] = list(values) or None
 
 
-class MapCell(_Cell, api.MapState):
+class MapCell(_Cell, api.MapState[Any, Any]):
     """A map; an empty one is no state."""
 
     def _map(self) -> dict[Any, Any]:
@@ -85,7 +90,7 @@ class MapCell(_Cell, api.MapState):
         else:
             cells[self._index][key] = value
 
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
+    def put_all(self, dict_value: Mapping[Any, Any]) -> None:
         for key, value in dict_value.items():
             self.put(key, value)
 
@@ -115,7 +120,7 @@ class MapCell(_Cell, api.MapState):
         return iter(self.keys())
 
 
-class ReducingCell(_Cell, api.ReducingState):
+class ReducingCell(_Cell, api.ReducingState[Any]):
     """A value, reduced with each one added."""
 
     __slots__ = ("_reduce",)
@@ -133,7 +138,7 @@ class ReducingCell(_Cell, api.ReducingState):
         cells[self._index] = value if current is None else self._reduce(current, value)
 
 
-class AggregatingCell(_Cell, api.AggregatingState):
+class AggregatingCell(_Cell, api.AggregatingState[Any, Any]):
     """An accumulator; ``get`` gives the aggregate's result."""
 
     __slots__ = ("_aggregate",)
@@ -326,9 +331,9 @@ def _reduce_callable(function: Any) -> Callable[[Any, Any], Any]:
 def bind(descriptor: StateDescriptor, cursor: Cursor, index: int) -> api.State:
     """The state object of a descriptor over cell ``index`` of the cursor."""
     arguments: list[Any] = [cursor, index]
-    if descriptor.kind == "reducing":
+    if isinstance(descriptor, ReducingStateDescriptor):
         arguments.append(_reduce_callable(descriptor.get_reduce_function()))
-    elif descriptor.kind == "aggregating":
+    elif isinstance(descriptor, AggregatingStateDescriptor):
         arguments.append(descriptor.get_agg_function())
     config = descriptor.ttl_config
     if config is None or config.update_type is StateTtlConfig.UpdateType.Disabled:

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from millstream.common.errors import CheckpointError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.kernel.order import Ints, OrderKeys
 
@@ -24,7 +27,8 @@ class Fragment:
     """A part of a channel that one task has read: where it starts, its watermark after the last record.
 
     ``finished``: the channel has no more records. ``at_epoch_end``: its watermark moves at the end
-    of the epoch only, so that it is no floor for the other fragments of the same epoch.
+    of the epoch only, so that it is no floor for the other fragments of the same epoch. ``idle``: its
+    generator says so.
     """
 
     timeline: int
@@ -33,6 +37,7 @@ class Fragment:
     watermark: int
     finished: bool = False
     at_epoch_end: bool = False
+    idle: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +112,18 @@ class TimeTable:
             by_channel.setdefault((fragment.timeline, fragment.channel), []).append(fragment)
         floors = {}
         for channel_id, fragments in by_channel.items():
+            if channel_id[0] in self.ended:
+                raise CheckpointError(
+                    "DATA_AFTER_END",
+                    "a source has brought records after its end, which has fired everything already",
+                    hint="begin a new run: a finished checkpoint cannot take more data",
+                )
             fragments.sort(key=lambda fragment: fragment.start)
             channel = self.channels.setdefault(channel_id, Channel())
             floors[channel_id] = _floors(channel.watermark, fragments)
             channel.watermark = max(channel.watermark, *(f.watermark for f in fragments))
-            channel.active_ms, channel.idle = self.now_ms, False
+            channel.active_ms = self.now_ms
+            channel.idle = fragments[-1].idle
             timeline = channel_id[0]
             peak = self.peaks.get(timeline, MIN_TIMESTAMP)
             self.peaks[timeline] = max(peak, channel.watermark)
@@ -176,14 +188,16 @@ class EpochTime:
         ]
         if active:
             return min(active)
-        return max((table.peaks.get(line, MIN_TIMESTAMP) for line in timelines), default=MIN_TIMESTAMP)
+        return max(
+            (table.peaks.get(line, MIN_TIMESTAMP) for line in timelines), default=MIN_TIMESTAMP
+        )
 
     def raise_stamps(self, timeline: int, keys: OrderKeys) -> None:
         """Raise the stamps a source task gave to the floors of their fragments, in place."""
         if len(keys) == 0:
             return
         if keys.channel.min() == keys.channel.max():
-            segments = [(int(keys.channel[0]), slice(None))]
+            segments: list[tuple[int, Any]] = [(int(keys.channel[0]), slice(None))]
         else:
             order = np.argsort(keys.channel, kind="stable")
             channels, first = np.unique(keys.channel[order], return_index=True)
@@ -199,7 +213,7 @@ class EpochTime:
                 stamps[where] = np.maximum(stamps[where], floors[np.maximum(places, 0)])
         keys.stamp = stamps
 
-    def releasable(self, keys: OrderKeys) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def releasable(self, keys: OrderKeys) -> npt.NDArray[np.bool_]:
         """Which records precede, in the one total order, all that any other channel may still bring.
 
         That is (stamp, channel) < (watermark of c, c) for every other non-idle channel c.
@@ -214,7 +228,9 @@ class EpochTime:
         stamp_bound = np.where(own, second[0], least[0])
         channel_bound = np.where(own, second[1], least[1])
         before = keys.stamp < stamp_bound
-        return before | ((keys.stamp == stamp_bound) & (keys.channel < channel_bound))
+        tied = (keys.stamp == stamp_bound) & (keys.channel < channel_bound)
+        free: npt.NDArray[np.bool_] = before | tied
+        return free
 
 
 _BEYOND = (MAX_TIMESTAMP, MAX_TIMESTAMP)

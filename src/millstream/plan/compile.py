@@ -6,22 +6,27 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from millstream.common.errors import PlanError
 from millstream.common.time import to_millis
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.buffers import codec_for
 from millstream.kernel.chain import (
+    ANYWHERE,
+    BY_CHANNEL,
+    ONE_SLOT,
     Chain,
     EdgeStep,
     FilterStep,
     FlatMapStep,
     MapStep,
     ProcessStep,
+    Route,
     Step,
+    StoredStep,
     TimestampStep,
 )
 from millstream.kernel.keyed import MAIN, KeyedOperator, ReduceOperator
 from millstream.kernel.runtime import OperatorInfo
+from millstream.kernel.sequenced import ChannelOperator, TimelineOperator
 from millstream.kernel.stages import HostedOperator, InEdge, KeyedProgram, SourceProgram
 from millstream.plan.graph import (
     KeyedNode,
@@ -98,10 +103,14 @@ class Compiler:
             timeline = _timeline(source, source.strategy)
         self._grow(source, parent, source, timeline)
         return SourceProgram(
-            source.name, Chain(root), self.slots, self.options.configuration
+            source.name,
+            Chain(root),
+            self.slots,
+            self.options.configuration,
+            reports_channels_as=source.id if self._has_generator() else None,
         )
 
-    def _outputs(self, node: KeyedNode) -> dict[str, Chain]:
+    def _outputs(self, node: Node) -> dict[str, Chain]:
         """The chains behind a keyed operator, by output tag; branches of one tag share a chain."""
         roots: dict[str, Step] = {MAIN: Step(self._info(node))}
         self._grow(node, roots[MAIN], node, None, skip_sides=True)
@@ -111,24 +120,42 @@ class Compiler:
                 self._grow(reader, root, node, None)
         return {tag: Chain(root) for tag, root in roots.items()}
 
-    def _hosted(self, node: KeyedNode, outputs: dict[str, Chain]) -> HostedOperator:
+    def _hosted(self, node: Node, outputs: dict[str, Chain]) -> HostedOperator:
         timing = self.component.timing[node.id]
-        options: dict[str, Any] = {
-            "timed": not timing.untimed,
-            "freeze": node.output_type is None or not node.output_type.is_immutable,
-        }
-        operator: KeyedOperator
-        if node.kind == "reduce":
-            operator = ReduceOperator(
-                self._info(node), node.function, node.selector, last_only=self.batch, **options
-            )
-        else:
-            operator = KeyedOperator(self._info(node), node.function, node.selector, **options)
         edges = self.in_edges.get(node.id, [])
+        operator = self._operator(node, timed=not timing.untimed)
         return HostedOperator(operator, edges, timing.timelines, timing.untimed, outputs)
 
+    def _operator(self, node: Node, *, timed: bool) -> KeyedOperator:
+        info = self._info(node)
+        freeze = node.output_type is None or not node.output_type.is_immutable
+        if isinstance(node, TimestampsNode):
+            one_channel = not self.component.follows_source(node)
+            return TimelineOperator(info, node.id, node.strategy, one_channel=one_channel)
+        if isinstance(node, StatelessNode):
+            return ChannelOperator(info, node.function, _by_channel, timed=timed, freeze=freeze)
+        assert isinstance(node, KeyedNode)
+        if node.kind == "reduce":
+            return ReduceOperator(
+                info,
+                node.function,
+                node.selector,
+                timed=timed,
+                freeze=freeze,
+                last_only=self.batch,
+            )
+        return KeyedOperator(info, node.function, node.selector, timed=timed, freeze=freeze)
+
+    def _route(self, reader: Node, entry: Node) -> Route:
+        if isinstance(reader, KeyedNode):
+            return reader.selector
+        if isinstance(reader, TimestampsNode) and not self.component.follows_source(reader):
+            return ONE_SLOT
+        return BY_CHANNEL
+
     def _stage(self, index: int, hosted: list[HostedOperator]) -> KeyedProgram:
-        hold = index == 0 and self.options.channel_order == "watermark" and not self.batch
+        wanted = self.options.channel_order == "watermark" and not self.batch
+        hold = wanted and index == self._first_clocked_level()
         edges = [edge for edges in self.in_edges.values() for edge in edges]
         return KeyedProgram(
             index,
@@ -136,9 +163,23 @@ class Compiler:
             self.slots,
             self.options.configuration,
             idle_after=self._idle_after(),
-            held_edges=[edge for edge in edges if edge.timeline is not None] if hold else (),
+            held_edges=[edge for edge in edges if edge.ordered_by is not None] if hold else (),
             is_last=index == len(self.component.levels) - 1,
         )
+
+    def _has_generator(self) -> bool:
+        return any(
+            isinstance(node, TimestampsNode) for level in self.component.levels for node in level
+        )
+
+    def _first_clocked_level(self) -> int:
+        """The first level after custom generators on sources, which alone come before it."""
+        for index, level in enumerate(self.component.levels):
+            if not all(
+                isinstance(n, TimestampsNode) and self.component.follows_source(n) for n in level
+            ):
+                return index
+        return len(self.component.levels)
 
     def _idle_after(self) -> dict[int, int]:
         timeouts = {}
@@ -170,15 +211,16 @@ class Compiler:
                     self._side(reader, parent, entry, timeline)
             elif isinstance(reader, PASSING):
                 self._grow(reader, parent, entry, timeline)
+            elif reader.id in self.component.hosted or isinstance(reader, SinkNode):
+                parent.children.append(self._edge(node, reader, entry, timeline))
             elif isinstance(reader, TimestampsNode):
                 step = self._timestamps(reader, reader.strategy, parent, entry)
                 self._grow(reader, step, entry, _timeline(reader, reader.strategy))
-            elif isinstance(reader, StatelessNode):
+            else:
+                assert isinstance(reader, StatelessNode)
                 step = self._stateless(reader)
                 parent.children.append(step)
-                self._grow(reader, step, entry, timeline)
-            else:
-                parent.children.append(self._edge(node, reader, entry, timeline))
+                self._grow(reader, self._stored(reader, step), entry, timeline)
 
     def _side(
         self, reader: SideOutputNode, parent: Step, entry: Node, timeline: int | None
@@ -194,14 +236,21 @@ class Compiler:
         steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep}
         return steps[node.kind](info, node.function)
 
+    def _stored(self, node: StatelessNode, step: Step) -> Step:
+        """Behind a function whose type holds rows: what it returns may be looser than it declares.
+
+        Plain values need no step: a buffer's codec checks them, and nothing would change.
+        """
+        type_info = node.output_type
+        changes = node.kind not in ("filter",) and type_info is not None and "ROW" in str(type_info)
+        if not changes:
+            return step
+        assert type_info is not None
+        stored = StoredStep(self._info(node), type_info)
+        step.children.append(stored)
+        return stored
+
     def _timestamps(self, node: Node, strategy: Any, parent: Step, entry: Node) -> Step:
-        if strategy.kind == "custom":
-            raise PlanError(
-                "CUSTOM_GENERATOR",
-                "custom watermark generators are not supported yet",
-                location=node.location,
-                hint="use for_bounded_out_of_orderness or for_monotonous_timestamps",
-            )
         step = TimestampStep(self._info(node), node.id, strategy, self._moves_at_epoch_end(entry))
         parent.children.append(step)
         return step
@@ -214,21 +263,23 @@ class Compiler:
             return spec.channel is None
         return isinstance(spec, SocketSpec)
 
-    def _edge(
-        self, node: Node, reader: Node, entry: Node, timeline: int | None
-    ) -> EdgeStep:
+    def _edge(self, node: Node, reader: Node, entry: Node, timeline: int | None) -> EdgeStep:
         tag, self.next_tag = self.next_tag, self.next_tag + 1
         from_source = isinstance(entry, SourceNode)
-        selector = None
+        route: Route = ANYWHERE
         codec = codec_for(node.output_type)
-        if isinstance(reader, KeyedNode):
-            selector = reader.selector
-            self.in_edges.setdefault(reader.id, []).append(InEdge(tag, codec, timeline))
+        if reader.id in self.component.hosted:
+            route = self._route(reader, entry)
+            in_edge = InEdge(tag, codec, timeline, ordered_by=self._ordered_by(entry, timeline))
+            self.in_edges.setdefault(reader.id, []).append(in_edge)
         elif isinstance(reader, SinkNode):
             self.programs.sink_edges.append(SinkEdge(tag, reader.id, node.output_type))
-        return EdgeStep(
-            self._info(reader), tag, codec, self.slots, selector, raised=not from_source
-        )
+        return EdgeStep(self._info(reader), tag, codec, self.slots, route, raised=not from_source)
+
+    def _ordered_by(self, entry: Node, timeline: int | None) -> int | None:
+        if isinstance(entry, TimestampsNode) and self.component.follows_source(entry):
+            return entry.id
+        return timeline
 
     def _number_siblings(self) -> None:
         for edges in self.in_edges.values():
@@ -242,3 +293,7 @@ class Compiler:
 def _timeline(node: Node, strategy: Any) -> int | None:
     """The timeline a strategy at a node makes; none if it gives no watermarks."""
     return None if strategy.kind == "none" else node.id
+
+
+def _by_channel(value: Any) -> Any:
+    raise AssertionError("a channel operator has no key selector")

@@ -11,7 +11,7 @@ The rules, in the order they apply:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from millstream.common.errors import PlanError
@@ -40,6 +40,10 @@ class Timing:
         return Timing(self.timelines | other.timelines, self.untimed | other.untimed)
 
 
+HostedNode = Node
+"""A node that a keyed stage hosts: it has keys, follows channels, or reads the watermark."""
+
+
 @dataclass(frozen=True)
 class Component:
     """A connected part of the job: one query."""
@@ -48,10 +52,11 @@ class Component:
     graph: JobGraph
     sources: tuple[SourceNode, ...]
     sinks: tuple[SinkNode, ...]
-    levels: tuple[tuple[KeyedNode, ...], ...]
+    levels: tuple[tuple[HostedNode, ...], ...]
     timing: dict[int, Timing]
     uids: dict[int, str]
     live: frozenset[int]
+    hosted: frozenset[int]
 
     def consumers(self, node_id: int) -> Iterator[Node]:
         """Live readers of a node, one for each time they read it."""
@@ -61,15 +66,46 @@ class Component:
                     yield node
 
     def timelines_of_source(self, source_id: int) -> frozenset[int]:
-        """The timelines a source feeds, itself included: they end when it does."""
+        """The timelines with a source's channels, and the source itself: they end when it does."""
         found, todo = {source_id}, [source_id]
         while todo:
             for node in self.consumers(todo.pop()):
                 if isinstance(node, TimestampsNode):
                     found.add(node.id)
-                if not isinstance(node, KeyedNode):
+                if node.id not in self.hosted:
                     todo.append(node.id)
         return frozenset(found)
+
+    def follows_source(self, node: Node) -> bool:
+        """Whether no hosted operator lies between a node and its sources."""
+        before = [self.graph[node_id] for node_id in node.inputs]
+        return all(n.id not in self.hosted and self.follows_source(n) for n in before)
+
+    def timelines(self) -> frozenset[int]:
+        """All timelines, with the sources that have none."""
+        found = {
+            node_id
+            for node_id in self.live
+            if isinstance(self.graph[node_id], TimestampsNode | SourceNode)
+        }
+        return frozenset(found)
+
+    def announced(self, channels: Mapping[int, list[int]]) -> list[tuple[int, int]]:
+        """(timeline, channel) for all that is known before the first record.
+
+        ``channels``: the channels known of each source.
+        """
+        known = [
+            (timeline, channel)
+            for source in self.sources
+            for timeline in sorted(self.timelines_of_source(source.id))
+            for channel in channels.get(source.id, ())
+        ]
+        for node_id in sorted(self.live):
+            node = self.graph[node_id]
+            if isinstance(node, TimestampsNode) and not self.follows_source(node):
+                known.append((node_id, node_id << 32))
+        return [item for item in known if item[0] in self.timing[item[0]].timelines]
 
 
 @dataclass(frozen=True)
@@ -86,11 +122,10 @@ def plan(graph: JobGraph) -> JobPlan:
     _check_side_outputs(graph, live)
     uids = assign_uids(graph, live)
     timing = {node_id: _timing(graph, node_id) for node_id in live}
-    levels = _levels(graph, live)
-    _check_timestamps(graph, live, levels)
+    levels, hosted = _levels(graph, live)
     components = []
     for index, members in enumerate(_connected(graph, live)):
-        keyed = [graph[i] for i in sorted(members) if isinstance(graph[i], KeyedNode)]
+        keyed = [node for node in _of(graph, members) if node.id in hosted]
         depth = max((levels[node.id] for node in keyed), default=0)
         components.append(
             Component(
@@ -99,13 +134,10 @@ def plan(graph: JobGraph) -> JobPlan:
                 sources=tuple(n for n in _of(graph, members) if isinstance(n, SourceNode)),
                 sinks=tuple(n for n in _of(graph, members) if isinstance(n, SinkNode)),
                 levels=tuple(
-                    tuple(
-                        node
-                        for node in keyed
-                        if isinstance(node, KeyedNode) and levels[node.id] == level
-                    )
+                    tuple(node for node in keyed if levels[node.id] == level)
                     for level in range(1, depth + 1)
                 ),
+                hosted=frozenset(hosted),
                 timing=timing,
                 uids=uids,
                 live=frozenset(members),
@@ -196,13 +228,41 @@ def _timing(graph: JobGraph, node_id: int) -> Timing:
     return result
 
 
-def _levels(graph: JobGraph, live: set[int]) -> dict[int, int]:
-    """For each node the level of the stage that produces it; sources are level 0."""
+def _levels(graph: JobGraph, live: set[int]) -> tuple[dict[int, int], set[int]]:
+    """For each node the level of the stage that produces it (sources: 0), and the hosted nodes.
+
+    Custom watermark generators on sources come first, alone: no other operator's clock is known
+    before they have spoken.
+    """
     levels: dict[int, int] = {}
+    hosted: set[int] = set()
+    custom = any(
+        isinstance(node, TimestampsNode) and node.strategy.kind == "custom"
+        for node in _of(graph, live)
+    )
     for node in _of(graph, live):
         below = max((levels[other] for other in node.inputs), default=0)
-        levels[node.id] = below + 1 if isinstance(node, KeyedNode) else below
-    return levels
+        levels[node.id] = below
+        if isinstance(node, TimestampsNode):
+            if node.strategy.kind == "custom" or below > 0:
+                hosted.add(node.id)
+                levels[node.id] = below + 1
+        elif isinstance(node, KeyedNode) or reads_watermark(node):
+            hosted.add(node.id)
+            levels[node.id] = max(below, int(custom)) + 1
+    return levels, hosted
+
+
+def reads_watermark(node: Node) -> bool:
+    """Whether a process function without a key mentions the watermark in its code."""
+    if not isinstance(node, StatelessNode) or node.kind != "process":
+        return False
+    for owner in type(node.function).__mro__:
+        for member in vars(owner).values():
+            code = getattr(member, "__code__", None)
+            if code is not None and "current_watermark" in code.co_names:
+                return True
+    return False
 
 
 def _check_side_outputs(graph: JobGraph, live: set[int]) -> None:
@@ -218,17 +278,6 @@ def _check_side_outputs(graph: JobGraph, live: set[int]) -> None:
                 f"operator {producer.name!r} has no side outputs (asked for {node.tag!r})",
                 location=node.location,
                 hint="call get_side_output on the result of process(...) itself",
-            )
-
-
-def _check_timestamps(graph: JobGraph, live: set[int], levels: dict[int, int]) -> None:
-    for node in _of(graph, live):
-        if isinstance(node, TimestampsNode) and levels[node.id] > 0:
-            raise PlanError(
-                "TIMESTAMPS_AFTER_KEYED",
-                "timestamps are assigned after a keyed operator",
-                location=node.location,
-                hint="assign timestamps and watermarks before key_by",
             )
 
 

@@ -158,7 +158,9 @@ class CollectionSource:
     timestamps: tuple[tuple[int | None, ...] | None, ...]
 
     @staticmethod
-    def of(values: Iterable[Any], timestamps: Iterable[int | None] | None = None) -> CollectionSource:
+    def of(
+        values: Iterable[Any], timestamps: Iterable[int | None] | None = None
+    ) -> CollectionSource:
         times = None if timestamps is None else tuple(timestamps)
         return CollectionSource((tuple(values),), (times,))
 

@@ -95,6 +95,11 @@ class FileSink:
         self._publish(manifest)
         self._prune(epoch)
 
+    def discard(self, files: list[StagedFile]) -> None:
+        """Remove what a replayed epoch has staged although it was committed before."""
+        for file in files:
+            self.fs.delete_file(file.staged)
+
     def recover(self) -> None:
         """Finish the moves of committed epochs, and forget what no commit names."""
         if not self._exists(self.own):
@@ -127,9 +132,7 @@ class FileSink:
 # -- formats --------------------------------------------------------------------------------------
 
 
-def encoder(
-    spec: FilesSinkSpec, type_info: TypeInformation | None
-) -> Callable[[list[Any]], bytes]:
+def encoder(spec: FilesSinkSpec, type_info: TypeInformation | None) -> Callable[[list[Any]], bytes]:
     """How records become the bytes of a file."""
     if spec.format == "text":
         to_text = spec.encoder or str
@@ -193,4 +196,5 @@ def _parquet(values: list[Any], type_info: TypeInformation | None) -> bytes:
         ) from error
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table(arrays, names=names), sink)
-    return sink.getvalue().to_pybytes()
+    data: bytes = sink.getvalue().to_pybytes()
+    return data

@@ -93,7 +93,7 @@ def submit(graph: JobGraph, options: JobOptions, spark: SparkSession | None = No
         else:
             execution = StreamRun(session, job_plan, options, run, totals)
     except BaseException:
-        _remove_temporary(options, run)
+        _remove_temporary(folder, run)
         raise
     body = _Body(client, execution, options, folder, run, totals)
     threading.Thread(target=body.run, name=f"millstream-{options.name}", daemon=True).start()
@@ -131,10 +131,9 @@ def _open_folder(
     return folder, folder.open_run(manifest_of(job_plan, options, spark_version))
 
 
-def _remove_temporary(options: JobOptions, run: Run) -> None:
-    if options.checkpoint_dir is None or run.path.startswith(tempfile.gettempdir()):
-        if os.path.basename(run.path).startswith("millstream-"):
-            shutil.rmtree(run.path, ignore_errors=True)
+def _remove_temporary(folder: CheckpointFolder | None, run: Run) -> None:
+    if folder is None:
+        shutil.rmtree(run.path, ignore_errors=True)
 
 
 class _Body:
@@ -177,8 +176,7 @@ class _Body:
             client._status = JobStatus.FAILED
             client._result.set_exception(readable(error))
         finally:
-            if self.folder is None:
-                _remove_temporary(self.options, self.run_info)
+            _remove_temporary(self.folder, self.run_info)
 
     def _loop(self, line: ProgressLine) -> None:
         self.execution.start()

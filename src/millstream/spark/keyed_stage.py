@@ -49,11 +49,12 @@ class SlotProcessor(StatefulProcessor):
         self._pages = handle.getMapState(self._state_name, "name string", "page binary")
 
     def handleInputRows(
-        self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any
+        self, key: Any, rows: Iterator[Any], timerValues: Any
     ) -> Iterator[pd.DataFrame]:
         with errors_that_travel(self._ref):
             slot = self._values.index(int(key[0]))
-            now_ms, mine = 0, []
+            now_ms = 0
+            mine: list[Row] = []
             for frame in rows:
                 now_ms = int(frame["now"].iloc[0])
                 columns = [frame[name].tolist() for name in COLUMNS[1:]]
@@ -98,21 +99,17 @@ def batch_stage(
         with errors_that_travel(ref):
             program = ref.get()
             for slot, group in groupby(_rows(batches, slots), key=lambda row: row[0].slot):
-                first, now_ms = next(group)
-                mine = [first, *(row for row, _ in group)]
+                found = list(group)
+                mine, now_ms = [row for row, _ in found], found[0][1]
                 yield from to_arrow(program.run(slot, mine, MemoryStore(), now_ms), values)
 
     arranged = _with_now(rows).repartition(partitions, "slot").sortWithinPartitions("slot", "kind")
     return arranged.mapInArrow(run, SCHEMA)
 
 
-def _rows(
-    batches: Iterator[pa.RecordBatch], slots: dict[int, int]
-) -> Iterator[tuple[Row, int]]:
+def _rows(batches: Iterator[pa.RecordBatch], slots: dict[int, int]) -> Iterator[tuple[Row, int]]:
     for batch in batches:
         if batch.num_rows:
             now_ms = batch.column("now")[0].as_py()
             for row in from_arrow(batch, slots):
                 yield row, now_ms
-
-

@@ -34,8 +34,8 @@ class Totals:
             for accumulators in report.accumulators:
                 self._merge(accumulators)
 
-    def _merge(self, accumulators: dict[str, Any]) -> None:
-        for name, accumulator in accumulators.items():
+    def _merge(self, accumulators: list[tuple[str, Any]]) -> None:
+        for name, accumulator in accumulators:
             known = self._accumulators.get(name)
             if known is None:
                 self._accumulators[name] = accumulator

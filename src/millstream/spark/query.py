@@ -57,9 +57,7 @@ class _Builder:
         self.streaming = streaming
         self.run = uuid.uuid4().hex[:12]
         self.values = slot_values(options.slot_count, options.parallelism)
-        compiler = Compiler(
-            component, options, batch=not streaming, wall_clock_ms=wall_clock_ms
-        )
+        compiler = Compiler(component, options, batch=not streaming, wall_clock_ms=wall_clock_ms)
         self.programs: Programs = compiler.compile()
 
     def ref(self, name: str, program: Any) -> ProgramRef:
@@ -93,9 +91,7 @@ class _Builder:
     def source_rows(self, node: SourceNode) -> DataFrame:
         ref = self.ref(f"source-{node.id}", self.programs.sources[node.id])
         if isinstance(node.source, ChannelSpec):
-            reader = ChannelReader(
-                node.id, node.source, ref, self.values, self.options.parallelism
-            )
+            reader = ChannelReader(node.id, node.source, ref, self.values, self.options.parallelism)
             name = f"millstream_{self.run}_{node.id}"
             return channel_rows(self.spark, reader, name, streaming=self.streaming)
         return spark_rows(
@@ -123,11 +119,6 @@ class _Builder:
         uids = sorted(self.component.uids[node.id] for node in self.component.levels[index])
         return f"pages_{index}_{stable_hash(tuple(uids)):08x}"
 
-    def timelines(self) -> frozenset[int]:
-        """Everything that ends when this component's sources do."""
-        sets = [self.component.timelines_of_source(node.id) for node in self.component.sources]
-        return frozenset().union(*sets)
-
     def writer(self, run: Run, totals: Totals) -> Writer:
         return Writer(
             self.component.sinks,
@@ -153,7 +144,7 @@ class BatchRun:
         self.jobs = []
         for component in plan.components:
             builder = _Builder(spark, component, options, streaming=False)
-            end = Control(ended=builder.timelines(), started=True)
+            end = Control(ended=component.timelines(), started=True)
             values = builder.values
             rows = [
                 (values[row.slot], row.kind, row.tag, row.header, row.payload)
@@ -198,20 +189,12 @@ class _Stream:
         self.writer = self.builder.writer(run, totals)
         self.rows = rows
 
-    def _control(
-        self, spark: SparkSession, component: Component, options: JobOptions
-    ) -> DataFrame:
-        announced = [
-            (timeline, channel)
-            for node in component.sources
-            for channel in announced_channels(spark, node)
-            for timeline in sorted(component.timelines_of_source(node.id))
-            if timeline in component.timing[timeline].timelines
-        ]
+    def _control(self, spark: SparkSession, component: Component, options: JobOptions) -> DataFrame:
+        channels = {node.id: announced_channels(spark, node) for node in component.sources}
         settings = ControlSettings(
             run=self.builder.run,
-            announced=tuple(announced),
-            ends=tuple(sorted(self.builder.timelines())),
+            announced=tuple(component.announced(channels)),
+            ends=tuple(sorted(component.timelines())),
             tick_ms=int(options.configuration.get("millstream.tick-ms", "1000")),
             mailbox=self.mailbox.path,
             slots=self.builder.values,
@@ -297,7 +280,8 @@ class StreamRun:
             stream.start()
 
     def advance(self) -> bool:
-        return all([stream.advance() for stream in self.streams])
+        ended = [stream.advance() for stream in self.streams]
+        return all(ended)
 
     def stop(self) -> None:
         for stream in self.streams:

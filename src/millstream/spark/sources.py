@@ -197,6 +197,7 @@ def spark_rows(
 ) -> DataFrame:
     """The rows of a Spark source: read, project, and one ``mapInArrow``."""
     spec = node.source
+    task: _SourceTask
     if isinstance(spec, FilesSpec):
         frame = _read_files(spark, spec, configuration, streaming)
         names = frame.columns

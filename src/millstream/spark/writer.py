@@ -24,6 +24,7 @@ from millstream.kernel.buffers import (
     count_and_raised,
     decode,
 )
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports
 from millstream.plan.compile import SinkEdge
 from millstream.plan.graph import SinkNode
 from millstream.plan.specs import (
@@ -62,6 +63,7 @@ class WriterProgram:
 
     sinks: dict[int, SinkPart]
     edges: dict[int, tuple[int, Codec]]
+    opened: set[int] = field(default_factory=set)
 
     def run(self, batches: Iterator[pa.RecordBatch], epoch: int, task: int) -> Iterator[bytes]:
         """Write what a task has for each sink; yields the messages the driver commits by."""
@@ -82,20 +84,29 @@ class WriterProgram:
             yield from self._write(self.sinks[sink], in_order(records), epoch, task)
         yield pickle.dumps(("counts", counts))
 
-    def _write(
-        self, part: SinkPart, records: Records, epoch: int, task: int
-    ) -> Iterator[bytes]:
+    def _write(self, part: SinkPart, records: Records, epoch: int, task: int) -> Iterator[bytes]:
         if part.files is not None:
             yield pickle.dumps(("file", part.sink, part.files.stage(records.values, epoch, task)))
             return
+        value: Any = None
         invoke = getattr(part.function, "invoke", part.function)
-        for value in records.values:
-            try:
+        try:
+            self._open(part, task)
+            for value in records.values:
                 invoke(value)
-            except Exception as error:
-                raise user_code_error(
-                    error, part.name, part.uid, value, location=part.location
-                ) from error
+        except Exception as error:
+            raise user_code_error(
+                error, part.name, part.uid, value, location=part.location
+            ) from error
+
+    def _open(self, part: SinkPart, task: int) -> None:
+        """Open a sink function before its first record in this worker process."""
+        if part.sink not in self.opened:
+            self.opened.add(part.sink)
+            opener = getattr(part.function, "open", None)
+            if opener is not None:
+                info = OperatorInfo(part.name, part.uid, part.location)
+                opener(KernelRuntimeContext(info, Reports(), task, task + 1))
 
 
 def _data(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int, bytes, bytes]]:
@@ -116,7 +127,7 @@ class EpochReport:
     """What the driver learns from a written epoch."""
 
     counters: dict[str, int] = field(default_factory=dict)
-    accumulators: list[dict[str, Any]] = field(default_factory=list)
+    accumulators: list[list[tuple[str, Any]]] = field(default_factory=list)
     written: int = 0
 
 
@@ -214,7 +225,9 @@ class Writer:
                 part = decode(header, payload, self.codecs[tag])
                 records.setdefault(sink, []).append(part)
         for sink, staged in files.items():
-            if not self.files[sink].is_committed(epoch):
+            if self.files[sink].is_committed(epoch):
+                self.files[sink].discard(staged)
+            else:
                 self.files[sink].commit(epoch, staged)
         for sink, parts in records.items():
             deliver(self.nodes[sink], in_order(parts), epoch)
@@ -247,5 +260,3 @@ def deliver(node: SinkNode, records: Records, epoch: int) -> None:
         prefix = f"{spec.prefix}> " if spec.prefix else ""
         stream.write("".join(f"{prefix}{value}\n" for value in records.values))
         stream.flush()
-
-

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from millstream.common.errors import PlanError
 from millstream.common.time import MIN_TIMESTAMP
-from millstream.kernel.buffers import DATA, NO_TIMESTAMP, REPORT, Records, Row, codec_for, decode
-from millstream.kernel.buffers import concat_records
+from millstream.kernel.buffers import (
+    DATA,
+    NO_TIMESTAMP,
+    REPORT,
+    Records,
+    Row,
+    codec_for,
+    concat_records,
+    decode,
+)
 from millstream.kernel.pages import MemoryStore
 from millstream.kernel.stages import Block, KeyedProgram, control_rows
 from millstream.kernel.time import Control
@@ -73,23 +83,16 @@ class LocalJob:
             self.component, self.options, batch=self.batch, wall_clock_ms=lambda: self.now_ms
         )
         self.programs: Programs = compiler.compile()
-        self._pending = Control(started=True, announced=tuple(self._announced()))
+        channels = {
+            node.id: [node.id << 32 | c for c in spec.source.channels() if spec.source.end(c) != 0]
+            for node, spec in self._sources()
+        }
+        self._pending = Control(started=True, announced=tuple(self.component.announced(channels)))
 
     def _sources(self) -> Iterable[tuple[SourceNode, ChannelSpec]]:
         for node in self.component.sources:
             assert isinstance(node.source, ChannelSpec)
             yield node, node.source
-
-    def _timelines(self, source_id: int) -> frozenset[int]:
-        return self.component.timelines_of_source(source_id)
-
-    def _announced(self) -> Iterable[tuple[int, int]]:
-        for node, spec in self._sources():
-            for channel in spec.source.channels():
-                if spec.source.end(channel) != 0:
-                    for timeline in sorted(self._timelines(node.id)):
-                        if timeline in self.component.timing[timeline].timelines:
-                            yield timeline, node.id << 32 | channel
 
     # -- epochs ----------------------------------------------------------------------------------
 
@@ -144,9 +147,10 @@ class LocalJob:
     def _control(self, end: bool) -> Control:
         if not end:
             return self._pending
-        ended = frozenset().union(*(self._timelines(node.id) for node, _ in self._sources()))
         return Control(
-            started=self._pending.started, announced=self._pending.announced, ended=ended
+            started=self._pending.started,
+            announced=self._pending.announced,
+            ended=self.component.timelines(),
         )
 
     def _read(
@@ -172,7 +176,7 @@ class LocalJob:
     ) -> list[Block]:
         borders = np.linspace(start, stop, splits + 1).astype(int).tolist()
         blocks = []
-        for first, last in zip(borders, borders[1:], strict=False):
+        for first, last in pairwise(borders):
             if last > first:
                 values, times = spec.source.read(channel, first, last)
                 ts = None
@@ -215,8 +219,6 @@ class LocalJob:
         return outputs
 
     def _count(self, row: Row) -> None:
-        import pickle
-
         counters, _ = pickle.loads(row.payload)
         for name, number in counters.items():
             before = 0 if name.startswith("clock:") else self.counters.get(name, 0)

@@ -1,0 +1,48 @@
+# Everything a newcomer needs: `make demo` and `make test`. Both make their own virtual environment.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help demo test check lint types unit spark bench chaos clean
+
+help: ## Show what there is to make
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /: /' | sort
+
+$(STAMP): pyproject.toml
+	@command -v java >/dev/null || { echo "Spark needs Java 17 or later: install a JDK (Debian: apt-get install openjdk-17-jre-headless)"; exit 1; }
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Millstream needs Python 3.11 or later")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@
+
+demo: $(STAMP) ## Run the fault-tolerant word counter: kill it, restart it, check its counts
+	$(BIN)/python examples/demo.py
+
+test: check spark ## Run all checks and all tests
+
+check: lint types unit ## Run what needs no JVM: ruff, mypy, tests (under a minute)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+unit: $(STAMP)
+	$(BIN)/pytest -q -n 2 -m 'not spark' tests src
+
+spark: $(STAMP) ## Run the tests on real Spark
+	$(BIN)/pytest -q -m spark tests
+
+chaos: $(STAMP) ## Kill a self-verifying job at random points: make chaos SEEDS="1 2 3"
+	$(BIN)/python -m tests.chaos.run $(SEEDS)
+
+bench: $(STAMP) ## Compare with PyFlink, Flink SQL and PySpark; writes benchmarks/RESULTS.md
+	$(BIN)/pip install --quiet psutil
+	$(BIN)/python benchmarks/run.py
+
+clean: ## Remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist src/*.egg-info

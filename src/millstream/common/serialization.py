@@ -1,0 +1,168 @@
+"""Records to bytes and back, for sources and sinks."""
+
+from __future__ import annotations
+
+import codecs
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from millstream.common.errors import PlanError, short_repr, user_location
+from millstream.common.typeinfo import TypeInformation, Types
+
+__all__ = [
+    "ByteArraySchema",
+    "DeserializationSchema",
+    "Encoder",
+    "SerializationSchema",
+    "SimpleStringSchema",
+]
+
+T = TypeVar("T")
+
+
+class SerializationSchema(ABC, Generic[T]):
+    """Turns records into bytes.
+
+    Examples
+    --------
+    >>> class Csv(SerializationSchema):
+    ...     def serialize(self, value):
+    ...         return ",".join(map(str, value)).encode()
+    >>> Csv().serialize((1, 2))
+    b'1,2'
+    """
+
+    @abstractmethod
+    def serialize(self, value: T) -> bytes:
+        """The bytes of a record."""
+
+
+class DeserializationSchema(ABC, Generic[T]):
+    """Turns bytes into records.
+
+    Examples
+    --------
+    >>> class Number(DeserializationSchema):
+    ...     def deserialize(self, message):
+    ...         return int(message)
+    >>> Number().deserialize(b"12")
+    12
+    """
+
+    @abstractmethod
+    def deserialize(self, message: bytes) -> T:
+        """The record of a message."""
+
+    def is_end_of_stream(self, next_element: T) -> bool:
+        """Whether the stream ends with this record; never, unless a subclass says so."""
+        return False
+
+    def get_produced_type(self) -> TypeInformation:
+        """The type of the records."""
+        return Types.PICKLED_BYTE_ARRAY()
+
+
+def _charset(name: object) -> str:
+    try:
+        if isinstance(name, str):
+            return codecs.lookup(name).name
+    except LookupError:
+        pass
+    raise PlanError(
+        "UNKNOWN_CHARSET",
+        f"there is no charset {short_repr(name)}",
+        location=user_location(),
+        hint="use one that Python knows, such as 'UTF-8' or 'ISO-8859-1'",
+    )
+
+
+class SimpleStringSchema(SerializationSchema[str], DeserializationSchema[str]):
+    """Text as bytes of a charset, in both directions.
+
+    Parameters
+    ----------
+    charset : str
+        The charset, UTF-8 if not given.
+
+    Examples
+    --------
+    >>> SimpleStringSchema().serialize("né")
+    b'n\\xc3\\xa9'
+    >>> SimpleStringSchema("ISO-8859-1").deserialize(b"n\\xe9")
+    'né'
+    """
+
+    def __init__(self, charset: str = "UTF-8") -> None:
+        self._charset = _charset(charset)
+
+    def serialize(self, value: str) -> bytes:
+        """The bytes of a text."""
+        return value.encode(self._charset)
+
+    def deserialize(self, message: bytes) -> str:
+        """The text of a message."""
+        return message.decode(self._charset)
+
+    def get_produced_type(self) -> TypeInformation:
+        """STRING."""
+        return Types.STRING()
+
+
+class ByteArraySchema(SerializationSchema[bytes], DeserializationSchema[bytes]):
+    """Bytes as they are, in both directions.
+
+    Examples
+    --------
+    >>> ByteArraySchema().deserialize(b"abc")
+    b'abc'
+    """
+
+    def serialize(self, value: bytes) -> bytes:
+        """The bytes."""
+        return value
+
+    def deserialize(self, message: bytes) -> bytes:
+        """The bytes."""
+        return message
+
+    def get_produced_type(self) -> TypeInformation:
+        """PRIMITIVE_ARRAY(BYTE), the type of `bytes`."""
+        return Types.PRIMITIVE_ARRAY(Types.BYTE())
+
+
+class Encoder:
+    """Turns records into what a file sink writes for each of them.
+
+    Parameters
+    ----------
+    encode : callable
+        From a record to its bytes, with the line end if there is one.
+
+    Examples
+    --------
+    >>> Encoder.simple_string_encoder().encode(("a", 1))
+    b"('a', 1)\\n"
+    """
+
+    def __init__(self, encode: Callable[[Any], bytes]) -> None:
+        self._encode = encode
+
+    @staticmethod
+    def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
+        """Writes ``str(record)`` on a line of its own."""
+        return Encoder(_LineEncoder(_charset(charset_name)))
+
+    def encode(self, value: Any) -> bytes:
+        """The bytes of a record."""
+        return self._encode(value)
+
+
+class _LineEncoder:
+    """A class and not a lambda, so that encoders can be pickled."""
+
+    def __init__(self, charset: str) -> None:
+        self._charset = charset
+
+    def __call__(self, value: Any) -> bytes:
+        return f"{value}\n".encode(self._charset)

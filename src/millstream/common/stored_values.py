@@ -1,0 +1,77 @@
+"""Values as every stage gets them, whether they were stored in between or not."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from millstream.common.typeinfo import (
+    MapTypeInfo,
+    PrimitiveArrayTypeInfo,
+    RowTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+)
+from millstream.common.types import Row
+
+__all__ = ["as_stored"]
+
+
+def as_stored(type_info: TypeInformation, value: Any) -> Any:
+    """Return a value that fits a type as it would come back from storage.
+
+    What the program writes may be looser than its type: a tuple or dict for a row, an int for a
+    DOUBLE. Functions must see the same thing wherever they run.
+
+    Examples
+    --------
+    >>> from millstream.common import Types
+    >>> as_stored(Types.ROW_NAMED(["id", "size"], [Types.LONG(), Types.DOUBLE()]), (1, 2))
+    Row(id=1, size=2.0)
+    """
+    if value is None:
+        return None
+    plain = _ATOMS.get(type_info.kind)
+    if plain is not None:
+        return plain(value)
+    if isinstance(type_info, TupleTypeInfo):
+        pairs = zip(type_info.field_types, value, strict=True)
+        return tuple([as_stored(field, item) for field, item in pairs])
+    if isinstance(type_info, RowTypeInfo):
+        return _row(type_info, value)
+    if isinstance(type_info, MapTypeInfo):
+        key_type, value_type = type_info.key_type, type_info.value_type
+        return {as_stored(key_type, k): as_stored(value_type, v) for k, v in value.items()}
+    element = getattr(type_info, "element_type", None)
+    if element is None or (isinstance(type_info, PrimitiveArrayTypeInfo) and type_info.holds_bytes):
+        return value
+    return [as_stored(element, item) for item in value]
+
+
+def _row(type_info: RowTypeInfo, value: Any) -> Row:
+    pairs = zip(type_info.field_types, type_info.positional(value), strict=True)
+    row = Row(*[as_stored(field, item) for field, item in pairs])
+    if type_info.field_names is not None:
+        row.set_field_names(type_info.field_names)
+    return row
+
+
+def _single(value: Any) -> float:
+    """A number rounded to 32 bits."""
+    rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    return rounded
+
+
+_ATOMS: dict[str, Callable[[Any], Any]] = {
+    "STRING": str,
+    "CHAR": str,
+    "BOOLEAN": bool,
+    "BYTE": int,
+    "SHORT": int,
+    "INT": int,
+    "LONG": int,
+    "BIG_INT": int,
+    "FLOAT": _single,
+    "DOUBLE": float,
+}

@@ -1,0 +1,223 @@
+"""Rows: records with a fixed number of fields that may have names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from typing import Any
+
+__all__ = ["Row", "RowKind"]
+
+
+class RowKind(Enum):
+    """What a row says about a changelog.
+
+    Examples
+    --------
+    >>> str(RowKind.UPDATE_AFTER)
+    '+U'
+    """
+
+    INSERT = 0
+    UPDATE_BEFORE = 1
+    UPDATE_AFTER = 2
+    DELETE = 3
+
+    def __str__(self) -> str:
+        return ("+I", "-U", "+U", "-D")[self.value]
+
+
+def _create_row(
+    fields: Sequence[str] | None, values: Iterable[Any], row_kind: RowKind = RowKind.INSERT
+) -> Row:
+    row = Row(*values)
+    row._fields = None if fields is None else tuple(fields)
+    row._row_kind = row_kind
+    return row
+
+
+class Row:
+    """A record with fields, read by position, by name, or as attributes.
+
+    ``Row(1, "a")`` has no names; ``Row(id=1, name="a")`` has them, in this order. A row without
+    names can be called to make rows whose names are its values. Named rows are equal if they hold
+    the same values under the same names, in whatever order.
+
+    Parameters
+    ----------
+    *args
+        The values of a row without names.
+    **kwargs
+        The values of a row with names.
+
+    Examples
+    --------
+    >>> row = Row(name="Ada", born=1815)
+    >>> row
+    Row(name='Ada', born=1815)
+    >>> row.name, row["born"], row[0], "name" in row
+    ('Ada', 1815, 'Ada', True)
+    >>> Person = Row("name", "born")
+    >>> Person("Ada", 1815) == row
+    True
+    """
+
+    __slots__ = ("_fields", "_row_kind", "_values")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args and kwargs:
+            raise ValueError("a Row takes either values or named values, not both")
+        self._fields: tuple[str, ...] | None = tuple(kwargs) if kwargs else None
+        self._values: list[Any] = list(kwargs.values()) if kwargs else list(args)
+        self._row_kind = RowKind.INSERT
+
+    @staticmethod
+    def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
+        """A row of the given kind.
+
+        Examples
+        --------
+        >>> Row.of_kind(RowKind.DELETE, 1).get_row_kind()
+        <RowKind.DELETE: 3>
+        """
+        row = Row(*args, **kwargs)
+        row._row_kind = row_kind
+        return row
+
+    def as_dict(self, recursive: bool = False) -> dict[str, Any]:
+        """The values by name.
+
+        Parameters
+        ----------
+        recursive : bool
+            Turn rows inside the row, its lists and its dicts into dicts too.
+
+        Examples
+        --------
+        >>> Row(a=1, b=Row(c=2)).as_dict(True)
+        {'a': 1, 'b': {'c': 2}}
+        """
+        names = self._names("as_dict")
+        values = [_plain(value) for value in self._values] if recursive else self._values
+        return dict(zip(names, values, strict=False))
+
+    def get_row_kind(self) -> RowKind:
+        """What the row says about a changelog; INSERT unless set."""
+        return self._row_kind
+
+    def set_row_kind(self, row_kind: RowKind) -> None:
+        """Set what the row says about a changelog."""
+        self._row_kind = row_kind
+
+    def set_field_names(self, field_names: Sequence[str]) -> None:
+        """Name the fields, in order.
+
+        Examples
+        --------
+        >>> row = Row(1, 2)
+        >>> row.set_field_names(["a", "b"])
+        >>> row.b
+        2
+        """
+        if len(field_names) != len(self._values):
+            raise ValueError(
+                f"{len(field_names)} names for a row of {len(self._values)} fields: {field_names!r}"
+            )
+        self._fields = tuple(field_names)
+
+    def get_fields_by_names(self, names: Sequence[str]) -> list[Any]:
+        """The values under these names; all values of a row that has no names.
+
+        Examples
+        --------
+        >>> Row(a=1, b=2).get_fields_by_names(["b", "a"])
+        [2, 1]
+        """
+        if self._fields is None:
+            return list(self._values)
+        return [self._values[self._index(name)] for name in names]
+
+    def _names(self, method: str) -> tuple[str, ...]:
+        if self._fields is None:
+            raise TypeError(f"{method} needs a row with field names: {self!r}")
+        return self._fields
+
+    def _index(self, name: str) -> int:
+        try:
+            return self._names("access by name").index(name)
+        except ValueError:
+            raise ValueError(f"no field {name!r} in {self!r}") from None
+
+    def _is_retract_msg(self) -> bool:
+        return self._row_kind in (RowKind.UPDATE_BEFORE, RowKind.DELETE)
+
+    def _is_accumulate_msg(self) -> bool:
+        return self._row_kind in (RowKind.INSERT, RowKind.UPDATE_AFTER)
+
+    def __contains__(self, item: object) -> bool:
+        return item in (self._values if self._fields is None else self._fields)
+
+    def __call__(self, *args: Any) -> Row:
+        if len(args) > len(self._values):
+            raise ValueError(f"{len(args)} values for the {len(self._values)} names of {self!r}")
+        return _create_row([str(name) for name in self._values], args, self._row_kind)
+
+    def __getitem__(self, item: Any) -> Any:
+        if isinstance(item, (int, slice)):
+            return self._values[item]
+        return self._values[self._index(item)]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(key, (int, slice)):
+            self._values[key] = value
+        else:
+            self._values[self._index(key)] = value
+
+    def __getattr__(self, name: str) -> Any:
+        # Pickle and copy ask for dunder names before the slots are filled.
+        if name.startswith("_") or self._fields is None or name not in self._fields:
+            raise AttributeError(name)
+        return self._values[self._fields.index(name)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _create_row, (self._fields, tuple(self._values), self._row_kind)
+
+    def __repr__(self) -> str:
+        if self._fields is None:
+            return f"<Row({', '.join(map(repr, self._values))})>"
+        pairs = zip(self._fields, self._values, strict=False)
+        return f"Row({', '.join(f'{name}={value!r}' for name, value in pairs)})"
+
+    def _by_name(self) -> list[tuple[str, Any]]:
+        names = self._fields or ()
+        return sorted(zip(names, self._values, strict=False), key=lambda pair: pair[0])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Row) or self._row_kind is not other._row_kind:
+            return False
+        if self._fields == other._fields:
+            return self._values == other._values
+        if self._fields is None or other._fields is None:
+            return False
+        return self._by_name() == other._by_name()
+
+    def __hash__(self) -> int:
+        if self._fields is None:
+            return hash(tuple(self._values))
+        return hash(tuple(value for _, value in self._by_name()))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Row):
+        return value.as_dict(True)
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value

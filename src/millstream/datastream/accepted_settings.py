@@ -1,0 +1,232 @@
+"""Settings of an environment that Flink has and Spark leaves little or nothing to do for.
+
+Each is checked, remembered for its getter, and explained once in the log. What Spark has a word
+for (Python files, archives, jars, the Python interpreter) is passed on to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from millstream.common.errors import ConfigurationError, short_repr, user_location
+from millstream.common.execution_config import accepted_without_effect
+from millstream.datastream.checkpoint_storage import checked_path
+from millstream.datastream.checkpointing_mode import CheckpointingMode
+from millstream.datastream.operator_settings import positive_int
+from millstream.datastream.settings import EnvironmentSettings, local_cores
+from millstream.datastream.slot_sharing_group import SlotSharingGroup
+from millstream.datastream.state_backend import StateBackend
+from millstream.datastream.time_characteristic import TimeCharacteristic
+
+__all__ = ["AcceptedSettings"]
+
+_NO_JVM_TYPES = "records are Python objects, no Java serializer sees them"
+
+
+class AcceptedSettings:
+    """The part of `StreamExecutionEnvironment` that is there so that programs port."""
+
+    def __init__(self, settings: EnvironmentSettings) -> None:
+        self._settings = settings
+        self._chaining = True
+        self._changelog: bool | None = None
+        self._savepoints: str | None = None
+        self._backend: StateBackend | None = None
+        self._characteristic = TimeCharacteristic.EventTime
+        self._restart: Any = None
+
+    def _note(self, option: str, why: str) -> Self:
+        accepted_without_effect(option, why)
+        return self
+
+    # -- passed on to Spark ----------------------------------------------------------------------
+
+    def add_python_file(self, file_path: str) -> None:
+        """Make a Python file, package or zip importable for functions: Spark's ``pyFiles``."""
+        self._settings.append("spark.submit.pyFiles", checked_path(file_path))
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Unpack an archive in the working directory of the tasks: Spark's ``archives``."""
+        archive = checked_path(archive_path)
+        self._settings.append(
+            "spark.archives", f"{archive}#{target_dir}" if target_dir else archive
+        )
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Set the Python interpreter of the tasks; by default the one of this program."""
+        self._settings.passed_on["spark.pyspark.python"] = checked_path(python_exec)
+
+    def add_jars(self, *jars_path: str) -> None:
+        """Add jars, as connectors of Spark need them: Spark's ``jars``."""
+        for path in jars_path:
+            self._settings.append("spark.jars", checked_path(path))
+
+    def set_python_requirements(
+        self, requirements_file_path: str, requirements_cache_dir: str | None = None
+    ) -> None:
+        """Accept a requirements file; Spark does not install packages."""
+        checked_path(requirements_file_path)
+        self._note(
+            "set_python_requirements",
+            "Spark installs no packages; put them into the interpreter of the tasks, "
+            "or ship an environment with add_python_archive and set_python_executable",
+        )
+
+    def add_classpaths(self, *classpaths: str) -> None:
+        """Accept class paths; give Spark jars with `add_jars`."""
+        for path in classpaths:
+            checked_path(path)
+        self._note("add_classpaths", "give jars to Spark with add_jars")
+
+    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
+        """Accept a file for all tasks; ship it with `add_python_archive`."""
+        checked_path(file_path)
+        self._note("register_cached_file", "ship files with add_python_archive")
+
+    # -- parallelism -----------------------------------------------------------------------------
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """Accept Flink's upper limit of the parallelism; see ``set_slots``."""
+        self._settings.config.set_max_parallelism(max_parallelism)
+        return self._note("set_max_parallelism", "a savepoint fits any number of slots")
+
+    def get_max_parallelism(self) -> int:
+        """Return what was set, -1 if nothing was."""
+        return self._settings.config.get_max_parallelism()
+
+    def set_default_local_parallelism(self, parallelism: int) -> None:
+        """Set the parallelism for when ``set_parallelism`` is not called."""
+        self._settings.default_parallelism = positive_int("parallelism", parallelism)
+
+    def get_default_local_parallelism(self) -> int:
+        """Return the parallelism for when ``set_parallelism`` is not called."""
+        return self._settings.default_parallelism or local_cores()
+
+    def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> Self:
+        """Accept Flink's description of a task slot."""
+        if not isinstance(slot_sharing_group, SlotSharingGroup):
+            raise _bad("register_slot_sharing_group", "a SlotSharingGroup", slot_sharing_group)
+        return self._note("register_slot_sharing_group", "Spark places tasks itself")
+
+    # -- chaining and buffers --------------------------------------------------------------------
+
+    def set_buffer_timeout(self, timeout_millis: int) -> Self:
+        """Accept Flink's time limit for network buffers."""
+        self._settings.config.set_buffer_timeout(timeout_millis)
+        return self
+
+    def get_buffer_timeout(self) -> int:
+        """Return what was set, 100 if nothing was."""
+        return self._settings.config.get_buffer_timeout()
+
+    def disable_operator_chaining(self) -> Self:
+        """Accept Flink's switch for fusing operators; they always fuse."""
+        self._chaining = False
+        return self._note("disable_operator_chaining", "stateless operators always fuse")
+
+    def is_chaining_enabled(self) -> bool:
+        """Return whether `disable_operator_chaining` was not called."""
+        return self._chaining
+
+    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        """Return True: nothing here depends on a maximal parallelism."""
+        return True
+
+    # -- state and checkpoints -------------------------------------------------------------------
+
+    def get_checkpoint_interval(self) -> int:
+        """Return the milliseconds between checkpoints, -1 if none were asked for."""
+        return self._settings.checkpoints.get_checkpoint_interval()
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        """Return what was set."""
+        return self._settings.checkpoints.get_checkpointing_mode()
+
+    def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
+        """Return what was set."""
+        return self.get_checkpointing_mode()
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        """Return what was set in the checkpoint config."""
+        return self._settings.checkpoints.is_unaligned_checkpoints_enabled()
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        """Return what was set in the checkpoint config."""
+        return self._settings.checkpoints.is_force_unaligned_checkpoints()
+
+    def set_state_backend(self, state_backend: StateBackend) -> Self:
+        """Accept Flink's choice of a state backend."""
+        if not isinstance(state_backend, StateBackend):
+            raise _bad("set_state_backend", "a StateBackend", state_backend)
+        self._backend = state_backend
+        return self._note("set_state_backend", "state lives in Spark's state store, on RocksDB")
+
+    def get_state_backend(self) -> StateBackend | None:
+        """Return what was set."""
+        return self._backend
+
+    def enable_changelog_state_backend(self, enabled: bool) -> Self:
+        """Accept Flink's switch for writing changes of state; they are always written as such."""
+        self._changelog = bool(enabled)
+        return self._note("enable_changelog_state_backend", "Spark writes changes of state, always")
+
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        """Return what was set."""
+        return self._changelog
+
+    def set_default_savepoint_directory(self, directory: str) -> Self:
+        """Set where savepoints go if nothing else is said."""
+        self._savepoints = checked_path(directory)
+        return self
+
+    def get_default_savepoint_directory(self) -> str | None:
+        """Return what was set."""
+        return self._savepoints
+
+    # -- of Flink 1.x ----------------------------------------------------------------------------
+
+    def set_stream_time_characteristic(self, characteristic: TimeCharacteristic) -> None:
+        """Accept Flink's old switch; the watermark strategy decides."""
+        if not isinstance(characteristic, TimeCharacteristic):
+            raise _bad("set_stream_time_characteristic", "a TimeCharacteristic", characteristic)
+        self._characteristic = characteristic
+        self._note("set_stream_time_characteristic", "watermark strategies say what time is")
+
+    def get_stream_time_characteristic(self) -> TimeCharacteristic:
+        """Return what was set."""
+        return self._characteristic
+
+    def set_restart_strategy(self, restart_strategy_configuration: Any) -> None:
+        """Accept how often Flink restarts a job; Spark repeats tasks, and a failed job stops."""
+        self._restart = restart_strategy_configuration
+        self._note(
+            "set_restart_strategy",
+            "Spark repeats failed tasks (spark.task.maxFailures); a failed job stops, "
+            "and goes on from its checkpoint directory when it is started again",
+        )
+
+    def get_restart_strategy(self) -> Any:
+        """Return what was set."""
+        return self._restart
+
+    def add_default_kryo_serializer(self, type_class_name: str, serializer_class_name: str) -> None:
+        """Accept a Java serializer."""
+        self._note("add_default_kryo_serializer", _NO_JVM_TYPES)
+
+    def register_type_with_kryo_serializer(
+        self, type_class_name: str, serializer_class_name: str
+    ) -> None:
+        """Accept a Java serializer."""
+        self._note("register_type_with_kryo_serializer", _NO_JVM_TYPES)
+
+    def register_type(self, type_class_name: str) -> None:
+        """Accept a Java class."""
+        self._note("register_type", _NO_JVM_TYPES)
+
+
+def _bad(method: str, wanted: str, value: object) -> ConfigurationError:
+    return ConfigurationError(
+        "INVALID_OPTION_VALUE",
+        f"{method} needs {wanted}, got {short_repr(value)}",
+        location=user_location(),
+    )

@@ -1,0 +1,113 @@
+"""Bringing a stream's records to the program that started the job."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from threading import Condition
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from millstream.datastream.job_client import JobClient
+
+__all__ = ["CloseableIterator", "CollectBuffer"]
+
+_MAX_WAITING = 100_000
+
+
+class CollectBuffer:
+    """Holds records between the job, which delivers them, and the program, which takes them.
+
+    ``deliver`` waits while so many records lie here that the program must be slower than the job:
+    that slows the job down instead of filling the memory.
+
+    Parameters
+    ----------
+    max_waiting
+        From how many waiting records on the job has to wait.
+    """
+
+    def __init__(self, max_waiting: int = _MAX_WAITING) -> None:
+        self._values: deque[Any] = deque()
+        self._changed = Condition()
+        self._ended = False
+        self._max_waiting = max_waiting
+
+    def deliver(self, epoch: int, records: list[tuple[Any, int | None]]) -> None:
+        """Take the records of an epoch; the sink's part."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or len(self._values) < self._max_waiting)
+            if not self._ended:
+                self._values.extend(value for value, _ in records)
+                self._changed.notify_all()
+
+    def take(self) -> list[Any]:
+        """Wait for records and return all there are; none once the job has ended."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._values or self._ended)
+            values = list(self._values)
+            self._values.clear()
+            self._changed.notify_all()
+            return values
+
+    def end(self) -> None:
+        """Let nobody wait any longer: the job has ended, or nobody wants its records."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+
+class CloseableIterator(Iterator[Any]):
+    """The records of a running job. Closing it stops the job.
+
+    After the last record it raises the job's error, if the job failed.
+    """
+
+    def __init__(self, buffer: CollectBuffer, client: JobClient) -> None:
+        self._buffer = buffer
+        self._client = client
+        self._result = client.get_job_execution_result()
+        self._result.add_done_callback(lambda _: buffer.end())
+        self._ready: Iterator[Any] = iter(())
+        self._closed = False
+
+    def __next__(self) -> Any:
+        for value in self._ready:
+            return value
+        if self._closed:
+            raise StopIteration
+        self._ready = iter(self._buffer.take())
+        for value in self._ready:
+            return value
+        self._closed = True
+        self._result.result()
+        raise StopIteration
+
+    def next(self) -> Any:
+        """Return the next record."""
+        return self.__next__()
+
+    def take(self, limit: int) -> list[Any]:
+        """Return the first records, at most ``limit``, and stop the job."""
+        with self:
+            return [value for _, value in zip(range(limit), self, strict=False)]
+
+    def close(self) -> None:
+        """Stop the job, if it still runs, and forget what it has delivered."""
+        self._closed = True
+        self._ready = iter(())
+        self._buffer.end()
+        if not self._result.done():
+            self._client.cancel().result()
+
+    def __del__(self) -> None:
+        # Nobody can take records any more: without this the job would wait for ever.
+        self._buffer.end()
+        if not self._closed and not self._result.done():
+            self._client.cancel()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,43 @@
+"""What sources and sinks are: descriptions that the plan understands."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import Enum
+
+from millstream.common.typeinfo import TypeInformation
+from millstream.plan.specs import SinkSpec, SourceSpec
+
+__all__ = ["DeliveryGuarantee", "Sink", "Source"]
+
+
+class DeliveryGuarantee(Enum):
+    """How often a record may reach a sink when something fails."""
+
+    EXACTLY_ONCE = 0
+    AT_LEAST_ONCE = 1
+    NONE = 2
+
+
+class Source(ABC):
+    """Where records come from. Give it to ``env.from_source``."""
+
+    @abstractmethod
+    def to_spec(self) -> SourceSpec:
+        """Return what is to be read."""
+
+    def to_specs(self) -> tuple[SourceSpec, ...]:
+        """Return all that is to be read, for a source that stands for several."""
+        return (self.to_spec(),)
+
+    def get_produced_type(self) -> TypeInformation | None:
+        """Return the type of the records, None if only reading them will tell."""
+        return None
+
+
+class Sink(ABC):
+    """Where records go. Give it to ``stream.sink_to``."""
+
+    @abstractmethod
+    def to_spec(self) -> SinkSpec:
+        """Return what is to be written."""

@@ -1,0 +1,472 @@
+"""Files as sources and sinks: text, CSV, JSON and Parquet."""
+
+from __future__ import annotations
+
+import codecs
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from millstream.common.errors import PlanError, short_repr, user_location
+from millstream.common.execution_config import accepted_without_effect
+from millstream.common.serialization import Encoder
+from millstream.common.time import to_millis
+from millstream.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
+from millstream.datastream.checkpoint_storage import checked_path
+from millstream.datastream.connectors.base import Sink, Source
+from millstream.datastream.connectors.file_policies import (
+    BucketAssigner,
+    FileCompactor,
+    FileCompactStrategy,
+    FileEnumeratorProvider,
+    FileSplitAssignerProvider,
+    OutputFileConfig,
+    RollingPolicy,
+)
+from millstream.datastream.connectors.spark import option_text
+from millstream.datastream.spark_schema import row_type_of_ddl, row_type_of_schema, to_ddl
+from millstream.plan.specs import FileFormat, FilesSinkSpec, FilesSpec
+
+__all__ = [
+    "BucketAssigner",
+    "BulkFormat",
+    "BulkWriterFactory",
+    "FileCompactStrategy",
+    "FileCompactor",
+    "FileEnumeratorProvider",
+    "FileSink",
+    "FileSource",
+    "FileSourceBuilder",
+    "FileSplitAssignerProvider",
+    "OutputFileConfig",
+    "RollingPolicy",
+    "StreamFormat",
+    "StreamingFileSink",
+]
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StreamFormat:
+    """How to read a file: its format, the options of Spark's reader, and the records' type."""
+
+    format: FileFormat = "text"
+    options: Mapping[str, str] = field(default_factory=dict)
+    schema: Any = None
+    row_type: TypeInformation | None = None
+
+    @staticmethod
+    def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
+        """Read text, a record for each line."""
+        return StreamFormat("text", _charset(charset_name), None, Types.STRING())
+
+
+class BulkFormat(StreamFormat):
+    """How to read a file that is not a sequence of lines, such as Parquet."""
+
+
+@dataclass(frozen=True)
+class FileSource(Source):
+    """Reads files, each of them in order; records of a text file are lines, of others rows.
+
+    Make one with `text`, `csv`, `json` or `parquet`, or in Flink's way with
+    `for_record_stream_format` or `for_bulk_file_format`. A path is a file, a directory or a
+    pattern, on any file system that Hadoop knows.
+
+    Examples
+    --------
+    >>> source = FileSource.csv("/data/words", schema="word STRING, n BIGINT")
+    >>> source.get_produced_type()
+    ROW_NAMED(word: STRING, n: LONG)
+    >>> FileSource.text("/data/in", watch=True).to_spec()
+    FilesSpec(path='/data/in', format='text', options={}, schema=None, watch=True)
+    """
+
+    paths: tuple[str, ...]
+    stream_format: StreamFormat
+    watch: bool = False
+
+    @staticmethod
+    def text(*paths: str, charset: str = "UTF-8", watch: bool = False) -> FileSource:
+        """Return a source of lines.
+
+        Parameters
+        ----------
+        *paths
+            What to read.
+        charset
+            UTF-8 or ASCII, which Spark reads.
+        watch
+            Go on for ever with files that appear later.
+        """
+        return FileSource(_paths(paths), StreamFormat.text_line_format(charset), watch)
+
+    @staticmethod
+    def csv(
+        *paths: str, schema: Any = None, header: bool = True, watch: bool = False, **options: object
+    ) -> FileSource:
+        """Return a source of rows from CSV files.
+
+        Parameters
+        ----------
+        *paths
+            What to read.
+        schema
+            The columns: a row type, text such as ``"word STRING, n BIGINT"``, or a Spark schema.
+            Without one Spark looks at the files before the job starts.
+        header
+            Whether the first line has the names.
+        watch
+            Go on for ever with files that appear later.
+        **options
+            What else Spark's reader takes, such as ``sep=";"``.
+        """
+        return _rows("csv", paths, schema, watch, {"header": header, **options})
+
+    @staticmethod
+    def json(*paths: str, schema: Any = None, watch: bool = False, **options: object) -> FileSource:
+        """Return a source of rows from files with a JSON object on each line, see `csv`."""
+        return _rows("json", paths, schema, watch, options)
+
+    @staticmethod
+    def parquet(
+        *paths: str, schema: Any = None, watch: bool = False, **options: object
+    ) -> FileSource:
+        """Return a source of rows from Parquet files, see `csv`."""
+        return _rows("parquet", paths, schema, watch, options)
+
+    @staticmethod
+    def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
+        """Begin to build a source as in Flink."""
+        return FileSourceBuilder(FileSource(_paths(paths), _format(stream_format)))
+
+    @staticmethod
+    def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
+        """Begin to build a source as in Flink."""
+        return FileSourceBuilder(FileSource(_paths(paths), _format(bulk_format)))
+
+    def to_spec(self) -> FilesSpec:
+        """Return what is to be read, if it is one path."""
+        if len(self.paths) > 1:
+            raise ValueError(f"a source of {len(self.paths)} paths has as many specs: use to_specs")
+        return self.to_specs()[0]
+
+    def to_specs(self) -> tuple[FilesSpec, ...]:
+        """Return what is to be read, path by path."""
+        read = self.stream_format
+        return tuple(
+            FilesSpec(
+                path=path,
+                format=read.format,
+                options=read.options,
+                schema=read.schema,
+                watch=self.watch,
+            )
+            for path in self.paths
+        )
+
+    def get_produced_type(self) -> TypeInformation | None:
+        return self.stream_format.row_type
+
+
+class FileSourceBuilder:
+    """Builds a `FileSource` in Flink's way."""
+
+    def __init__(self, source: FileSource) -> None:
+        self._source = source
+
+    def monitor_continuously(self, discovery_interval: Any) -> FileSourceBuilder:
+        """Go on for ever with files that appear later; each epoch looks for new ones."""
+        to_millis(discovery_interval, "discovery_interval")
+        accepted_without_effect("discovery_interval", "every epoch looks for new files")
+        return self._with(watch=True)
+
+    def process_static_file_set(self) -> FileSourceBuilder:
+        """Read the files that are there at the start, and end."""
+        return self._with(watch=False)
+
+    def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder:
+        """Accept Flink's choice of how files are found; Spark finds and splits them itself."""
+        accepted_without_effect("set_file_enumerator", "Spark finds and splits files itself")
+        return self
+
+    def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
+        """Accept Flink's choice of which task reads which file; Spark chooses itself."""
+        accepted_without_effect("set_split_assigner", "Spark gives files to tasks itself")
+        return self
+
+    def build(self) -> FileSource:
+        """Return the source."""
+        return self._source
+
+    def _with(self, *, watch: bool) -> FileSourceBuilder:
+        self._source = dataclasses.replace(self._source, watch=watch)
+        return self
+
+
+def _rows(
+    name: FileFormat, paths: tuple[str, ...], schema: Any, watch: bool, options: dict[str, object]
+) -> FileSource:
+    texts = {key: option_text(value) for key, value in options.items()}
+    return FileSource(_paths(paths), row_format(StreamFormat, name, schema, texts), watch)
+
+
+def row_format(
+    kind: type[StreamFormat], name: FileFormat, schema: Any, options: Mapping[str, str]
+) -> Any:
+    """Return a format of rows whose schema is a row type, text, a Spark schema or unknown."""
+    if schema is None:
+        return kind(name, options)
+    if isinstance(schema, RowTypeInfo | TupleTypeInfo):
+        names = schema.get_field_names() if isinstance(schema, RowTypeInfo) else None
+        row_type = RowTypeInfo(
+            schema.field_types, names or [f"f{i}" for i in range(len(schema.field_types))]
+        )
+        return kind(name, options, to_ddl(schema), row_type)
+    if isinstance(schema, str):
+        return kind(name, options, schema, row_type_of_ddl(schema))
+    if hasattr(schema, "jsonValue") and hasattr(schema, "fields"):
+        return kind(name, options, schema, row_type_of_schema(schema.jsonValue()))
+    raise PlanError(
+        "BAD_SCHEMA",
+        f"a schema is needed, got {short_repr(schema)}",
+        location=user_location(),
+        hint='give Types.ROW_NAMED(...), text such as "word STRING, n BIGINT", or a Spark schema',
+    )
+
+
+def _paths(paths: tuple[object, ...]) -> tuple[str, ...]:
+    if not paths:
+        raise PlanError(
+            "NO_PATH",
+            "a file source needs at least one path",
+            location=user_location(),
+            hint="give files, directories or patterns",
+        )
+    return tuple(checked_path(path) for path in paths)
+
+
+def _format(stream_format: object) -> StreamFormat:
+    if isinstance(stream_format, StreamFormat):
+        return stream_format
+    raise PlanError(
+        "BAD_FORMAT",
+        f"a StreamFormat or BulkFormat is needed, got {short_repr(stream_format)}",
+        location=user_location(),
+        hint="for example StreamFormat.text_line_format()",
+    )
+
+
+def _charset(name: str) -> dict[str, str]:
+    try:
+        known = codecs.lookup(name).name
+    except (LookupError, TypeError):
+        known = ""
+    if known in ("utf-8", "ascii"):
+        return {}
+    raise PlanError(
+        "CHARSET",
+        f"Spark reads text as UTF-8, not as {name!r}",
+        location=user_location(),
+        hint="convert the files, or read them with env.from_dataframe(...)",
+    )
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BulkWriterFactory:
+    """How to write a file: its format and the options of Spark's writer."""
+
+    format: FileFormat
+    options: Mapping[str, str] = field(default_factory=dict)
+    row_type: TypeInformation | None = None
+
+
+@dataclass(frozen=True)
+class FileSink(Sink):
+    """Writes files, exactly once: a reader of the directory sees committed files only.
+
+    A job that is restarted goes on in the same directory. Make one with `text`, `csv`, `json` or
+    `parquet`, or in Flink's way with `for_row_format` or `for_bulk_format`.
+
+    Examples
+    --------
+    >>> FileSink.json("/data/out").to_spec().format
+    'json'
+    """
+
+    path: str
+    writer: BulkWriterFactory
+    prefix: str = "part"
+    encoder: Callable[[Any], str] | None = None
+
+    @staticmethod
+    def text(
+        path: str, encoder: Any = None, *, prefix: str = "part", **options: object
+    ) -> FileSink:
+        """Return a sink of lines.
+
+        Parameters
+        ----------
+        path
+            The directory.
+        encoder
+            Makes a line of a record; by default ``str``.
+        prefix
+            What file names begin with.
+        **options
+            What Spark's writer takes, such as ``compression="gzip"``.
+        """
+        return _sink("text", path, prefix, options, _encoder(encoder))
+
+    @staticmethod
+    def csv(path: str, *, prefix: str = "part", header: bool = True, **options: object) -> FileSink:
+        """Return a sink of CSV files, for tuples and rows."""
+        return _sink("csv", path, prefix, {"header": header, **options})
+
+    @staticmethod
+    def json(path: str, *, prefix: str = "part", **options: object) -> FileSink:
+        """Return a sink of files with a JSON object on each line, for tuples and rows."""
+        return _sink("json", path, prefix, options)
+
+    @staticmethod
+    def parquet(path: str, *, prefix: str = "part", **options: object) -> FileSink:
+        """Return a sink of Parquet files, for tuples and rows."""
+        return _sink("parquet", path, prefix, options)
+
+    @staticmethod
+    def for_row_format(base_path: str, encoder: Any) -> FileSink.RowFormatBuilder:
+        """Begin to build a sink of lines as in Flink."""
+        return FileSink.RowFormatBuilder(FileSink.text(base_path, encoder))
+
+    @staticmethod
+    def for_bulk_format(
+        base_path: str, writer_factory: BulkWriterFactory
+    ) -> FileSink.BulkFormatBuilder:
+        """Begin to build a sink of CSV or Parquet files as in Flink."""
+        if not isinstance(writer_factory, BulkWriterFactory):
+            raise PlanError(
+                "BAD_FORMAT",
+                f"a BulkWriterFactory is needed, got {short_repr(writer_factory)}",
+                location=user_location(),
+                hint="for example ParquetBulkWriters.for_row_type(...)",
+            )
+        return FileSink.BulkFormatBuilder(FileSink(checked_path(base_path), writer_factory))
+
+    def to_spec(self) -> FilesSinkSpec:
+        return FilesSinkSpec(
+            path=self.path,
+            format=self.writer.format,
+            options=self.writer.options,
+            prefix=self.prefix,
+            encoder=self.encoder,
+        )
+
+    class BaseBuilder:
+        """Builds a `FileSink` in Flink's way."""
+
+        def __init__(self, sink: FileSink) -> None:
+            self._sink = sink
+
+        def with_bucket_check_interval(self, interval: int) -> Self:
+            """Accept how often Flink looks whether a file is to be closed."""
+            return self._note("with_bucket_check_interval", "files are closed with their epoch")
+
+        def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> Self:
+            """Accept Flink's choice of subdirectories; all files go into the base directory."""
+            if bucket_assigner != BucketAssigner.base_path_bucket_assigner():
+                self._note("with_bucket_assigner", "all files go into the base directory")
+            return self
+
+        def with_rolling_policy(self, rolling_policy: RollingPolicy) -> Self:
+            """Accept Flink's choice when a file is closed; it is closed with its epoch."""
+            return self._note("with_rolling_policy", "files are closed with their epoch")
+
+        def with_output_file_config(self, output_file_config: OutputFileConfig) -> Self:
+            """Set what file names begin with; the format says how they end."""
+            prefix = output_file_config.get_part_prefix()
+            self._sink = dataclasses.replace(self._sink, prefix=prefix)
+            if output_file_config.get_part_suffix():
+                self._note("part_suffix", "file names end with the name of their format")
+            return self
+
+        def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> Self:
+            """Accept Flink's way to merge small files; longer epochs make larger files."""
+            return self._note("enable_compact", "longer epochs make larger files")
+
+        def disable_compact(self) -> Self:
+            """Accept that files are not merged, as they are not."""
+            return self
+
+        def build(self) -> FileSink:
+            """Return the sink."""
+            return self._sink
+
+        def _note(self, option: str, why: str) -> Self:
+            accepted_without_effect(option, why)
+            return self
+
+    class RowFormatBuilder(BaseBuilder):
+        """Builds a sink of lines."""
+
+    class BulkFormatBuilder(BaseBuilder):
+        """Builds a sink of CSV or Parquet files."""
+
+
+class StreamingFileSink(FileSink):
+    """The older name of `FileSink`; ``add_sink`` takes it too."""
+
+
+def _sink(
+    name: FileFormat,
+    path: str,
+    prefix: str,
+    options: dict[str, object],
+    encoder: Callable[[Any], str] | None = None,
+) -> FileSink:
+    writer = BulkWriterFactory(name, {key: option_text(value) for key, value in options.items()})
+    return FileSink(checked_path(path), writer, checked_path(prefix), encoder)
+
+
+def _encoder(encoder: Any) -> Callable[[Any], str] | None:
+    if encoder is None or (callable(encoder) and not isinstance(encoder, Encoder)):
+        return encoder
+    for method in ("encode", "serialize"):
+        if hasattr(encoder, method):
+            return LineEncoder(encoder, method)
+    raise PlanError(
+        "BAD_ENCODER",
+        f"an encoder makes a line of a record, got {short_repr(encoder)}",
+        location=user_location(),
+        hint="give a function such as str, or Encoder.simple_string_encoder()",
+    )
+
+
+@dataclass(frozen=True)
+class LineEncoder:
+    """Makes a line of text of what Flink's encoders and serialization schemas give: bytes."""
+
+    encoder: Any
+    method: str
+
+    def __post_init__(self) -> None:
+        try:
+            self("\u00e9")
+        except UnicodeDecodeError:
+            raise PlanError(
+                "CHARSET",
+                f"text files are written as UTF-8, not as {self.encoder!r} encodes",
+                location=user_location(),
+                hint="use an encoder for UTF-8",
+            ) from None
+        except Exception:  # it may be made for records, not for text
+            pass
+
+    def __call__(self, value: Any) -> str:
+        data = getattr(self.encoder, self.method)(value)
+        text = data.decode() if isinstance(data, bytes) else data
+        return str(text).removesuffix("\n")

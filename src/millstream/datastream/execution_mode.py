@@ -1,0 +1,20 @@
+"""How a job runs: as a stream, as a batch, or as its sources suggest."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["RuntimeExecutionMode"]
+
+
+class RuntimeExecutionMode(Enum):
+    """The three ways to run one program; its results are the same in all of them."""
+
+    STREAMING = 0
+    """Epoch by epoch, with checkpoints."""
+
+    BATCH = 1
+    """All input at once, one epoch, no checkpoints. Every source must be bounded."""
+
+    AUTOMATIC = 2
+    """Batch if every source is bounded, else streaming."""

@@ -1,0 +1,238 @@
+"""Streams that are grouped by key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from millstream.common.errors import PlanError, user_location
+from millstream.common.typeinfo import TypeInformation
+from millstream.datastream.adapters import KeyedFilter, KeyedFlatMap, KeyedMap
+from millstream.datastream.aggregations import (
+    FieldMax,
+    FieldMaxBy,
+    FieldMin,
+    FieldMinBy,
+    FieldReduce,
+    FieldSum,
+)
+from millstream.datastream.data_stream import DataStream
+from millstream.datastream.function_checks import (
+    FILTER,
+    FLAT_MAP,
+    KEYED_PROCESS,
+    MAP,
+    REDUCE,
+    check_function,
+)
+from millstream.datastream.functions import (
+    FilterFunction,
+    FlatMapFunction,
+    KeyedProcessFunction,
+    KeySelector,
+    MapFunction,
+    Partitioner,
+    ReduceFunction,
+)
+from millstream.datastream.stream_types import checked_field, output_type_of
+from millstream.plan.graph import JobGraph, KeyedNode
+
+if TYPE_CHECKING:
+    from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+__all__ = ["KeyedStream"]
+
+
+class KeyedStream(DataStream):
+    """A stream whose records have keys. Its operators keep state per key.
+
+    It is a stream with a key, not an operator: names, uids and parallelism belong to the operator
+    that follows.
+
+    Examples
+    --------
+    >>> from millstream.datastream import StreamExecutionEnvironment
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> sales = env.from_collection([("ada", 3), ("bob", 5), ("ada", 4)])
+    >>> by_name = sales.key_by(lambda sale: sale[0], key_type=str)
+    >>> total = by_name.reduce(lambda a, b: (a[0], a[1] + b[1])).uid("total")
+    """
+
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment,
+        graph: JobGraph,
+        node_id: int,
+        selector: Callable[[Any], Any],
+        key_type: TypeInformation | None,
+    ) -> None:
+        super().__init__(env, graph, node_id)
+        self._selector = selector
+        self._key_type = key_type
+
+    def get_key_type(self) -> TypeInformation | None:
+        """Return the type of the key, None if it is unknown."""
+        return self._key_type
+
+    # -- functions with state --------------------------------------------------------------------
+
+    def process(self, func: KeyedProcessFunction, output_type: Any = None) -> DataStream:  # type: ignore[override]
+        """Let a `KeyedProcessFunction` see each record and each timer, with state per key.
+
+        Parameters
+        ----------
+        func
+            The function. ``yield value`` emits, ``yield tag, value`` goes to a side output.
+        output_type
+            The type of what it emits, see `DataStream.map`.
+        """
+        check_function(func, KEYED_PROCESS)
+        type_info = output_type_of(output_type, func, KEYED_PROCESS)
+        return self._keyed("Keyed Process", func, type_info)
+
+    def map(self, func: Callable[[Any], Any] | MapFunction, output_type: Any = None) -> DataStream:
+        """Map each record; a `MapFunction` may keep state per key, a plain function cannot."""
+        if not isinstance(func, MapFunction):
+            return super().map(func, output_type)
+        check_function(func, MAP)
+        return self._keyed("Keyed Map", KeyedMap(func), output_type_of(output_type, func, MAP))
+
+    def flat_map(
+        self, func: Callable[[Any], Iterable[Any] | None] | FlatMapFunction, output_type: Any = None
+    ) -> DataStream:
+        """Make any number of records of each; a `FlatMapFunction` may keep state per key."""
+        if not isinstance(func, FlatMapFunction):
+            return super().flat_map(func, output_type)
+        check_function(func, FLAT_MAP)
+        type_info = output_type_of(output_type, func, FLAT_MAP)
+        return self._keyed("Keyed Flat Map", KeyedFlatMap(func), type_info)
+
+    def filter(self, func: Callable[[Any], bool] | FilterFunction) -> DataStream:
+        """Keep some records; a `FilterFunction` may keep state per key."""
+        if not isinstance(func, FilterFunction):
+            return super().filter(func)
+        check_function(func, FILTER)
+        return self._keyed("Keyed Filter", KeyedFilter(func), self._node.output_type)
+
+    # -- rolling aggregations --------------------------------------------------------------------
+
+    def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
+        """Fold the records of a key into one, and emit it after each record.
+
+        In batch mode only the last one of each key is emitted.
+
+        Parameters
+        ----------
+        func
+            A function of what was folded so far and of the new record, which returns a value of
+            the same type. The first record of a key is emitted as it is.
+        """
+        check_function(func, REDUCE)
+        return self._reduce("Reduce", func)
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream:
+        """Add up a field, by position or name; the other fields stay those of the first record.
+
+        Examples
+        --------
+        >>> from millstream.datastream import StreamExecutionEnvironment
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> env.from_collection([("a", "b")]).key_by(0).sum(1)
+        Traceback (most recent call last):
+        millstream.common.errors.PlanError: [NOT_A_NUMBER] sum cannot add up field 1 of \
+TUPLE(STRING, STRING), a STRING
+        ...
+        """
+        return self._aggregate("Sum", FieldSum, position_to_sum, numbers=True)
+
+    def min(self, position_to_min: int | str = 0) -> DataStream:
+        """Keep the smallest value of a field; the other fields stay those of the first record."""
+        return self._aggregate("Min", FieldMin, position_to_min)
+
+    def max(self, position_to_max: int | str = 0) -> DataStream:
+        """Keep the largest value of a field; the other fields stay those of the first record."""
+        return self._aggregate("Max", FieldMax, position_to_max)
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
+        """Keep the record with the smallest value of a field, the first of equal ones."""
+        return self._aggregate("Min By", FieldMinBy, position_to_min_by)
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
+        """Keep the record with the largest value of a field, the first of equal ones."""
+        return self._aggregate("Max By", FieldMaxBy, position_to_max_by)
+
+    def _aggregate(
+        self, name: str, reducer: type[FieldReduce], field: int | str, numbers: bool = False
+    ) -> DataStream:
+        found = checked_field(self._node.output_type, field, reducer.kind, numbers=numbers)
+        return self._reduce(name, reducer(found))
+
+    def _reduce(self, name: str, func: Any) -> DataStream:
+        return self._keyed(name, func, self._node.output_type, kind="reduce")
+
+    def _keyed(
+        self, name: str, func: Any, output_type: TypeInformation | None, kind: str = "process"
+    ) -> DataStream:
+        return self._then(
+            KeyedNode,
+            name=name,
+            kind=kind,
+            function=func,
+            selector=self._selector,
+            key_type=self._key_type,
+            output_type=output_type,
+        )
+
+    # -- what a key forbids ----------------------------------------------------------------------
+
+    def get_name(self) -> str:
+        """Refuse: a keyed stream is not an operator."""
+        self._operator("get_name")
+
+    def rebalance(self) -> NoReturn:
+        """Refuse: the key decides where records go."""
+        self._refuse_exchange("rebalance")
+
+    def shuffle(self) -> NoReturn:
+        """Refuse: the key decides where records go."""
+        self._refuse_exchange("shuffle")
+
+    def rescale(self) -> NoReturn:
+        """Refuse: the key decides where records go."""
+        self._refuse_exchange("rescale")
+
+    def forward(self) -> NoReturn:
+        """Refuse: the key decides where records go."""
+        self._refuse_exchange("forward")
+
+    def global_(self) -> NoReturn:
+        """Refuse: the key decides where records go."""
+        self._refuse_exchange("global_")
+
+    def broadcast(self) -> NoReturn:
+        """Refuse: the key decides where records go."""
+        self._refuse_exchange("broadcast")
+
+    def partition_custom(
+        self,
+        partitioner: Callable[[Any, int], int] | Partitioner,
+        key_selector: Callable[[Any], Any] | KeySelector,
+    ) -> NoReturn:
+        """Refuse: the key decides where records go."""
+        self._refuse_exchange("partition_custom")
+
+    def _refuse_exchange(self, method: str) -> NoReturn:
+        raise PlanError(
+            "KEYED_EXCHANGE",
+            f"{method} cannot be called on a keyed stream: the key decides where records go",
+            location=user_location(),
+            hint=f"call {method} before key_by, or leave it out",
+        )
+
+    def _operator(self, setting: str) -> NoReturn:
+        raise PlanError(
+            "NOT_AN_OPERATOR",
+            f"{setting} cannot be called on a keyed stream, which is not an operator",
+            location=user_location(),
+            hint=f"call {setting} on what follows, as in key_by(...).reduce(...).{setting}(...)",
+        )

@@ -1,0 +1,161 @@
+"""What can be set on an operator after it was made: name, uid, parallelism, Flink's hints."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Self
+
+from millstream.common.errors import PlanError, user_location
+from millstream.common.execution_config import accepted_without_effect
+from millstream.datastream.slot_sharing_group import SlotSharingGroup
+from millstream.plan.graph import JobGraph, Node
+
+if TYPE_CHECKING:
+    from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+__all__ = ["OperatorSettings", "positive_int"]
+
+_CHAINING = "stateless operators always fuse into the stage before them; the plan shows which"
+_UID_HASH = re.compile(r"[0-9a-fA-F]{32}")
+
+
+class OperatorSettings:
+    """The operator that a stream or a sink stands for."""
+
+    def __init__(self, env: StreamExecutionEnvironment, graph: JobGraph, node_id: int) -> None:
+        self._env = env
+        self._graph = graph
+        self._node_id = node_id
+
+    @property
+    def _id(self) -> int:
+        """The operator in the current graph, taken over from an earlier job if need be."""
+        if self._graph is not self._env._graph:
+            self._node_id = self._env._adopt(self._graph, self._node_id)
+            self._graph = self._env._graph
+        return self._node_id
+
+    @property
+    def _node(self) -> Node:
+        return self._graph[self._node_id]
+
+    def _operator(self, setting: str) -> int:
+        """The operator that a setting is about; a subclass may refuse."""
+        return self._id
+
+    def _change(self, setting: str, **changes: object) -> Self:
+        node_id = self._operator(setting)
+        self._graph.update(node_id, **changes)
+        return self
+
+    def _note(self, setting: str, why: str) -> Self:
+        self._operator(setting)
+        accepted_without_effect(setting, why)
+        return self
+
+    def name(self, name: str) -> Self:
+        """Name the operator, for plans, metrics and errors.
+
+        Examples
+        --------
+        >>> from millstream.datastream import StreamExecutionEnvironment
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> env.from_collection([1, 2]).map(str).name("to text").get_name()
+        'to text'
+        """
+        return self._change("name", name=_text("name", name))
+
+    def uid(self, uid: str) -> Self:
+        """Give the operator an id of its own, by which its state is found again.
+
+        Without one, the id comes from the operator's place in the program, so that a savepoint
+        fits only the program it was taken from. Two operators of a job cannot share a uid.
+        """
+        return self._change("uid", uid=_text("uid", uid))
+
+    def set_parallelism(self, parallelism: int) -> Self:
+        """Ask for a number of parallel tasks; the plan shows what became of it.
+
+        Results do not depend on it.
+        """
+        return self._change("set_parallelism", parallelism=positive_int("parallelism", parallelism))
+
+    def set_uid_hash(self, uid_hash: str) -> Self:
+        """Accept Flink's hash of a uid, 32 hexadecimal digits; it has no meaning here."""
+        if not isinstance(uid_hash, str) or not _UID_HASH.fullmatch(uid_hash):
+            raise PlanError(
+                "BAD_UID_HASH",
+                f"a uid hash has 32 hexadecimal digits, got {uid_hash!r}",
+                location=user_location(),
+                hint="use uid(...) instead",
+            )
+        return self._note("set_uid_hash", "state is found by uid, not by Flink's hashes; use uid()")
+
+    def set_description(self, description: str) -> Self:
+        """Accept a longer text about the operator; plans show its name and the program's line."""
+        _text("description", description)
+        return self._note("set_description", "plans show the name and the program's line")
+
+    def disable_chaining(self) -> Self:
+        """Accept Flink's hint not to fuse the operator with its neighbours."""
+        return self._note("disable_chaining", _CHAINING)
+
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
+        """Accept Flink's hint which operators may share a task slot."""
+        if not isinstance(slot_sharing_group, SlotSharingGroup):
+            _text("slot_sharing_group", slot_sharing_group)
+        return self._note("slot_sharing_group", "Spark places tasks itself")
+
+
+class StreamSettings(OperatorSettings):
+    """The settings that only streams have, not sinks."""
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """Accept Flink's upper limit of the parallelism.
+
+        Flink cuts the key space into that many groups for ever; here it is cut into
+        ``env.set_slots(n)`` slots, and a savepoint can be restored into any number of them.
+        """
+        positive_int("max_parallelism", max_parallelism)
+        return self._note("set_max_parallelism", "a savepoint fits any number of slots")
+
+    def force_non_parallel(self) -> Self:
+        """Run the operator in one task: ``set_parallelism(1)``."""
+        return self._change("force_non_parallel", parallelism=1)
+
+    def set_buffer_timeout(self, timeout_millis: int) -> Self:
+        """Accept Flink's time limit for network buffers."""
+        if not isinstance(timeout_millis, int) or timeout_millis < -1:
+            raise PlanError(
+                "BAD_NUMBER",
+                f"buffer timeout is milliseconds, or -1 for none; got {timeout_millis!r}",
+                location=user_location(),
+            )
+        return self._note(
+            "set_buffer_timeout", "latency follows the epochs: see enable_checkpointing(interval)"
+        )
+
+    def start_new_chain(self) -> Self:
+        """Accept Flink's hint to begin a new chain of fused operators."""
+        return self._note("start_new_chain", _CHAINING)
+
+
+def positive_int(what: str, number: object) -> int:
+    """Return a number if it is a whole one and at least 1."""
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise PlanError(
+            "BAD_NUMBER",
+            f"{what} must be a whole number of at least 1, got {number!r}",
+            location=user_location(),
+        )
+    return number
+
+
+def _text(what: str, text: object) -> str:
+    if not isinstance(text, str) or not text:
+        raise PlanError(
+            "BAD_NAME",
+            f"{what} must be a string that is not empty, got {text!r}",
+            location=user_location(),
+        )
+    return text

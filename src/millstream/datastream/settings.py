@@ -1,0 +1,206 @@
+"""The settings of an environment, by method and by configuration key."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, get_args
+
+from millstream.common.config_options import ConfigOption, ConfigOptions
+from millstream.common.configuration import Configuration
+from millstream.common.errors import ConfigurationError, user_location
+from millstream.common.execution_config import ExecutionConfig, accepted_without_effect
+from millstream.datastream.checkpoint_config import CheckpointConfig
+from millstream.datastream.checkpointing_mode import CheckpointingMode
+from millstream.datastream.execution_mode import RuntimeExecutionMode
+from millstream.plan.options import ChannelOrder, JobOptions
+
+if TYPE_CHECKING:
+    from enum import Enum
+
+__all__ = ["EnvironmentSettings", "local_cores"]
+
+_SIZE = re.compile(r"(\d+)\s*(b|kb|mb|gb|k|m|g)?", re.IGNORECASE)
+_UNITS = {"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20}
+_UNITS |= {"g": 1 << 30, "gb": 1 << 30}
+_PROGRESS = {"true": True, "false": False, "auto": None}
+_PREFIX = "millstream."
+
+Setter = Callable[["EnvironmentSettings", Any], object]
+
+
+class EnvironmentSettings:
+    """All that `JobOptions` is made of."""
+
+    def __init__(self) -> None:
+        self.config = ExecutionConfig()
+        self.checkpoints = CheckpointConfig()
+        self.mode = RuntimeExecutionMode.AUTOMATIC
+        self.slots: int | None = None
+        self.channel_order: ChannelOrder = "arrival"
+        self.default_parallelism: int | None = None
+        self.name: str | None = None
+        self.progress: bool | None = None
+        self.passed_on: dict[str, str] = {}
+
+    @property
+    def parallelism(self) -> int:
+        """The parallelism that was set, or else the number of cores."""
+        chosen = self.config.get_parallelism()
+        return chosen if chosen > 0 else self.default_parallelism or local_cores()
+
+    def configure(self, configuration: Configuration) -> None:
+        """Apply a configuration: Flink's keys, Spark's, and ours under ``millstream.``."""
+        configuration.validate([option for option, _ in _OPTIONS.values()])
+        for key, value in configuration.to_dict().items():
+            if key in _OPTIONS:
+                option, setter = _OPTIONS[key]
+                setter(self, option.convert(value))
+            elif key.startswith("spark."):
+                self.passed_on[key] = value
+            else:
+                accepted_without_effect(key, _why_unused(key))
+
+    def append(self, key: str, value: str) -> None:
+        """Add to one of Spark's lists with commas."""
+        known = self.passed_on.get(key)
+        self.passed_on[key] = value if not known else f"{known},{value}"
+
+    def options(self, job_name: str | None) -> JobOptions:
+        """Return the options of a job that starts now."""
+        named = {} if (name := job_name or self.name) is None else {"name": name}
+        return JobOptions(
+            mode=self.mode.name.lower(),  # type: ignore[arg-type]
+            parallelism=self.parallelism,
+            slots=self.slots,
+            channel_order=self.channel_order,
+            auto_watermark_interval_ms=self.config.get_auto_watermark_interval(),
+            checkpoint_interval_ms=self.checkpoints._interval_ms,
+            checkpoint_dir=self.checkpoints.get_checkpoint_directory(),
+            show_progress=self.progress,
+            configuration={**self.config.get_global_job_parameters(), **self.passed_on},
+            **named,
+        )
+
+    def set_channel_order(self, order: str) -> None:
+        """Set the order of records of several channels."""
+        self.channel_order = _one_of("channel order", order, get_args(ChannelOrder))
+
+    def set_slots(self, slots: int) -> None:
+        """Set into how many parts the keys are cut."""
+        self.slots = _at_least_one("slots", slots)
+
+    def set_mode(self, mode: RuntimeExecutionMode | str) -> None:
+        """Set the way to run."""
+        self.mode = _member(RuntimeExecutionMode, "execution.runtime-mode", mode)
+
+    def _set_mode_of_checkpoints(self, mode: str) -> None:
+        key = "execution.checkpointing.mode"
+        self.checkpoints.set_checkpointing_mode(_member(CheckpointingMode, key, mode))
+
+    def _set_progress(self, text: str) -> None:
+        self.progress = _PROGRESS[_one_of("millstream.progress", text.lower(), tuple(_PROGRESS))]
+
+    def _set_parameters(self, text: str) -> None:
+        pairs = (pair.partition(":") for pair in text.split(",") if pair.strip())
+        parameters = {key.strip(): value.strip() for key, _, value in pairs}
+        self.config.set_global_job_parameters(parameters)
+
+
+def local_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _member(enum: Any, what: str, value: Enum | str) -> Any:
+    if isinstance(value, enum):
+        return value
+    names = tuple(member.name for member in enum)
+    text = value.replace("-", "_").upper() if isinstance(value, str) else value
+    return enum[_one_of(what, text, names)]
+
+
+def _one_of(what: str, value: Any, choices: tuple[str, ...]) -> Any:
+    if value in choices:
+        return value
+    raise _bad(what, value, f"use one of {', '.join(choices)}")
+
+
+def _at_least_one(what: str, number: object) -> int:
+    if isinstance(number, int) and not isinstance(number, bool) and number >= 1:
+        return number
+    raise _bad(what, number, "give a whole number of at least 1")
+
+
+def _bytes(key: str, text: str) -> str:
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or int(match[1]) == 0:
+        raise _bad(key, text, 'give a number of bytes, or a size such as "64 mb"')
+    return str(int(match[1]) * _UNITS[(match[2] or "").lower()])
+
+
+def _bad(what: str, value: object, hint: str) -> ConfigurationError:
+    return ConfigurationError(
+        "INVALID_OPTION_VALUE",
+        f"{what} cannot be {value!r}",
+        parameters={"key": what, "value": value},
+        location=user_location(),
+        hint=hint,
+    )
+
+
+def _why_unused(key: str) -> str:
+    close = difflib.get_close_matches(key, _OPTIONS, 1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"neither Millstream nor Spark has a use for this key{hint}"
+
+
+def _option(key: str, kind: str, setter: Setter) -> tuple[str, tuple[ConfigOption[Any], Setter]]:
+    builder = getattr(ConfigOptions.key(key), f"{kind}_type")()
+    return key, (builder.no_default_value(), setter)
+
+
+def _pass_on(key: str, checked: Callable[[str, Any], object]) -> Setter:
+    def setter(settings: EnvironmentSettings, value: Any) -> None:
+        settings.passed_on[key] = str(checked(key, value))
+
+    return setter
+
+
+def _store(attribute: str) -> Setter:
+    return lambda settings, value: setattr(settings, attribute, value)
+
+
+_OPTIONS: dict[str, tuple[ConfigOption[Any], Setter]] = dict(
+    [
+        _option("parallelism.default", "int", lambda s, v: s.config.set_parallelism(v)),
+        _option("pipeline.max-parallelism", "int", lambda s, v: s.config.set_max_parallelism(v)),
+        _option("pipeline.name", "string", _store("name")),
+        _option("pipeline.auto-watermark-interval", "duration",
+                lambda s, v: s.config.set_auto_watermark_interval(v)),
+        _option("pipeline.global-job-parameters", "string",
+                EnvironmentSettings._set_parameters),
+        _option("execution.runtime-mode", "string", EnvironmentSettings.set_mode),
+        _option("execution.checkpointing.interval", "duration",
+                lambda s, v: s.checkpoints.set_checkpoint_interval(v)),
+        _option("execution.checkpointing.mode", "string",
+                EnvironmentSettings._set_mode_of_checkpoints),
+        _option("execution.checkpointing.dir", "string",
+                lambda s, v: s.checkpoints.set_checkpoint_storage_dir(v)),
+        _option("state.checkpoints.dir", "string",
+                lambda s, v: s.checkpoints.set_checkpoint_storage_dir(v)),
+        _option("millstream.slots", "int", EnvironmentSettings.set_slots),
+        _option("millstream.channel-order", "string", EnvironmentSettings.set_channel_order),
+        _option("millstream.progress", "string", EnvironmentSettings._set_progress),
+        _option("millstream.epoch.max-bytes", "string",
+                _pass_on("millstream.epoch.max-bytes", _bytes)),
+        _option("millstream.epoch.max-files", "long",
+                _pass_on("millstream.epoch.max-files", _at_least_one)),
+        _option("millstream.epoch.max-records", "long",
+                _pass_on("millstream.epoch.max-records", _at_least_one)),
+    ]
+)  # fmt: skip

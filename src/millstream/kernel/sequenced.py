@@ -1,0 +1,153 @@
+"""Operators that follow channels instead of keys: watermark generators, watermark readers.
+
+A custom watermark generator is stateful, so it runs in a stage keyed by channel and is part of the
+state there; after a keyed stage there are no source channels any more, and one slot sees all records
+in the one order. Either way the operator begins a timeline: it stamps the records it passes on, and
+tells the next stage how far each of its channels has come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millstream.common.errors import MillstreamError
+from millstream.common.time import MIN_TIMESTAMP
+from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.kernel.buffers import Records
+from millstream.kernel.chain import timestamps_of
+from millstream.kernel.hashing import stable_hash
+from millstream.kernel.keyed import Clock, Emit, KeyedOperator
+from millstream.kernel.order import OrderKeys
+from millstream.kernel.pages import PageStore
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.time import Control, Fragment
+
+
+class ChannelOperator(KeyedOperator):
+    """A process function without a key that reads the watermark; its key is the channel."""
+
+    def keys_of(self, records: Records, rows: list[int], values: list[Any]) -> list[Any]:
+        keys: list[Any] = records.keys.channel[rows].tolist()
+        return keys
+
+
+class _Output:
+    """What a generator calls: the watermark of its channel never goes back."""
+
+    def __init__(self, watermark: int, idle: bool) -> None:
+        self.watermark = watermark
+        self.idle = idle
+
+    def emit_watermark(self, watermark: Any) -> None:
+        self.watermark = max(self.watermark, watermark.timestamp)
+        self.idle = False
+
+    def mark_idle(self) -> None:
+        self.idle = True
+
+    def mark_active(self) -> None:
+        self.idle = False
+
+
+class TimelineOperator(KeyedOperator):
+    """Assigns timestamps and watermarks in a keyed stage.
+
+    Its state is, per channel: the generator, the watermark, the number of records so far, and whether
+    the generator has called the channel idle.
+    """
+
+    def __init__(
+        self, info: OperatorInfo, timeline: int, strategy: WatermarkStrategy, *, one_channel: bool
+    ) -> None:
+        super().__init__(info, strategy, _no_selector, timed=False)
+        self.timeline = timeline
+        self.strategy = strategy
+        self.one_channel = one_channel
+        self.control = Control()
+        self.fragments: list[Fragment] = []
+
+    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        self.opened = make_context(self.info, self.cursor)
+        self.names = self.opened.names
+        self.names.extend(("generator", "watermark", "count", "idle"))
+
+    def close(self) -> None:
+        self.opened = None
+
+    def run(self, records: Records | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
+        pages.names = self.names
+        self.fragments = []
+        finished = {f.channel for f in self.control.fragments if f.finished}
+        spoken = self._by_channel(records)
+        known = {key for page in pages.scan() for key in page.entries}
+        for channel in sorted(spoken.keys() | known):
+            page = pages.load(int(pages.directory.buckets(_hash_of(channel))[0]))
+            cells = page.entries.setdefault(channel, [None, MIN_TIMESTAMP, 0, False])
+            if cells[0] is None:
+                cells[0] = self.strategy.create_generator()
+            output = _Output(cells[1], cells[3])
+            if channel in spoken:
+                assert records is not None
+                self._stamp(records.take(spoken[channel]), channel, cells, output, emit)
+            self._periodic(cells[0], output)
+            cells[1], cells[3] = output.watermark, output.idle
+            done = channel in finished and not self.one_channel
+            self.fragments.append(
+                Fragment(self.timeline, channel, 0, output.watermark, done, idle=output.idle)
+            )
+            if done:
+                del page.entries[channel]
+            pages.write(page)
+
+    def _by_channel(self, records: Records | None) -> dict[int, Any]:
+        if records is None:
+            return {}
+        if self.one_channel:
+            return {self.channel: np.arange(len(records))}
+        channels = np.unique(records.keys.channel).tolist()
+        return {channel: np.flatnonzero(records.keys.channel == channel) for channel in channels}
+
+    @property
+    def channel(self) -> int:
+        """The one channel of a timeline behind a keyed stage."""
+        return self.timeline << 32
+
+    def _stamp(
+        self, records: Records, channel: int, cells: list[Any], output: _Output, emit: Emit
+    ) -> None:
+        times = timestamps_of(self.strategy, records.values, records.ts, self.info)
+        generator = cells[0]
+        stamps = []
+        for value, ts in zip(records.values, times.tolist(), strict=True):
+            stamps.append(output.watermark)
+            output.idle = False
+            try:
+                generator.on_event(value, ts, output)
+            except MillstreamError:
+                raise
+            except Exception as error:
+                raise self._failure(error, value) from error
+            self._periodic(generator, output)
+        keys = records.keys
+        keys = OrderKeys(
+            np.array(stamps, np.int64), keys.born, keys.channel, keys.frag, keys.pos, keys.path
+        )
+        if self.one_channel:
+            first = cells[2]
+            keys = OrderKeys.of_fragment(keys.stamp, channel, 0, first)
+        cells[2] += len(records)
+        emit("", Records(records.values, times, keys))
+
+    def _periodic(self, generator: Any, output: _Output) -> None:
+        self._guarded(lambda: generator.on_periodic_emit(output), None)
+
+
+def _no_selector(value: Any) -> Any:
+    raise AssertionError("a timeline has no key selector")
+
+
+def _hash_of(channel: int) -> Any:
+    return np.array([stable_hash(channel)], np.uint32)

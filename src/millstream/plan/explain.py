@@ -1,0 +1,183 @@
+"""Showing how a job will run: stages, levels, what was fused, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from millstream.plan.graph import (
+    ExchangeNode,
+    JobGraph,
+    KeyedNode,
+    Node,
+    SinkNode,
+    SourceNode,
+    TimestampsNode,
+    UnionNode,
+)
+from millstream.plan.options import JobOptions
+from millstream.plan.planner import Component, plan
+from millstream.plan.specs import ChannelSpec, DataFrameSpec, SocketSpec
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A plan as text and as a Mermaid diagram."""
+
+    text: str
+    mermaid: str
+
+
+def explain(graph: JobGraph, options: JobOptions) -> Explanation:
+    """Plan a job and say what was decided."""
+    components = plan(graph).components
+    mode = _mode(components, options)
+    lines = [
+        f"{options.name}: {len(components)} {'query' if len(components) == 1 else 'queries'}, "
+        f"{mode}, parallelism {options.parallelism}, {options.slot_count} slots, "
+        f"channel order {options.channel_order!r}"
+    ]
+    for component in components:
+        lines += _Text(component, options).lines()
+    return Explanation("\n".join(lines), _mermaid(components))
+
+
+def _mode(components: tuple[Component, ...], options: JobOptions) -> str:
+    bounded = all(source.source.bounded for c in components for source in c.sources)
+    if options.mode == "automatic":
+        chosen = "batch" if bounded else "streaming"
+        reason = "all sources are bounded" if bounded else "a source is unbounded"
+        return f"{chosen} (automatic: {reason})"
+    return options.mode
+
+
+class _Text:
+    """The text of one component."""
+
+    def __init__(self, component: Component, options: JobOptions) -> None:
+        self.component = component
+        self.options = options
+        self.graph = component.graph
+
+    def lines(self) -> Iterator[str]:
+        component = self.component
+        yield f"query {component.index}"
+        for source in component.sources:
+            yield f"  source stage: {self._title(source)}"
+            yield f"    channels: {_channels(source)}"
+            yield from self._fused(source, "    ")
+        for number, level in enumerate(component.levels, start=1):
+            yield f"  keyed stage {number}: one exchange by key into {self._slots()}"
+            for node in level:
+                yield f"    {self._title(node)}"
+                yield f"      clock: {self._clock(node)}"
+                yield from self._fused(node, "      ")
+            yield from self._passing(number)
+
+    def _slots(self) -> str:
+        count = self.options.slot_count
+        return f"{count} slot{'s' if count != 1 else ''}"
+
+    def _fused(self, entry: Node, indent: str) -> Iterator[str]:
+        """What runs in the same stage behind an entry, down to where records leave it."""
+        for reader in self.component.consumers(entry.id):
+            if isinstance(reader, KeyedNode):
+                yield f"{indent}-> {self._title(reader)}, in a keyed stage: it needs its key's state"
+            elif isinstance(reader, SinkNode):
+                yield f"{indent}-> {self._title(reader)}"
+            else:
+                yield f"{indent}+ {self._title(reader)}: {_reason(reader)}"
+                yield from self._fused(reader, indent + "  ")
+
+    def _passing(self, level: int) -> Iterator[str]:
+        """What only passes a keyed stage on its way to a later one."""
+        for later in self.component.levels[level:]:
+            for node in later:
+                entries = {entry.id for entry in self._entries(node)}
+                earlier = {n.id for lower in self.component.levels[: level - 1] for n in lower}
+                earlier |= {source.id for source in self.component.sources}
+                if entries & earlier:
+                    yield f"    (records for {self._title(node)} pass through untouched)"
+
+    def _entries(self, node: Node) -> Iterator[Node]:
+        for node_id in node.inputs:
+            source = self.graph[node_id]
+            if isinstance(source, SourceNode | KeyedNode):
+                yield source
+            else:
+                yield from self._entries(source)
+
+    def _clock(self, node: Node) -> str:
+        timing = self.component.timing[node.id]
+        names = [self.graph[i].name for i in sorted(timing.timelines)]
+        untimed = [self.graph[i].name for i in sorted(timing.untimed)]
+        if not names:
+            return "none: no source behind it has timestamps"
+        if untimed:
+            return f"held back until {', '.join(untimed)} ends: it has no timestamps"
+        return f"minimum over the channels of {', '.join(names)}"
+
+    def _title(self, node: Node) -> str:
+        where = f" at {node.location.file}:{node.location.line}" if node.location else ""
+        kind = "" if node.output_type is None else f" -> {node.output_type}"
+        return f"{node.name} [{self.component.uids[node.id]}]{kind}{where}"
+
+
+def _channels(source: SourceNode) -> str:
+    spec = source.source
+    if isinstance(spec, ChannelSpec):
+        return f"{len(spec.source.channels())}, read by position"
+    if isinstance(spec, DataFrameSpec):
+        if spec.channel is not None:
+            return f"by column {spec.channel!r}"
+        return "one; watermarks move at the end of an epoch, as the order of its rows is unknown"
+    if isinstance(spec, SocketSpec):
+        return "one; not replayable, so not exactly-once"
+    return "one a file" + (
+        "; files to come are unknown, so none is waited for" if spec.watch else ""
+    )
+
+
+def _reason(node: Node) -> str:
+    match node:
+        case ExchangeNode():
+            return node.reason
+        case UnionNode():
+            return "costs nothing: both inputs keep their order keys"
+        case TimestampsNode():
+            return "stamps records as they are read"
+        case _:
+            return "fused: it has no state"
+
+
+def _mermaid(components: tuple[Component, ...]) -> str:
+    lines = ["flowchart LR"]
+    for component in components:
+        graph = component.graph
+        for number, level in enumerate(component.levels, start=1):
+            lines.append(f'  subgraph s{component.index}_{number}["keyed stage {number}"]')
+            lines += [f'    n{node.id}["{_label(node.name)}"]' for node in level]
+            lines.append("  end")
+        for node_id in sorted(component.live):
+            node = graph[node_id]
+            shape = _shape(node)
+            if shape is not None:
+                lines.append(f"  n{node_id}{shape}")
+            for other in node.inputs:
+                arrow = "==>" if isinstance(node, KeyedNode) else "-->"
+                lines.append(f"  n{other} {arrow} n{node_id}")
+    return "\n".join(lines)
+
+
+def _shape(node: Node) -> str | None:
+    if isinstance(node, KeyedNode):
+        return None
+    if isinstance(node, SourceNode):
+        return f'(["{_label(node.name)}"])'
+    if isinstance(node, SinkNode):
+        return f'[["{_label(node.name)}"]]'
+    return f'("{_label(node.name)}")'
+
+
+def _label(name: str) -> str:
+    return name.replace('"', "'")
