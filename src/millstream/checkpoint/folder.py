@@ -129,4 +129,4 @@ def describe_difference(old: list[dict[str, Any]], new: list[dict[str, Any]]) ->
             was, now = before[uid].get(name), after[uid].get(name)
             if was != now:
                 lines.append(f"~ operator {uid!r}: {name} {was} -> {now}")
-    return sorted(lines)
+    return sorted(lines, key=lambda line: line[2:])

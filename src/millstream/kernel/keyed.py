@@ -108,6 +108,10 @@ class Outputs:
             values.append(_frozen(value) if self._freeze else value)
             rows.append(row)
 
+    def main(self) -> tuple[Callable[[Any], None], Callable[[int], None]]:
+        """How to add a value and its row to the main output, until the next flush."""
+        return self._values[MAIN].append, self._rows[MAIN].append
+
     def side(self, tag: OutputTag, value: Any) -> None:
         """Take a value for a side output."""
         self._values.setdefault(tag.tag_id, []).append(_frozen(value))
@@ -369,7 +373,8 @@ class KeyedOperator:
     def _process(self, records: Records, rows: list[int], outputs: Outputs) -> None:
         page, cursor, context = self.page, self.cursor, self.context
         entries, event_timers, tick_timers = page.entries, page.event_timers, page.tick_timers
-        process, take = self.function.process_element, outputs.extend
+        process, freeze = self.function.process_element, self.freeze
+        emit_value, emit_row = outputs.main()
         values = list(map(records.values.__getitem__, rows))
         keys = self.keys_of(records, rows, values)
         width = len(self.names)
@@ -383,13 +388,22 @@ class KeyedOperator:
                 cursor.cells = cells
                 if event_timers and key in event_timers:
                     self._fire_until(self._clock_before(row), outputs)
-                self.row = outputs.row = row
+                self.row = row
                 results = process(value, context)
                 if results is not None:
-                    take(results)
+                    # What `Outputs.extend` does, in line: this loop is where a job's time goes.
+                    for out in results:
+                        if out.__class__ is tuple and out and out[0].__class__ is OutputTag:
+                            outputs.row = row
+                            outputs.side(*out)
+                        else:
+                            emit_value(_frozen(out) if freeze else out)
+                            emit_row(row)
                 if event_timers and key in event_timers:
+                    outputs.row = row
                     self._fire_overdue(event_timers, self._clock_before(row), outputs)
                 if tick_timers and key in tick_timers:
+                    outputs.row = row
                     self._fire_overdue(tick_timers, self.clock.now_ms, outputs)
                 if new:
                     entries[key] = cells

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -45,6 +47,10 @@ class SlotProcessor(StatefulProcessor):
         self._values = values
         self._state_name = state_name
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        _hush_init_worker()
+
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._pages = handle.getMapState(self._state_name, "name string", "page binary")
 
@@ -70,6 +76,13 @@ class SlotProcessor(StatefulProcessor):
 
     def close(self) -> None:
         pass
+
+
+def _hush_init_worker() -> None:
+    """PySpark starts a process to ask a processor for its state, and lets it print what it does."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+    if os.path.basename(main) == "transform_with_state_driver_worker.py":
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _with_now(rows: DataFrame) -> DataFrame:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from millstream.common.errors import EnvironmentSetupError
@@ -32,7 +33,6 @@ RUNTIME_SETTINGS = {
 
 START_SETTINGS = {
     "spark.ui.enabled": "false",
-    "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.driver.memory": "4g",
@@ -60,13 +60,27 @@ def _active_or_new(parallelism: int, extra: Mapping[str, str]) -> SparkSession:
     if active is not None:
         return active
     require_java()
+    _let_workers_import_the_program()
     builder = SparkSession.builder.appName("millstream")
     if "spark.master" not in extra and not os.environ.get("SPARK_ENV_LOADED"):
         builder = builder.master(f"local[{max(parallelism, 1)}]")
-    for key, value in {**START_SETTINGS, **RUNTIME_SETTINGS, **extra}.items():
+    logging_file = Path(__file__).with_name("log4j2.properties")
+    quiet = {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{logging_file}"}
+    for key, value in {**START_SETTINGS, **quiet, **RUNTIME_SETTINGS, **extra}.items():
         builder = builder.config(key, value)
     spark: SparkSession = builder.getOrCreate()
     return spark
+
+
+def _let_workers_import_the_program() -> None:
+    """Modules beside the user's script are found by local workers as they are by the script.
+
+    Workers inherit the environment of the JVM, which is about to start.
+    """
+    folder = os.path.abspath(sys.path[0] or os.getcwd())
+    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if os.path.isdir(folder) and folder not in known:
+        os.environ["PYTHONPATH"] = os.pathsep.join([folder, *filter(None, known)])
 
 
 def _set(spark: SparkSession, key: str, value: str) -> None:

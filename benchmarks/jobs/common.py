@@ -1,0 +1,49 @@
+"""What the Millstream benchmarks share: the environment, the source, the counting function."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from contract import PARALLELISM
+from data import Dataset
+from millstream.common import Configuration, Types, WatermarkStrategy
+from millstream.datastream import DataStream, RuntimeExecutionMode, StreamExecutionEnvironment
+from millstream.datastream.connectors.file_system import FileSource
+
+PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
+
+
+def environment(arguments: argparse.Namespace, dataset: Dataset) -> StreamExecutionEnvironment:
+    configuration = Configuration()
+    files = -(-dataset.files // arguments.epochs)
+    configuration.set_string("millstream.epoch.max-files", str(files))
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(PARALLELISM)
+    env.set_runtime_mode(RuntimeExecutionMode[arguments.mode.upper()])
+    return env
+
+
+def add_arguments(options: argparse.ArgumentParser) -> None:
+    options.add_argument("--mode", choices=("streaming", "batch"), default="streaming")
+    options.add_argument("--epochs", type=int, default=4)
+    options.add_argument("--source", choices=("parquet", "csv"), default="csv")
+
+
+def parse(line: str) -> tuple[str, int]:
+    key, value, _ = line.split(",")
+    return key, int(value)
+
+
+def records(
+    env: StreamExecutionEnvironment, arguments: argparse.Namespace, dataset: Dataset
+) -> DataStream:
+    """(key, value) pairs, from text lines split in Python as in PyFlink's runs, or from Parquet."""
+    if arguments.source == "csv":
+        return env.read_text_file(str(dataset.csv)).map(parse)
+    source = FileSource.parquet(str(dataset.parquet))
+    rows = env.from_source(source, WatermarkStrategy.no_watermarks(), "parquet")
+    return rows.map(lambda row: (row[0], row[1]))

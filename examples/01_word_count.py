@@ -1,0 +1,31 @@
+"""Count words.
+
+    python examples/01_word_count.py [FILE OR FOLDER]
+
+All sources are bounded, so the job runs as a batch and prints each word once. With a source that
+has no end, or in STREAMING mode, it prints a new count after every word.
+
+Prints:
+    ('or', 1)
+    ('not', 1)
+    ('to', 2)
+    ('be', 2)
+    ('that', 1)
+    ('is', 1)
+    ('the', 1)
+    ('question', 1)
+"""
+
+import sys
+
+from millstream.datastream import StreamExecutionEnvironment
+
+LINES = ["To be or not to be", "that is the question"]
+
+env = StreamExecutionEnvironment.get_execution_environment()
+lines = env.read_text_file(sys.argv[1]) if len(sys.argv) > 1 else env.from_collection(LINES)
+
+words = lines.flat_map(lambda line: line.lower().split()).map(lambda word: (word, 1))
+words.key_by(lambda pair: pair[0]).sum(1).print()
+
+env.execute("word count")

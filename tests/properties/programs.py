@@ -1,0 +1,253 @@
+"""Random programs of one or two keyed stages: how the oracle runs one, and how the kernel does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from blocks import SIDE, Block, blocks
+from hypothesis import strategies as st
+from oracle import MAIN, Event, Record, Run, Stage, simulate
+from strategies import BOUNDS, Cut, Layout
+
+from millstream.common.watermark_strategy import (
+    Watermark,
+    WatermarkGenerator,
+    WatermarkStrategy,
+)
+from millstream.plan.graph import (
+    JobGraph,
+    KeyedNode,
+    SideOutputNode,
+    SinkNode,
+    SourceNode,
+    StatelessNode,
+    TimestampsNode,
+    UnionNode,
+)
+from millstream.plan.options import ChannelOrder, JobOptions
+from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec
+from millstream.testing import LocalJob
+
+Outputs = dict[str, list[Event]]
+Dress = Callable[[Any], Any]
+"""Puts something around a user function; the tests of recovery let it fail."""
+
+
+def by_name(value: Any) -> str:
+    return value[0]
+
+
+def by_number(value: Any) -> int:
+    return value[1] % 3
+
+
+def fan(value: Any) -> list[Any]:
+    """None, one or two records of one."""
+    name, number, trace = value
+    return [(name, number + i, trace) for i in range((number + 1) % 3)]
+
+
+class Bounded(WatermarkGenerator):
+    """What bounded out-of-orderness says, by hand: remembers on events, tells when asked."""
+
+    def __init__(self, out_of_orderness: int) -> None:
+        self.behind = out_of_orderness + 1
+        self.latest: int | None = None
+
+    def on_event(self, event: Any, timestamp: int, output: Any) -> None:
+        self.latest = timestamp if self.latest is None else max(self.latest, timestamp)
+
+    def on_periodic_emit(self, output: Any) -> None:
+        if self.latest is not None:
+            output.emit_watermark(Watermark(self.latest - self.behind))
+
+
+@dataclass(frozen=True)
+class Program:
+    """source -> [fan] -> timestamps -> first -> [fan] -> [union with the source] -> second -> [fan].
+
+    ``fan_early`` comes before timestamps are assigned, so it makes the records that have stamps.
+    ``custom``: a generator of the user's makes the same watermarks, in a stage of its own.
+    """
+
+    out_of_orderness: int
+    first: Block
+    first_key: Callable[[Any], Any] = by_name
+    second: Block | None = None
+    second_key: Callable[[Any], Any] = by_name
+    fan_early: bool = False
+    fan_between: bool = False
+    fan_late: bool = False
+    union: bool = False
+    custom: bool = False
+
+    # -- the oracle's reading --------------------------------------------------------------------
+
+    def expected(self, channels: Sequence[list[Event]], epochs: Cut | None = None) -> Outputs:
+        stages = [_stage("first", self.first_key, self.first)]
+        if self.second is not None:
+            stages.append(_stage("second", self.second_key, self.second))
+        expand = _expand_with_fan if self.fan_early else _as_it_is
+        return simulate(channels, self.out_of_orderness, stages, self._wire, epochs, expand)
+
+    def _wire(self, source: list[Record], runs: Sequence[Run]) -> dict[str, list[Record]]:
+        emitted = runs[0](source)
+        stream = emitted.get(MAIN, [])
+        sinks = {"first": stream, "side": emitted.get(SIDE.tag_id, [])}
+        if self.fan_between:
+            stream = _fanned(stream)
+        if self.second is not None:
+            stream = _itself(source) + stream if self.union else stream
+            stream = runs[1](stream).get(MAIN, [])
+        sinks["last"] = _fanned(stream) if self.fan_late else stream
+        return sinks
+
+    # -- the kernel's ----------------------------------------------------------------------------
+
+    def graph(self, channels: Sequence[list[Event]], dress: Dress = lambda f: f) -> JobGraph:
+        graph = JobGraph()
+        source = CollectionSource(
+            tuple(tuple(value for value, _ in channel) for channel in channels),
+            tuple(tuple(ts for _, ts in channel) for channel in channels),
+        )
+        start = graph.add(SourceNode, name="source", source=ChannelSpec(source=source)).id
+        if self.fan_early:
+            start = _flat(graph, start)
+        strategy = self._strategy()
+        start = graph.add(TimestampsNode, name="times", inputs=(start,), strategy=strategy).id
+        first = _keyed(graph, "first", start, self.first_key, dress(self.first.function()))
+        side = graph.add(SideOutputNode, name="aside", inputs=(first,), tag=SIDE.tag_id).id
+        last = self._second_half(graph, start, first, dress)
+        for name, node in (("first", first), ("side", side), ("last", last)):
+            graph.add(SinkNode, name=name, inputs=(node,), sink=DiscardSpec())
+        return graph
+
+    def _strategy(self) -> WatermarkStrategy:
+        if self.custom:
+            return WatermarkStrategy.for_generator(partial(Bounded, self.out_of_orderness))
+        return WatermarkStrategy.for_bounded_out_of_orderness(self.out_of_orderness)
+
+    def _second_half(self, graph: JobGraph, start: int, first: int, dress: Dress) -> int:
+        stream = _flat(graph, first) if self.fan_between else first
+        if self.second is not None and self.union:
+            stream = graph.add(UnionNode, name="union", inputs=(start, stream)).id
+        if self.second is not None:
+            stream = _keyed(graph, "second", stream, self.second_key, dress(self.second.function()))
+        return _flat(graph, stream) if self.fan_late else stream
+
+    def job(
+        self,
+        channels: Sequence[list[Event]],
+        layout: Layout,
+        *,
+        order: ChannelOrder = "arrival",
+        batch: bool = False,
+        dress: Dress = lambda f: f,
+    ) -> LocalJob:
+        options = JobOptions(
+            parallelism=layout.parallelism, slots=layout.slots, channel_order=order
+        )
+        return LocalJob(self.graph(channels, dress), options, batch=batch)
+
+    def run(
+        self,
+        channels: Sequence[list[Event]],
+        layout: Layout,
+        cut: Cut,
+        *,
+        order: ChannelOrder = "arrival",
+        restart: bool = False,
+    ) -> Outputs:
+        """Run in streaming mode; ``restart`` after every epoch."""
+        job = self.job(channels, layout, order=order)
+        for number, reads in enumerate(cut):
+            end = layout.end_with_data and number == len(cut) - 1
+            job.epoch(per_channel(reads), end=end, splits=layout.splits)
+            if restart:
+                job.start()
+        if not (layout.end_with_data and cut):
+            job.epoch(0, end=True)
+        assert job.exhausted()
+        return job.outputs
+
+    def run_batch(self, channels: Sequence[list[Event]], layout: Layout) -> Outputs:
+        return self.job(channels, layout, batch=True).run_all(splits=layout.splits)
+
+
+def per_channel(reads: tuple[int, ...]) -> dict[tuple[int, int], int]:
+    """How many records a `LocalJob` reads of each channel of its one source."""
+    return {(0, channel): number for channel, number in enumerate(reads)}
+
+
+def _stage(uid: str, key: Callable[[Any], Any], block: Block) -> Stage:
+    return Stage(uid, key, block.process, block.on_timer)
+
+
+def _as_it_is(value: Any, ts: int) -> list[Event]:
+    return [(value, ts)]
+
+
+def _expand_with_fan(value: Any, ts: int) -> list[Event]:
+    return [(part, ts) for part in fan(value)]
+
+
+def _fanned(records: list[Record]) -> list[Record]:
+    return [
+        Record((*record.order, number), record.ts, value)
+        for record in records
+        for number, value in enumerate(fan(record.value))
+    ]
+
+
+def _itself(records: list[Record]) -> list[Record]:
+    """Records in a union with what they cause: first the record and all that comes of it."""
+    return [Record((*record.order, -1), record.ts, record.value) for record in records]
+
+
+def _flat(graph: JobGraph, stream: int) -> int:
+    return graph.add(
+        StatelessNode, name="fan", inputs=(stream,), kind="flat_map", function=fan
+    ).id
+
+
+def _keyed(
+    graph: JobGraph, name: str, stream: int, key: Callable[[Any], Any], function: Any
+) -> int:
+    return graph.add(
+        KeyedNode,
+        name=name,
+        uid=name,
+        inputs=(stream,),
+        selector=key,
+        kind="process",
+        function=function,
+    ).id
+
+
+KEYS = st.sampled_from((by_name, by_number))
+
+
+def programs(
+    *, custom: bool | None = False, past: bool = False, two_stages: bool = True
+) -> st.SearchStrategy[Program]:
+    """Random programs.
+
+    ``custom`` None: with or without a generator of the user's. ``past``: timers may be registered at
+    or before the clock.
+    """
+    return st.builds(
+        Program,
+        out_of_orderness=BOUNDS,
+        first=blocks(past=past),
+        first_key=KEYS,
+        second=st.none() | blocks(past=past) if two_stages else st.none(),
+        second_key=KEYS,
+        fan_early=st.booleans(),
+        fan_between=st.booleans(),
+        fan_late=st.booleans(),
+        union=st.booleans(),
+        custom=st.sampled_from((False, False, True)) if custom is None else st.just(custom),
+    )
