@@ -1,12 +1,13 @@
 """Sessions: count the clicks of each user until that user is silent for half an hour.
 
-Two values of keyed state and one event-time timer a key. Each click moves the timer; when no click
-moves it any more, it fires and the session is over.
+Keyed state and one event-time timer a key. Each click moves the timer; when no click moves it any
+more, it fires and the session is over. A watermark follows its record, so a click may come in before
+the timer it is behind: then the click itself ends the session.
 
 Prints:
-    ('ada', 3, '09:00 to 09:50')
-    ('bob', 1, '09:05 to 09:05')
-    ('ada', 1, '11:00 to 11:00')
+    bob: 1 from 09:05 to 09:05
+    ada: 3 from 09:00 to 09:50
+    ada: 1 from 11:00 to 11:00
 """
 
 from millstream.common import Types, WatermarkStrategy
@@ -17,38 +18,38 @@ MINUTE = 60_000
 GAP = 30 * MINUTE
 
 
-def clock(millis):
-    return f"{millis // 3_600_000:02d}:{millis // MINUTE % 60:02d}"
+def millis(text):
+    hours, minutes = map(int, text.split(":"))
+    return (hours * 60 + minutes) * MINUTE
 
 
-def at(text):
-    hours, minutes = text.split(":")
-    return (int(hours) * 60 + int(minutes)) * MINUTE
+def clock(time):
+    return f"{time // (60 * MINUTE):02d}:{time // MINUTE % 60:02d}"
 
 
 class Sessions(KeyedProcessFunction):
     def open(self, runtime_context):
-        state = runtime_context.get_state
-        self.clicks = state(ValueStateDescriptor("clicks", Types.LONG()))
-        self.first = state(ValueStateDescriptor("first", Types.LONG()))
-        self.last = state(ValueStateDescriptor("last", Types.LONG()))
+        triple = Types.TUPLE([Types.LONG(), Types.LONG(), Types.LONG()])
+        self.session = runtime_context.get_state(ValueStateDescriptor("session", triple))
 
     def process_element(self, click, ctx):
         now, timers = ctx.timestamp(), ctx.timer_service()
-        last = self.last.value()
-        if last is None:
-            self.first.update(now)
-        else:
+        count, first, last = self.session.value() or (0, now, now)
+        if count:
             timers.delete_event_time_timer(last + GAP)
-        self.last.update(now)
-        self.clicks.update((self.clicks.value() or 0) + 1)
+        if now >= last + GAP:
+            yield self.summary(ctx)
+            count, first = 0, now
+        self.session.update((count + 1, first, now))
         timers.register_event_time_timer(now + GAP)
 
     def on_timer(self, timestamp, ctx):
-        span = f"{clock(self.first.value())} to {clock(self.last.value())}"
-        yield ctx.get_current_key(), self.clicks.value(), span
-        for state in (self.clicks, self.first, self.last):
-            state.clear()
+        yield self.summary(ctx)
+        self.session.clear()
+
+    def summary(self, ctx):
+        count, first, last = self.session.value()
+        return f"{ctx.get_current_key()}: {count} from {clock(first)} to {clock(last)}"
 
 
 CLICKS = [
@@ -62,8 +63,8 @@ CLICKS = [
 env = StreamExecutionEnvironment.get_execution_environment()
 clicks = env.from_collection(CLICKS).assign_timestamps_and_watermarks(
     WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
-        lambda click, _: at(click[1])
+        lambda click, _: millis(click[1])
     )
 )
-clicks.key_by(lambda click: click[0]).process(Sessions()).print()
+clicks.key_by(lambda click: click[0]).process(Sessions(), output_type=Types.STRING()).print()
 env.execute("sessions")

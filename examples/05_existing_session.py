@@ -9,6 +9,9 @@ Prints:
     +----+-----+
 """
 
+import os
+import sys
+
 from pyspark.sql import SparkSession
 
 from millstream.common import Row, Types
@@ -32,6 +35,8 @@ def show_largest(df, epoch):
     df.groupBy("city").max("total").toDF("city", "total").orderBy("city").show()
 
 
+# PySpark's own rule: without this its workers run the python3 they find on the path.
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 spark = SparkSession.builder.master("local[2]").config("spark.log.level", "ERROR").getOrCreate()
 sales = spark.createDataFrame([("Oslo", 4), ("Rome", 5), ("Oslo", 5)], "city string, amount int")
 

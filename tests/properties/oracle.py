@@ -72,7 +72,9 @@ class Running:
         return self.out
 
     def _move(self, clock: int) -> None:
-        while due := [(t, key_hash(k), k) for k, ts in self.timers.items() for t in ts if t <= clock]:
+        while due := [
+            (t, key_hash(k), k) for k, ts in self.timers.items() for t in ts if t <= clock
+        ]:
             time, hashed, key = min(due)
             self.clock = MAX if clock == MAX else time
             order = (time - 1, 1, hashed, key, self.stage.uid)

@@ -11,12 +11,12 @@ import pytest
 from blocks import Alarm, Block, Count, Session, Tally
 from oracle import Event
 from programs import Program, by_name, by_number, per_channel
-from strategies import NAMES, Cut, Layout
 
 from millstream.common.errors import UserCodeError
 from millstream.kernel.pages import MemoryStore
 from millstream.plan.options import ChannelOrder
 from millstream.testing import LocalJob, local
+from strategies import NAMES, Cut, Layout
 
 BLOCKS: tuple[Block, ...] = (Count(3), Alarm(4, 3, 2), Session(6), Tally(5))
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from oracle import Event
 from programs import Outputs, Program, by_name, programs
+
+from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.kernel import pages
+from millstream.plan.graph import JobGraph, KeyedNode, SinkNode, SourceNode
+from millstream.plan.options import ChannelOrder, JobOptions
+from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec
+from millstream.testing import LocalJob
 from strategies import (
+    BOUNDS,
     LAYOUTS,
     Cut,
     Layout,
@@ -17,12 +27,6 @@ from strategies import (
     uneven_channels,
     uneven_cut,
 )
-
-from millstream.common.watermark_strategy import WatermarkStrategy
-from millstream.plan.graph import JobGraph, KeyedNode, SinkNode, SourceNode
-from millstream.plan.options import ChannelOrder, JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec
-from millstream.testing import LocalJob
 
 EVERYTHING = 1_000
 # A known defect is not worth shrinking again in every run.
@@ -136,6 +140,29 @@ def test_restart_after_every_epoch_changes_nothing(
     assert_same(got, program.expected(channels, cut), "channel order arrival")
 
 
+@examples(25)
+@given(programs(), BOUNDS, events(), LAYOUTS, st.data())
+def test_timestamps_assigned_again_after_a_keyed_stage_any_cut(
+    program: Program, bound: int, channel: list[Event], layout: Layout, data: st.DataObject
+) -> None:
+    program = replace(program, again=bound)
+    expected = program.run_batch([channel], Layout())
+    for name, cut in cuts([channel], data).items():
+        assert_same(program.run([channel], layout, cut), expected, f"epochs of {name}")
+
+
+@examples(25)
+@given(programs(), events(), LAYOUTS, st.data())
+def test_pages_that_split_all_the_time_change_nothing(
+    program: Program, channel: list[Event], layout: Layout, data: st.DataObject
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pages, "SPLIT_BYTES", 64)
+        patch.setattr(pages, "SPLIT_KEYS", 1)
+        got = program.run([channel], layout, cuts([channel], data)["random"])
+    assert_same(got, program.expected([channel]), "tiny pages")
+
+
 # -- rolling reduce ------------------------------------------------------------------------------
 
 
@@ -158,9 +185,7 @@ def rolling(
         KeyedNode, name="r", inputs=(node.id,), selector=by_name, kind="reduce", function=total
     )
     graph.add(SinkNode, name="out", inputs=(reduced.id,), sink=DiscardSpec())
-    options = JobOptions(
-        parallelism=layout.parallelism, slots=layout.slots, channel_order=order
-    )
+    options = JobOptions(parallelism=layout.parallelism, slots=layout.slots, channel_order=order)
     return LocalJob(graph, options, batch=batch)
 
 

@@ -26,8 +26,8 @@ from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel.buffers import NO_TIMESTAMP, BufferWriter, Codec, Records, Row
+from millstream.kernel.calls import apply_each, hash_keys
 from millstream.kernel.hashing import HashCache
-from millstream.kernel.keyed import apply_each, hash_keys
 from millstream.kernel.order import Ints, OrderKeys, run_ordinals
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 

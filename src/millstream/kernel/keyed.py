@@ -9,10 +9,8 @@ emitted carries its order key, by which the next stage brings all of it into the
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator
-from copy import deepcopy
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from operator import length_hint
 from typing import Any
 
 import numpy as np
@@ -21,27 +19,21 @@ from millstream.common.errors import MillstreamError, PlanError, user_code_error
 from millstream.common.output_tag import OutputTag
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
-from millstream.kernel.hashing import KeyEncodingError, stable_hash, tie_breaker
+from millstream.kernel.calls import apply_each
+from millstream.kernel.hashing import stable_hash, tie_breaker
 from millstream.kernel.order import (
     BORN_TICK,
     BORN_TIMER,
     Ints,
-    OrderKeys,
-    concat,
-    from_rows,
-    run_ordinals,
 )
+from millstream.kernel.outputs import FLUSH, Emit, Outputs, frozen
 from millstream.kernel.pages import Page, PageStore, Timers
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.state import Cursor, sweep
 
-MAIN = ""
 NO_ROW = -1
 _NOTHING = np.empty(0, np.int64)
-FLUSH = 32_768
-
-Emit = Callable[[str, Records], None]
-"""Takes what an operator emitted under a tag ('' is the main output)."""
+SWEPT_PAGES = 4
 
 
 @dataclass(frozen=True)
@@ -56,99 +48,6 @@ class Clock:
     def at(self, stamps: Ints) -> Ints:
         """The clock before each of the records with these stamps."""
         return np.maximum(self.before, np.minimum(stamps, self.after))
-
-
-_ATOMS = frozenset({int, str, float, bool, bytes, type(None)})
-
-
-def _frozen(value: Any) -> Any:
-    """The value as it is now: a copy of whatever the function might still change."""
-    kind = value.__class__
-    if kind in _ATOMS:
-        return value
-    if kind is tuple:
-        for part in value:
-            if part.__class__ not in _ATOMS:
-                return tuple([_frozen(part) for part in value])
-        return value
-    if kind is list:
-        return [_frozen(part) for part in value]
-    if kind is dict:
-        return {key: _frozen(part) for key, part in value.items()}
-    return deepcopy(value)
-
-
-class Outputs:
-    """What an operator emits: values beside the row of the record or timer that caused them."""
-
-    def __init__(self, emit: Emit, records: Records | None, frozen: bool) -> None:
-        self._emit = emit
-        self._records = records
-        self._n = 0 if records is None else len(records)
-        self._timer_rows: list[tuple[int, int, int, int, int, bytes]] = []
-        self._timer_ts: list[int] = []
-        self._values: dict[str, list[Any]] = {MAIN: []}
-        self._rows: dict[str, list[int]] = {MAIN: []}
-        self._freeze = frozen
-        self.row = 0
-
-    def add_timer_row(self, order: tuple[int, int, int, int, int, bytes], ts: int) -> None:
-        """Make a row for a timer and the current one."""
-        self.row = self._n + len(self._timer_rows)
-        self._timer_rows.append(order)
-        self._timer_ts.append(ts)
-
-    def extend(self, results: Iterable[Any]) -> None:
-        """Take the values a callback gave."""
-        values, rows, row = self._values[MAIN], self._rows[MAIN], self.row
-        for value in results:
-            if value.__class__ is tuple and value and value[0].__class__ is OutputTag:
-                self.side(*value)
-                continue
-            values.append(_frozen(value) if self._freeze else value)
-            rows.append(row)
-
-    def main(self) -> tuple[Callable[[Any], None], Callable[[int], None]]:
-        """How to add a value and its row to the main output, until the next flush."""
-        return self._values[MAIN].append, self._rows[MAIN].append
-
-    def side(self, tag: OutputTag, value: Any) -> None:
-        """Take a value for a side output."""
-        self._values.setdefault(tag.tag_id, []).append(_frozen(value))
-        self._rows.setdefault(tag.tag_id, []).append(self.row)
-
-    def one(self, value: Any) -> None:
-        """Take one value for the main output."""
-        self._values[MAIN].append(_frozen(value) if self._freeze else value)
-        self._rows[MAIN].append(self.row)
-
-    def flush(self, at_least: int = 1) -> None:
-        """Send on what has gathered, if it is worth it."""
-        for tag, values in self._values.items():
-            if len(values) >= at_least:
-                rows = np.array(self._rows[tag], np.int64)
-                ts, keys = self._origin(rows)
-                records = Records(values, ts, keys.extended(run_ordinals(rows)))
-                self._values[tag], self._rows[tag] = [], []
-                self._emit(tag, records)
-
-    def _origin(self, rows: Ints) -> tuple[Ints, OrderKeys]:
-        """Event time and order key of what caused each row."""
-        records, n = self._records, self._n
-        if not self._timer_rows or not (rows >= n).any():
-            assert records is not None
-            return records.ts[rows], records.keys.take(rows)
-        timers = from_rows(self._timer_rows)
-        timer_ts = np.array(self._timer_ts, np.int64)
-        if records is None:
-            return timer_ts[rows], timers.take(rows)
-        born_of_timer = rows >= n
-        parts = [records.keys.take(rows[~born_of_timer]), timers.take(rows[born_of_timer] - n)]
-        # The blocks stand one behind the other; `back` puts each row where it was emitted.
-        places = [np.flatnonzero(~born_of_timer), np.flatnonzero(born_of_timer)]
-        back = np.argsort(np.concatenate(places), kind="stable")
-        ts = np.concatenate([records.ts[rows[~born_of_timer]], timer_ts[rows[born_of_timer] - n]])
-        return ts[back], concat(parts).take(back)
 
 
 class TimerService:
@@ -229,22 +128,6 @@ class Context:
 
     def time_domain(self) -> str:
         return self._operator.time_domain
-
-
-def apply_each(
-    function: Callable[[Any], Any],
-    values: list[Any],
-    failure: Callable[[BaseException, Any], MillstreamError],
-) -> list[Any]:
-    """``[function(v) for v in values]``; a failure names the value that caused it."""
-    rest = iter(values)
-    try:
-        return [function(value) for value in rest]
-    except MillstreamError:
-        raise
-    except Exception as error:
-        # The iterator knows how far it came, so the loop need not count.
-        raise failure(error, values[len(values) - length_hint(rest) - 1]) from error
 
 
 class KeyedOperator:
@@ -347,6 +230,9 @@ class KeyedOperator:
         horizon = MAX_TIMESTAMP - 1 if self.clock.ends else self.clock.after
         for bucket in directory.due(horizon, self.clock.now_ms):
             groups.setdefault(bucket, [])
+        if self.opened is not None and self.opened.expiring:
+            for bucket in directory.next_to_sweep(SWEPT_PAGES):
+                groups.setdefault(bucket, [])
         # Buckets are renumbered when the directory doubles; the lowest hash of a page is not.
         lowest = [(bucket << (32 - directory.depth), rows) for bucket, rows in groups.items()]
         for low, rows in lowest:
@@ -397,7 +283,7 @@ class KeyedOperator:
                             outputs.row = row
                             outputs.side(*out)
                         else:
-                            emit_value(_frozen(out) if freeze else out)
+                            emit_value(frozen(out) if freeze else out)
                             emit_row(row)
                 if event_timers and key in event_timers:
                     outputs.row = row
@@ -553,28 +439,3 @@ def _call_if_there(function: Any, method: str, *arguments: Any) -> None:
     call = getattr(function, method, None)
     if call is not None:
         call(*arguments)
-
-
-def hash_keys(keys: list[Any], cache: dict[Any, int], info: OperatorInfo) -> Any:
-    """Hashes of keys, with an error that names the operator if a key is no key."""
-    try:
-        return np.fromiter(map(cache.__getitem__, keys), np.uint32, len(keys))
-    except KeyEncodingError as error:
-        error.location = error.location or info.location
-        raise
-    except TypeError as error:
-        bad = next((key for key in keys if not _hashable(key)), None)
-        raise KeyEncodingError(
-            "UNHASHABLE_KEY",
-            f"operator {info.name!r}: a key of type {type(bad).__name__} cannot be hashed: {bad!r:.100}",
-            location=info.location,
-            hint="return a str, a number or a tuple from the key selector, not a list or dict",
-        ) from error
-
-
-def _hashable(key: Any) -> bool:
-    try:
-        hash(key)
-    except TypeError:
-        return False
-    return True

@@ -79,6 +79,7 @@ class Directory:
     present: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(1, np.bool_))
     event_due: Ints = field(default_factory=lambda: np.full(1, NEVER, np.int64))
     tick_due: Ints = field(default_factory=lambda: np.full(1, NEVER, np.int64))
+    swept: int = 0
 
     def buckets(self, hashes: npt.NDArray[np.uint32]) -> Ints:
         """For each hash the first bucket of its page, which names the page."""
@@ -105,6 +106,13 @@ class Directory:
     def all_present(self) -> list[int]:
         """First buckets of all pages that exist."""
         return self._firsts(self.present)
+
+    def next_to_sweep(self, number: int) -> list[int]:
+        """First buckets of some pages, in turn: over time every page has its turn."""
+        pages = self.all_present()
+        chosen = [pages[(self.swept + i) % len(pages)] for i in range(min(number, len(pages)))]
+        self.swept = (self.swept + number) % max(len(pages), 1)
+        return chosen
 
     def _firsts(self, hit: npt.NDArray[np.bool_]) -> list[int]:
         found = np.flatnonzero(hit)

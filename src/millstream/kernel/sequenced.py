@@ -19,8 +19,9 @@ from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel.buffers import Records
 from millstream.kernel.chain import timestamps_of
 from millstream.kernel.hashing import stable_hash
-from millstream.kernel.keyed import Clock, Emit, KeyedOperator
+from millstream.kernel.keyed import Clock, KeyedOperator
 from millstream.kernel.order import OrderKeys
+from millstream.kernel.outputs import Emit
 from millstream.kernel.pages import PageStore
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.time import Control, Fragment

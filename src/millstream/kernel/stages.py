@@ -33,7 +33,7 @@ from millstream.kernel.buffers import (
 from millstream.kernel.chain import Chain
 from millstream.kernel.keyed import Clock, KeyedOperator
 from millstream.kernel.order import Ints, OrderKeys
-from millstream.kernel.pages import Directory, PageStore, Store
+from millstream.kernel.pages import NEVER, Directory, PageStore, Store
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports
 from millstream.kernel.sequenced import TimelineOperator
 from millstream.kernel.state import Cursor
@@ -247,8 +247,9 @@ class KeyedProgram(Program):
             else:
                 yield row
         control = merge_controls(controls) if controls else Control()
-        if slot == 0 and not self.is_last and controls:
-            yield from control_rows(control, self.slots)
+        if slot == 0 and controls:
+            # One slot speaks for all; behind the last stage a single row tells the writer.
+            yield from control_rows(control, 1 if self.is_last else self.slots)
         state = self._load(store)
         time = state.table.advance(control, now_ms, self.idle_after)
         if self.held_edges:
@@ -266,7 +267,7 @@ class KeyedProgram(Program):
                 news = Control(fragments=tuple(hosted.operator.fragments))
                 yield from control_rows(news, self.slots)
         store.put(HEADER, pickle.dumps((HEADER_FORMAT, state), protocol=5))
-        yield self.report_row(slot, self._clock_report(state) if slot == 0 else None)
+        yield self.report_row(slot, self._status(slot, state))
 
     def _open(self, slot: int) -> None:
         self.subtask = slot
@@ -298,12 +299,15 @@ class KeyedProgram(Program):
         loaded: SlotState = state
         return loaded
 
-    def _clock_report(self, state: SlotState) -> dict[str, int]:
-        return {
-            f"clock:{uid}": clock
-            for uid, clock in state.clocks.items()
-            if MIN_TIMESTAMP < clock < MAX_TIMESTAMP
-        }
+    def _status(self, slot: int, state: SlotState) -> dict[str, int]:
+        """Clocks, which all slots agree on, and when this slot's next processing-time timer is due."""
+        due = min((int(d.tick_due.min()) for d in state.directories.values()), default=NEVER)
+        status = {f"due:{self.stage}.{slot}": due}
+        if slot == 0:
+            for uid, clock in state.clocks.items():
+                if MIN_TIMESTAMP < clock < MAX_TIMESTAMP:
+                    status[f"clock:{uid}"] = clock
+        return status
 
     def _run_operator(
         self,

@@ -24,7 +24,8 @@ from millstream.kernel.chain import (
     StoredStep,
     TimestampStep,
 )
-from millstream.kernel.keyed import MAIN, KeyedOperator, ReduceOperator
+from millstream.kernel.keyed import KeyedOperator, ReduceOperator
+from millstream.kernel.outputs import MAIN
 from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.sequenced import ChannelOperator, TimelineOperator
 from millstream.kernel.stages import HostedOperator, InEdge, KeyedProgram, SourceProgram

@@ -29,6 +29,8 @@ class Totals:
             for name, number in report.counters.items():
                 if name.startswith("clock:"):
                     self._counters[name] = number
+                elif name.startswith("due:"):
+                    continue
                 else:
                     self._counters[name] = self._counters.get(name, 0) + number
             for accumulators in report.accumulators:

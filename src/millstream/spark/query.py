@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import uuid
+from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from millstream.checkpoint.folder import Run
 from millstream.common.errors import MillstreamError, PlanError
 from millstream.kernel.hashing import stable_hash
+from millstream.kernel.pages import NEVER
 from millstream.kernel.stages import control_rows
 from millstream.kernel.time import Control
 from millstream.plan.compile import Compiler, Programs
@@ -18,14 +20,7 @@ from millstream.plan.graph import SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component, JobPlan
 from millstream.plan.specs import ChannelSpec
-from millstream.spark.control import (
-    END,
-    ControlSettings,
-    ControlSource,
-    Mailbox,
-    is_control_offset,
-    settings_option,
-)
+from millstream.spark.control import ControlChannel
 from millstream.spark.keyed_stage import batch_stage, streaming_stage
 from millstream.spark.progress import Totals
 from millstream.spark.rows import SCHEMA, slot_values
@@ -36,13 +31,15 @@ from millstream.spark.sources import (
     spark_rows,
 )
 from millstream.spark.worker import ProgramRef, wall_clock_ms
-from millstream.spark.writer import Writer
+from millstream.spark.writer import EpochReport, Writer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 log = logging.getLogger("millstream")
+MIN_TICK_MS = 200
+BATCH_SLOTS = 8
 
 
 class _Builder:
@@ -119,14 +116,14 @@ class _Builder:
         uids = sorted(self.component.uids[node.id] for node in self.component.levels[index])
         return f"pages_{index}_{stable_hash(tuple(uids)):08x}"
 
-    def writer(self, run: Run, totals: Totals) -> Writer:
+    def writer(self, run: Run, on_epoch: Callable[[int, EpochReport], None]) -> Writer:
         return Writer(
             self.component.sinks,
             self.programs.sink_edges,
             self.component.uids,
             run.job_id,
             self.run,
-            totals.add,
+            on_epoch,
         )
 
 
@@ -141,6 +138,10 @@ class BatchRun:
         run: Run,
         totals: Totals,
     ) -> None:
+        # The slots of a partition run one after the other, so more of them need less memory at a
+        # time; Spark's sort spills what waits. Results do not depend on their number.
+        if options.slots is None:
+            options = replace(options, slots=options.parallelism * BATCH_SLOTS)
         self.jobs = []
         for component in plan.components:
             builder = _Builder(spark, component, options, streaming=False)
@@ -151,7 +152,7 @@ class BatchRun:
                 for row in control_rows(end, options.slot_count)
             ]
             control = spark.createDataFrame(rows, SCHEMA).coalesce(1)
-            self.jobs.append((builder.writer(run, totals), builder.all_rows(control)))
+            self.jobs.append((builder.writer(run, totals.add), builder.all_rows(control)))
 
     def start(self) -> None:
         pass
@@ -179,34 +180,30 @@ class _Stream:
         totals: Totals,
     ) -> None:
         self.builder = _Builder(spark, component, options, streaming=True)
-        self.mailbox = Mailbox.create()
+        self.component = component
+        self.totals = totals
         self.bounded = all(node.source.bounded for node in component.sources)
-        self.end_posted = False
-        self.query: StreamingQuery | None = None
         self.path = run.query_path(component.index)
         self.interval_ms = 0 if self.bounded else options.checkpoint_interval_ms or 0
-        rows = self.builder.all_rows(self._control(spark, component, options))
-        self.writer = self.builder.writer(run, totals)
-        self.rows = rows
-
-    def _control(self, spark: SparkSession, component: Component, options: JobOptions) -> DataFrame:
+        self.query: StreamingQuery | None = None
+        self.end_posted = False
+        self.end_epoch: int | None = None
+        self.tick_ms = self._tick_ms()
+        self.ticked_ms = wall_clock_ms()
+        self.due_ms = NEVER
+        control = ControlChannel(f"{self.path}-control", self.builder.run, self.builder.values)
         channels = {node.id: announced_channels(spark, node) for node in component.sources}
-        settings = ControlSettings(
-            run=self.builder.run,
-            announced=tuple(component.announced(channels)),
-            ends=tuple(sorted(component.timelines())),
-            tick_ms=int(options.configuration.get("millstream.tick-ms", "1000")),
-            mailbox=self.mailbox.path,
-            slots=self.builder.values,
-        )
-        if self.bounded and not self._needs_ticks():
-            settings = ControlSettings(**{**settings.__dict__, "tick_ms": None})
-        spark.dataSource.register(ControlSource)
-        reader = spark.readStream.format(ControlSource.name())
-        return reader.option("settings", settings_option(settings)).load()
+        control.post(Control(started=True, announced=tuple(component.announced(channels))))
+        self.control = control
+        self.rows = self.builder.all_rows(control.rows(spark))
+        self.writer = self.builder.writer(run, self._on_epoch)
 
-    def _needs_ticks(self) -> bool:
-        return any(program.idle_after for program in self.builder.programs.stages)
+    def _tick_ms(self) -> int | None:
+        """How often idleness has to be judged, if at all."""
+        timeouts = [
+            ms for stage in self.builder.programs.stages for ms in stage.idle_after.values()
+        ]
+        return max(min(timeouts) // 2, MIN_TICK_MS) if timeouts else None
 
     def start(self) -> None:
         self.query = (
@@ -215,6 +212,14 @@ class _Stream:
             .trigger(processingTime=f"{self.interval_ms} milliseconds")
             .start()
         )
+
+    def _on_epoch(self, epoch: int, report: EpochReport) -> None:
+        """Called when an epoch is written; Spark commits it afterwards."""
+        self.totals.add(epoch, report)
+        due = [when for name, when in report.counters.items() if name.startswith("due:")]
+        self.due_ms = min(due, default=NEVER)
+        if report.ended:
+            self.end_epoch = epoch
 
     def advance(self) -> bool:
         """Whether the query has come to its end; tells it to when its input is exhausted."""
@@ -228,17 +233,21 @@ class _Stream:
         progress = query.lastProgress
         if progress is None:
             return False
-        if self._has_ended(progress):
+        if self.end_epoch is not None and progress["batchId"] >= self.end_epoch:
             return True
         if self.bounded and not self.end_posted and self._is_exhausted(progress):
-            self.mailbox.post(END)
+            self.control.post(Control(ended=self.component.timelines()))
             self.end_posted = True
+        self._tick()
         return False
 
-    def _has_ended(self, progress: Any) -> bool:
-        """Whether the epoch of the end has been committed: progress comes after the commit."""
-        offsets = [_offset(source["endOffset"]) for source in progress["sources"]]
-        return any(is_control_offset(offset) and offset["ended"] for offset in offsets)
+    def _tick(self) -> None:
+        """Give the stages the time when a timer is due, and from time to time to judge idleness."""
+        now_ms = wall_clock_ms()
+        due = self.ticked_ms < self.due_ms <= now_ms
+        if due or (self.tick_ms is not None and now_ms - self.ticked_ms >= self.tick_ms):
+            self.control.post(Control())
+            self.ticked_ms = now_ms
 
     def _is_exhausted(self, progress: Any) -> bool:
         """Whether a trigger has found that no source has anything more to read."""
@@ -246,17 +255,12 @@ class _Stream:
         status = self.query.status
         if not status["isDataAvailable"] and not status["isTriggerActive"]:
             return True
-        others = [s for s in progress["sources"] if not is_control_offset(_offset(s["endOffset"]))]
+        others = [s for s in progress["sources"] if self.control.folder not in s["description"]]
         return all(s["startOffset"] == s["endOffset"] for s in others)
 
     def stop(self) -> None:
         if self.query is not None and self.query.isActive:
             self.query.stop()
-        self.mailbox.remove()
-
-
-def _offset(offset: Any) -> Any:
-    return json.loads(offset) if isinstance(offset, str) else offset
 
 
 class StreamRun:

@@ -62,7 +62,8 @@ def _active_or_new(parallelism: int, extra: Mapping[str, str]) -> SparkSession:
     require_java()
     _let_workers_import_the_program()
     builder = SparkSession.builder.appName("millstream")
-    if "spark.master" not in extra and not os.environ.get("SPARK_ENV_LOADED"):
+    under_spark_submit = "PYSPARK_GATEWAY_PORT" in os.environ
+    if "spark.master" not in extra and not under_spark_submit:
         builder = builder.master(f"local[{max(parallelism, 1)}]")
     logging_file = Path(__file__).with_name("log4j2.properties")
     quiet = {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{logging_file}"}
@@ -73,14 +74,12 @@ def _active_or_new(parallelism: int, extra: Mapping[str, str]) -> SparkSession:
 
 
 def _let_workers_import_the_program() -> None:
-    """Modules beside the user's script are found by local workers as they are by the script.
-
-    Workers inherit the environment of the JVM, which is about to start.
-    """
-    folder = os.path.abspath(sys.path[0] or os.getcwd())
+    """What the program can import, local workers can: they inherit the JVM's environment."""
+    installed = (sys.prefix, sys.base_prefix)
+    own = [os.path.abspath(folder) for folder in sys.path if os.path.isdir(folder or ".")]
+    own = [folder for folder in own if not folder.startswith(installed)]
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if os.path.isdir(folder) and folder not in known:
-        os.environ["PYTHONPATH"] = os.pathsep.join([folder, *filter(None, known)])
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*own, *filter(None, known)]))
 
 
 def _set(spark: SparkSession, key: str, value: str) -> None:

@@ -14,6 +14,7 @@ from pyspark import TaskContext
 from millstream.common.errors import user_code_error
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.buffers import (
+    CONTROL,
     DATA,
     NO_TIMESTAMP,
     REPORT,
@@ -72,6 +73,8 @@ class WriterProgram:
         for kind, tag, header, payload in _data(batches):
             if kind == REPORT:
                 yield pickle.dumps(("report", payload))
+            elif kind == CONTROL:
+                yield pickle.dumps(("ended", bool(pickle.loads(payload).ended)))
             elif kind == DATA and tag in self.edges:
                 sink, codec = self.edges[tag]
                 counts[sink] = counts.get(sink, 0) + count_and_raised(header)[0]
@@ -129,6 +132,7 @@ class EpochReport:
     counters: dict[str, int] = field(default_factory=dict)
     accumulators: list[list[tuple[str, Any]]] = field(default_factory=list)
     written: int = 0
+    ended: bool = False
 
 
 class Writer:
@@ -216,6 +220,8 @@ class Writer:
                 for name, number in counters.items():
                     report.counters[name] = report.counters.get(name, 0) + number
                 report.accumulators.append(accumulators)
+            elif kind == "ended":
+                report.ended |= content[0]
             elif kind == "counts":
                 report.written += sum(content[0].values())
             elif kind == "file":

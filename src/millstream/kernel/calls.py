@@ -1,0 +1,54 @@
+"""Calling user functions on many values, with errors that name the value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import length_hint
+from typing import Any
+
+import numpy as np
+
+from millstream.common.errors import MillstreamError
+from millstream.kernel.hashing import KeyEncodingError
+from millstream.kernel.runtime import OperatorInfo
+
+
+def apply_each(
+    function: Callable[[Any], Any],
+    values: list[Any],
+    failure: Callable[[BaseException, Any], MillstreamError],
+) -> list[Any]:
+    """``[function(v) for v in values]``; a failure names the value that caused it."""
+    rest = iter(values)
+    try:
+        return [function(value) for value in rest]
+    except MillstreamError:
+        raise
+    except Exception as error:
+        # The iterator knows how far it came, so the loop need not count.
+        raise failure(error, values[len(values) - length_hint(rest) - 1]) from error
+
+
+def hash_keys(keys: list[Any], cache: dict[Any, int], info: OperatorInfo) -> Any:
+    """Hashes of keys, with an error that names the operator if a key is no key."""
+    try:
+        return np.fromiter(map(cache.__getitem__, keys), np.uint32, len(keys))
+    except KeyEncodingError as error:
+        error.location = error.location or info.location
+        raise
+    except TypeError as error:
+        bad = next((key for key in keys if not _hashable(key)), None)
+        raise KeyEncodingError(
+            "UNHASHABLE_KEY",
+            f"operator {info.name!r}: a key of type {type(bad).__name__} cannot be hashed: {bad!r:.100}",
+            location=info.location,
+            hint="return a str, a number or a tuple from the key selector, not a list or dict",
+        ) from error
+
+
+def _hashable(key: Any) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True

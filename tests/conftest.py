@@ -1,0 +1,57 @@
+"""The one Spark session of a test process, and what every test on it needs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from millstream.datastream import StreamExecutionEnvironment
+
+TESTS = Path(__file__).parent
+PARALLELISM = 2
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The session all Spark tests of this process share: starting one takes longer than a test."""
+    from millstream.spark.session import get_session
+
+    folders = [str(folder) for folder in (TESTS / "spark", TESTS.parent / "src")]
+    # Workers inherit it from the JVM, which starts now: they import the tests' own functions.
+    os.environ["PYTHONPATH"] = os.pathsep.join([*folders, os.environ.get("PYTHONPATH", "")])
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {
+        "spark.master": f"local[{PARALLELISM}]",
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": "2g",
+        "spark.sql.shuffle.partitions": str(PARALLELISM),
+    }
+    session = get_session(None, PARALLELISM, settings)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def make_env(spark: SparkSession) -> Callable[..., StreamExecutionEnvironment]:
+    """Makes environments on the shared session: ``make_env("batch", {"millstream.slots": 4})``."""
+    from millstream.common import Configuration
+    from millstream.datastream import StreamExecutionEnvironment
+
+    def make(
+        mode: str = "streaming", settings: dict[str, Any] | None = None
+    ) -> StreamExecutionEnvironment:
+        configuration = Configuration.from_dict(
+            {"millstream.progress": "false", **(settings or {})}
+        )
+        env = StreamExecutionEnvironment.get_execution_environment(configuration, spark)
+        return env.set_parallelism(PARALLELISM).set_runtime_mode(mode.upper())
+
+    return make

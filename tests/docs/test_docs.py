@@ -1,0 +1,165 @@
+"""Every Python block of the documentation runs and prints what the page says; so do the examples.
+
+The blocks of a page are one program, `app.py`, run from top to bottom in an empty directory. A
+``text`` block is the output of the Python block before it, if no other block and no heading stands
+between them. What is only to be read is a ``console`` block.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import linecache
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+EXAMPLES = sorted(ROOT.glob("examples/[0-9]*.py"))
+PROGRAM = "app.py"
+NEEDS_SPARK = re.compile(r"\.execute\w*\(|\bSparkSession\b|\bspark\b")
+GENERATED = {ROOT / "benchmarks/RESULTS.md"}
+TIMEOUT_SECONDS = 600
+
+
+@dataclass
+class Block:
+    """A Python block, the line of the page it begins at, and the output shown after it."""
+
+    line: int
+    source: str
+    output: str | None = None
+
+
+def blocks_of(text: str) -> list[Block]:
+    """The Python blocks of a page."""
+    blocks: list[Block] = []
+    open_to_output = False
+    language: str | None = None
+    start, body = 0, list[str]()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if language is None:
+            if line.startswith("```"):
+                language, start, body = line[3:].strip(), number + 1, []
+            elif line.startswith("#"):
+                open_to_output = False
+        elif line != "```":
+            body.append(line)
+        else:
+            if language == "python":
+                blocks.append(Block(start, "\n".join(body) + "\n"))
+            elif language == "text" and open_to_output:
+                blocks[-1].output = "\n".join(body)
+            open_to_output = language == "python"
+            language = None
+    assert language is None, f"the block at line {start} is not closed"
+    return blocks
+
+
+def run_blocks(page: Path) -> None:
+    """Run the blocks of a page as one program."""
+    namespace: dict[str, Any] = {"__name__": "__main__", "__file__": PROGRAM}
+    program = ""
+    for block in blocks_of(page.read_text(encoding="utf-8")):
+        # Lines are numbered as in a file with all blocks so far: errors then show the right ones.
+        source = "\n" * program.count("\n") + block.source
+        program += block.source
+        lines = program.splitlines(keepends=True)
+        linecache.cache[PROGRAM] = (len(program), None, lines, PROGRAM)
+        printed = io.StringIO()
+        try:
+            with redirect_stdout(printed):
+                exec(compile(source, PROGRAM, "exec"), namespace)
+        except BaseException as error:
+            error.add_note(f"in the block at {page.relative_to(ROOT)}:{block.line}")
+            raise
+        if block.output is not None:
+            assert _trimmed(printed.getvalue()) == block.output, f"block at line {block.line}"
+
+
+def _trimmed(text: str) -> str:
+    """Output as a page can show it: no spaces at the ends of lines, no empty lines at the end."""
+    return "\n".join(line.rstrip() for line in text.splitlines()).rstrip("\n")
+
+
+def _marked(paths: list[Path]) -> Iterator[Any]:
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        code = text if path.suffix == ".py" else "".join(b.source for b in blocks_of(text))
+        marks = [pytest.mark.spark] if NEEDS_SPARK.search(_without_docstring(code)) else []
+        if code:
+            yield pytest.param(path, id=str(path.relative_to(ROOT)), marks=marks)
+
+
+def _without_docstring(code: str) -> str:
+    return re.sub(r'\A""".*?"""', "", code, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("page", _marked(PAGES))
+def test_the_blocks_of_a_page_run(
+    page: Path, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if request.node.get_closest_marker("spark"):
+        request.getfixturevalue("spark")
+    monkeypatch.chdir(tmp_path)
+    run_blocks(page)
+
+
+@pytest.mark.parametrize("example", _marked(EXAMPLES))
+def test_an_example_prints_what_it_says(example: Path, tmp_path: Path) -> None:
+    docstring = ast.get_docstring(ast.parse(example.read_text(encoding="utf-8")))
+    assert docstring is not None
+    expected = [line.removeprefix("    ") for line in docstring.partition("Prints:\n")[2].split("\n")]
+    result = _run([str(example)], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert _trimmed(result.stdout).split("\n") == expected
+
+
+@pytest.mark.spark
+def test_the_demo_finds_its_counts_right(tmp_path: Path) -> None:
+    sizes = ["--words", "1200", "--per-epoch", "200", "--kill-after", "2"]
+    result = _run([str(ROOT / "examples/demo.py"), *sizes], tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.rstrip().splitlines()[-1] == "nothing lost, nothing twice"
+    assert "1,200 of 1,200 words counted" in result.stdout
+    assert not list(tmp_path.iterdir()), "the demo leaves nothing where it was started"
+
+
+def _run(command: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+
+
+def test_every_example_is_listed_in_the_documentation() -> None:
+    index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    assert [path.name for path in EXAMPLES if path.name not in index] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    local = [target for target in targets if "://" not in target]
+    missing = [
+        target
+        for target in local
+        if not (page.parent / target).exists()
+        and (page.parent / target).resolve() not in GENERATED
+    ]
+    assert missing == []

@@ -1,0 +1,285 @@
+"""Where records go: every kind of sink, and what its readers see while a job runs, fails, goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.dataset as ds
+import pytest
+from spark_programs import Appending, FailsOnce, Recording, numbered, text_of
+from spark_support import Collecting, cancel, data_files, lines_of, wait_for_job
+
+from millstream.common import Types, WatermarkStrategy
+from millstream.common.errors import MillstreamError, UserCodeError
+from millstream.datastream import StreamExecutionEnvironment
+from millstream.datastream.connectors import (
+    DataGeneratorSource,
+    FileSink,
+    PrintSink,
+    RateLimiterStrategy,
+    Sink,
+    SparkSink,
+)
+
+pytestmark = pytest.mark.spark
+
+MakeEnv = Callable[..., StreamExecutionEnvironment]
+MODES = pytest.mark.parametrize("mode", ["batch", "streaming"])
+PAIRS = Types.ROW_NAMED(["key", "time"], [Types.STRING(), Types.LONG()])
+TUPLES = Types.TUPLE([Types.STRING(), Types.LONG()])
+COUNT = 12
+EXPECTED = sorted(numbered(n) for n in range(COUNT))
+
+
+def pairs(env: StreamExecutionEnvironment, count: int | None = COUNT, per_epoch: int = 5) -> Any:
+    """Numbered records, a few in each epoch."""
+    source = DataGeneratorSource(
+        numbered, count, RateLimiterStrategy.per_checkpoint(per_epoch), TUPLES, parts=2
+    )
+    return env.from_source(source, WatermarkStrategy.no_watermarks(), "pairs")
+
+
+def rows(env: StreamExecutionEnvironment, **options: Any) -> Any:
+    from millstream.common import Row
+
+    return pairs(env, **options).map(lambda p: Row(key=p[0], time=p[1]), output_type=PAIRS)
+
+
+# -- the driver's sinks ---------------------------------------------------------------------------
+
+
+@MODES
+def test_print_writes_records_in_order_with_their_prefix(
+    make_env: MakeEnv, capsys: Any, mode: str
+) -> None:
+    env = make_env(mode)
+    numbers = env.from_collection([3, 1, 2])
+    numbers.print()
+    numbers.sink_to(PrintSink("n"))
+    numbers.sink_to(PrintSink("err", stderr=True))
+    env.execute()
+    shown = capsys.readouterr()
+    plain = [line for line in shown.out.splitlines() if not line.startswith("n> ")]
+    assert plain == ["3", "1", "2"]
+    assert [line for line in shown.out.splitlines() if line not in plain] == [
+        "n> 3",
+        "n> 1",
+        "n> 2",
+    ]
+    assert [line for line in shown.err.splitlines() if "err>" in line] == [
+        "err> 3",
+        "err> 1",
+        "err> 2",
+    ]
+
+
+def test_a_collecting_sink_hears_of_each_epoch_once_and_in_order(make_env: MakeEnv) -> None:
+    env, sink = make_env(), Collecting()
+    source = DataGeneratorSource(numbered, 7, RateLimiterStrategy.per_checkpoint(3), TUPLES)
+    env.from_source(source, WatermarkStrategy.no_watermarks(), "pairs").sink_to(sink)
+    env.execute()
+    assert sink.values == [numbered(n) for n in range(7)]
+    epochs = [epoch for epoch, _ in sink.deliveries]
+    assert epochs == sorted(set(epochs))
+    assert [len(records) for _, records in sink.deliveries] == [3, 3, 1]
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def by_pandas(folder: Path) -> list[tuple[str, int]]:
+    frames = [pd.read_csv(path) for path in data_files(folder)]
+    return sorted(pd.concat(frames).itertuples(index=False, name=None))
+
+
+def by_dataset(folder: Path) -> list[tuple[str, int]]:
+    table = ds.dataset(folder, format="parquet").to_table()
+    return sorted((row["key"], row["time"]) for row in table.to_pylist())
+
+
+def by_json(folder: Path) -> list[tuple[str, int]]:
+    return sorted((row["key"], row["time"]) for row in map(json.loads, lines_of(folder)))
+
+
+def by_text(folder: Path) -> list[tuple[str, int]]:
+    fields = (line.split() for line in lines_of(folder))
+    return sorted((key, int(time)) for key, time in fields)
+
+
+FORMATS: dict[str, tuple[Callable[[str], Sink], Callable[[Path], Any]]] = {
+    "text": (lambda path: FileSink.text(path, text_of), by_text),
+    "csv": (FileSink.csv, by_pandas),
+    "json": (FileSink.json, by_json),
+    "parquet": (FileSink.parquet, by_dataset),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_plain_readers_of_a_folder_see_all_records_once(
+    spark: Any, make_env: MakeEnv, tmp_path: Path, name: str
+) -> None:
+    make, read = FORMATS[name]
+    out = tmp_path / "out"
+    env = make_env("streaming" if name in ("text", "parquet") else "batch")
+    rows(env).sink_to(make(str(out)))
+    env.execute()
+    assert read(out) == EXPECTED
+    reader = spark.read.options(header="true", inferSchema="true").format(name)
+    frame = reader.load(str(out))
+    if name == "text":
+        assert sorted(row.value for row in frame.collect()) == sorted(lines_of(out))
+    else:
+        assert sorted((row["key"], row["time"]) for row in frame.collect()) == EXPECTED
+
+
+def failing_job(env: StreamExecutionEnvironment, folder: Path) -> None:
+    """Fails in a writing task of the second epoch, once: the other task has staged its file then."""
+    sink = FileSink.text(str(folder / "out"), FailsOnce(str(folder / "marker"), 7_000))
+    env.set_checkpoint_directory(str(folder / "checkpoint"))
+    pairs(env).key_by(lambda pair: pair[0]).process(Recording()).sink_to(sink)
+    env.execute()
+
+
+def test_a_failed_epoch_shows_no_reader_anything_and_its_restart_goes_on_in_the_folder(
+    spark: Any, make_env: MakeEnv, tmp_path: Path
+) -> None:
+    with pytest.raises(MillstreamError, match="once"):
+        failing_job(make_env(), tmp_path)
+    committed = [tuple(line.split()) for line in lines_of(tmp_path / "out")]
+    assert sorted(int(number) for _, number in committed) == [n * 1_000 for n in range(6)]
+    assert spark.read.text(str(tmp_path / "out")).count() == 6
+    before = {path: path.read_bytes() for path in data_files(tmp_path / "out")}
+
+    failing_job(make_env(), tmp_path)
+    assert by_text(tmp_path / "out") == EXPECTED
+    assert {path: path.read_bytes() for path in before} == before, "a committed file has changed"
+
+
+def test_a_replayed_epoch_writes_nothing_twice(make_env: MakeEnv, tmp_path: Path) -> None:
+    """As if the process had died between the sink's commit and Spark's: Spark runs the epoch again."""
+    out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
+
+    def start(count: int | None) -> tuple[Any, Collecting]:
+        env, seen = make_env().set_checkpoint_directory(str(checkpoint)), Collecting()
+        counted = pairs(env, count).key_by(lambda pair: pair[0]).process(Recording())
+        counted.sink_to(FileSink.text(str(out), text_of))
+        counted.sink_to(seen)
+        return env.execute_async(), seen
+
+    client, _ = start(None)
+    wait_for_job(lambda: len(lines_of(out)) >= 12, client, "two epochs")
+    cancel(client)
+    written = by_text(out)
+    commits = sorted(
+        (checkpoint / "000001/query-0/commits").glob("[0-9]*"), key=lambda p: int(p.name)
+    )
+    last = commits[-1]
+    last.unlink()
+    last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
+
+    client, seen = start(None)
+    wait_for_job(lambda: len(seen.deliveries) >= 2, client, "the replayed epoch and another")
+    cancel(client)
+    assert seen.deliveries[0][0] == int(last.name), "Spark has not run the epoch again"
+    now = by_text(out)
+    assert len(now) == len(set(now)), "an epoch has been written twice"
+    assert now == sorted(numbered(n) for n in range(len(now)))
+    assert set(written) <= set(now)
+
+
+def test_two_sinks_of_one_job_do_not_mix_their_files(make_env: MakeEnv, tmp_path: Path) -> None:
+    env = make_env("batch")
+    numbers = pairs(env)
+    numbers.filter(lambda pair: pair[0] == "a").sink_to(FileSink.text(str(tmp_path / "a"), text_of))
+    numbers.filter(lambda pair: pair[0] == "b").sink_to(FileSink.text(str(tmp_path / "b"), text_of))
+    env.execute()
+    assert by_text(tmp_path / "a") == [pair for pair in EXPECTED if pair[0] == "a"]
+    assert by_text(tmp_path / "b") == [pair for pair in EXPECTED if pair[0] == "b"]
+
+
+def test_two_sinks_may_share_a_folder(make_env: MakeEnv, tmp_path: Path) -> None:
+    env = make_env("batch")
+    numbers = pairs(env)
+    for key in "ab":
+        part = numbers.filter(lambda pair, key=key: pair[0] == key)
+        part.sink_to(FileSink.text(str(tmp_path / "out"), text_of))
+    env.execute()
+    assert by_text(tmp_path / "out") == EXPECTED
+
+
+# -- DataFrames and functions ---------------------------------------------------------------------
+
+
+@MODES
+def test_foreach_batch_gets_each_epoch_as_a_dataframe(make_env: MakeEnv, mode: str) -> None:
+    env = make_env(mode)
+    seen: dict[int, list[tuple[str, int]]] = {}
+
+    def take(frame: Any, epoch: int) -> None:
+        assert frame.columns == ["key", "time"]
+        assert epoch not in seen
+        seen[epoch] = sorted((row.key, row.time) for row in frame.collect())
+
+    rows(env).foreach_batch(take)
+    env.execute()
+    assert sorted(pair for batch in seen.values() for pair in batch) == EXPECTED
+    if mode == "streaming":
+        sizes = [len(batch) for _, batch in sorted(seen.items()) if batch]
+        assert sizes == [6, 6]
+
+
+def test_an_error_in_foreach_batch_names_the_operator(make_env: MakeEnv) -> None:
+    env = make_env()
+
+    def refuse(frame: Any, epoch: int) -> None:
+        raise RuntimeError("the table is locked")
+
+    rows(env).foreach_batch(refuse).name("To Table")
+    with pytest.raises(UserCodeError) as caught:
+        env.execute()
+    assert "the table is locked" in str(caught.value)
+    assert caught.value.operator == "To Table"
+
+
+@MODES
+def test_any_spark_format_by_name_and_options(
+    spark: Any, make_env: MakeEnv, tmp_path: Path, mode: str
+) -> None:
+    env = make_env(mode)
+    rows(env).write_to("parquet", path=str(tmp_path / "parquet"), compression="gzip")
+    rows(env).sink_to(SparkSink("json", path=str(tmp_path / "json")))
+    env.execute()
+    for name in ("parquet", "json"):
+        frame = spark.read.format(name).load(str(tmp_path / name))
+        assert sorted((row.key, row.time) for row in frame.collect()) == EXPECTED
+
+
+@MODES
+def test_a_sink_function_is_opened_and_sees_each_record_once(
+    make_env: MakeEnv, tmp_path: Path, mode: str
+) -> None:
+    env = make_env(mode)
+    (tmp_path / "out").mkdir()
+    pairs(env).add_sink(Appending(str(tmp_path / "out")))
+    env.execute()
+    assert by_text(tmp_path / "out") == EXPECTED
+
+
+@MODES
+def test_a_function_that_is_opened_is_closed(make_env: MakeEnv, tmp_path: Path, mode: str) -> None:
+    env = make_env(mode)
+    (tmp_path / "out").mkdir()
+    pairs(env).add_sink(Appending(str(tmp_path / "out")))
+    env.execute()
+    assert [path.suffix for path in data_files(tmp_path / "out") if path.suffix == ".closed"]
+
+
+def test_a_sink_that_is_a_plain_function(make_env: MakeEnv, tmp_path: Path) -> None:
+    env, folder = make_env("batch"), str(tmp_path)
+    env.from_collection(["x", "y"]).add_sink(lambda v: Path(folder, v).write_text(v) and None)
+    env.execute()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x", "y"]
