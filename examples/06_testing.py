@@ -5,15 +5,13 @@ The functions below are ordinary tests; pytest finds them in a file named test_*
 Prints:
     test_counts: ok
     test_results_do_not_depend_on_epochs: ok
-    test_a_failed_epoch_leaves_no_trace: ok
+    test_a_crash_changes_nothing: ok
 """
 
-from millstream.common import Types
-from millstream.common.errors import UserCodeError
-from millstream.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from millstream.datastream.connectors import DiscardingSink
+from millstream.common import Types, WatermarkStrategy
+from millstream.datastream import KeyedProcessFunction
 from millstream.datastream.state import ValueStateDescriptor
-from millstream.testing import LocalJob
+from millstream.testing import TestSource, rebatch, run_local
 
 
 class CountWords(KeyedProcessFunction):
@@ -26,53 +24,39 @@ class CountWords(KeyedProcessFunction):
         yield word, count
 
 
-def local_job(words, function):
-    env = StreamExecutionEnvironment.get_execution_environment()
-    counts = env.from_collection(words).key_by(lambda word: word).process(function)
-    counts.sink_to(DiscardingSink()).name("counts")
-    return LocalJob(env._job_graph())
-
-
-def values(outputs):
-    return [value for value, timestamp in outputs["counts"]]
+def counts_of(words):
+    return words.key_by(lambda word: word).process(CountWords())
 
 
 def test_counts():
-    job = local_job(["a", "b", "a"], CountWords())
-    assert values(job.run_all()) == [("a", 1), ("b", 1), ("a", 2)]
+    results = run_local(lambda env: counts_of(env.from_collection(["a", "b", "a"])))
+    assert results.values() == [("a", 1), ("b", 1), ("a", 2)]
 
 
 def test_results_do_not_depend_on_epochs():
-    words = ["a", "b", "a", "c", "a", "b"]
-    whole = values(local_job(words, CountWords()).run_all())
-    for per_epoch in (1, 2, 5):
-        assert values(local_job(words, CountWords()).run_all(per_epoch)) == whole
+    def program(env):
+        return counts_of(env.from_collection(["a", "b", "a", "c", "a", "b"]))
+
+    rebatch(program)  # many cuts, slots and tasks, restarts, and as a batch
 
 
-def test_a_failed_epoch_leaves_no_trace():
-    class FailsOnce(CountWords):
-        failed = False
+def test_a_crash_changes_nothing():
+    def program(env):
+        # The first epoch is committed; the second one crashes in the middle, once.
+        source = TestSource(["a", "a", TestSource.EPOCH(), "b", TestSource.ABORT(), "a"])
+        words = env.from_source(source, WatermarkStrategy.no_watermarks(), "words")
+        return counts_of(words)
 
-        def process_element(self, word, ctx):
-            yield from super().process_element(word, ctx)
-            if word == "b" and not FailsOnce.failed:
-                FailsOnce.failed = True
-                raise ValueError("no luck")
-
-    job = local_job(["a", "a", "b", "a"], FailsOnce())
-    job.epoch(2)
-    try:
-        job.epoch(2)
-    except UserCodeError:
-        job.start()  # a restart: fresh functions, the state of the last committed epoch
-    assert values(job.run_all()) == [("a", 1), ("a", 2), ("b", 1), ("a", 3)]
+    results = run_local(program, restarts=1)
+    assert results.restarts == 1
+    assert results.values() == [("a", 1), ("a", 2), ("b", 1), ("a", 3)]
 
 
 if __name__ == "__main__":
     for test in (
         test_counts,
         test_results_do_not_depend_on_epochs,
-        test_a_failed_epoch_leaves_no_trace,
+        test_a_crash_changes_nothing,
     ):
         test()
         print(f"{test.__name__}: ok")

@@ -23,7 +23,7 @@ import zlib
 from bisect import bisect
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 
@@ -33,11 +33,15 @@ SHOWN_WORDS = 8
 
 # -- the words: a function of their number, so that a replay finds the same ones -------------------
 
-SEED = 20_11
-WORDS = (
-    "water wheel river stone grain flour turns slow night rain miller sack field bread weir gate "
-    "spring barley oat rye cart horse roof beam gear shaft trough pond reed heron mist moss dawn"
-).split()
+SEED = 2011
+# fmt: off
+WORDS = [
+    "water", "wheel", "river", "stone", "grain", "flour", "turns", "slow", "night", "rain",
+    "miller", "sack", "field", "bread", "weir", "gate", "spring", "barley", "oat", "rye", "cart",
+    "horse", "roof", "beam", "gear", "shaft", "trough", "pond", "reed", "heron", "mist", "moss",
+    "dawn",
+]
+# fmt: on
 _SHARES = list(accumulate(1 / rank for rank in range(1, len(WORDS) + 1)))
 
 
@@ -104,7 +108,9 @@ class Tally:
 
     def refresh(self) -> bool:
         """Read new files; whether there were any."""
-        new = [path for path in sorted(self.folder.glob("part-*.csv")) if path.name not in self._read]
+        new = [
+            path for path in sorted(self.folder.glob("part-*.csv")) if path.name not in self._read
+        ]
         for path in new:
             with path.open(newline="", encoding="utf-8") as file:
                 found = [(word, int(count)) for word, count in csv.reader(file)]
@@ -136,6 +142,7 @@ class Screen:
         encoding = (sys.stdout.encoding or "").lower()
         self.block = "\u2588" if encoding.startswith("utf") else "#"
         self._drawn = 0
+        self._waited = 0
 
     def style(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.live else text
@@ -148,7 +155,13 @@ class Screen:
     def say(self, *lines: str) -> None:
         self._drawn = 0
         for line in lines:
-            print(f"   {line}", flush=True)
+            print(f"   {line}".rstrip(), flush=True)
+
+    def wait(self, seconds: float) -> None:
+        """Show that something is going on before there is anything to show."""
+        if self.live and int(seconds) != self._waited:
+            self._waited = int(seconds)
+            print(f"\r   starting Spark ... {self._waited} s", end="", flush=True)
 
     def show(self, tally: Tally) -> None:
         epoch = f"epoch {max(tally.epochs):>3}   {tally.words:>9,} of {self.words:,} words counted"
@@ -166,6 +179,8 @@ class Screen:
         ]
         if self._drawn:
             print(f"\x1b[{self._drawn}F\x1b[J", end="")
+        else:
+            print("\r\x1b[K", end="")
         print("\n".join([f"   {self.style('32', epoch)}", *bars]), flush=True)
         self._drawn = 1 + len(bars)
 
@@ -178,9 +193,7 @@ class DemoError(Exception):
 
 
 @contextmanager
-def counter_process(
-    folder: Path, options: argparse.Namespace
-) -> Iterator[subprocess.Popen[bytes]]:
+def counter_process(folder: Path, options: argparse.Namespace) -> Iterator[subprocess.Popen[bytes]]:
     """The word counter in a process of its own; nothing of it is left afterwards."""
     script = str(Path(__file__).resolve())
     command = [sys.executable, script, "--worker", str(folder)]
@@ -206,10 +219,8 @@ def counter_process(
 
 def kill(process: subprocess.Popen[bytes]) -> None:
     """SIGKILL the driver and its JVM: they form a process group that only this demo has."""
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 
@@ -221,11 +232,15 @@ def watch(
     Then it goes on until the next epoch has files that are staged and not committed: that is
     where a crash hurts most.
     """
-    deadline = time.monotonic() + TIMEOUT_SECONDS
+    began = time.monotonic()
+    shown = False
     while True:
         ended = process.poll() is not None
         if tally.refresh():
             screen.show(tally)
+            shown = True
+        elif not shown:
+            screen.wait(time.monotonic() - began)
         committed = len(tally.epochs)
         if kill_after is not None and committed >= kill_after:
             if tally.staged() or committed > kill_after:
@@ -234,7 +249,7 @@ def watch(
             if process.returncode != 0 or kill_after is not None:
                 raise DemoError(f"the counter ended with exit code {process.returncode}")
             return
-        if time.monotonic() > deadline:
+        if time.monotonic() - began > TIMEOUT_SECONDS:
             raise DemoError(f"the counter has not ended after {TIMEOUT_SECONDS} seconds")
         time.sleep(POLL_SECONDS)
 
@@ -249,7 +264,6 @@ def run(folder: Path, options: argparse.Namespace, screen: Screen) -> bool:
         "Count",
         f"{options.words:,} words, {options.per_epoch:,} in an epoch, counted with keyed state.",
         "Every count is written to a file; a file appears when its epoch is committed.",
-        "Starting Spark ...",
     )
     with counter_process(folder, options) as process:
         watch(process, tally, screen, options.kill_after)
@@ -264,11 +278,7 @@ def run(folder: Path, options: argparse.Namespace, screen: Screen) -> bool:
         f"kill -9 for the driver (process {process.pid}) and its JVM,",
         f"with epochs up to {max(tally.epochs)} committed and {files} of the next one staged.",
     )
-    screen.section(
-        3,
-        "Restart",
-        "The same program with the same checkpoint folder. Starting Spark ...",
-    )
+    screen.section(3, "Restart", "The same program with the same checkpoint folder.")
     with counter_process(folder, options) as process:
         watch(process, tally, screen, None)
     tally.refresh()

@@ -14,7 +14,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,13 +90,16 @@ def _trimmed(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines()).rstrip("\n")
 
 
-def _marked(paths: list[Path]) -> Iterator[Any]:
+def _marked(paths: list[Path]) -> list[Any]:
+    """Test parameters; those whose code runs on Spark are marked so."""
+    found = []
     for path in paths:
         text = path.read_text(encoding="utf-8")
         code = text if path.suffix == ".py" else "".join(b.source for b in blocks_of(text))
         marks = [pytest.mark.spark] if NEEDS_SPARK.search(_without_docstring(code)) else []
         if code:
-            yield pytest.param(path, id=str(path.relative_to(ROOT)), marks=marks)
+            found.append(pytest.param(path, id=str(path.relative_to(ROOT)), marks=marks))
+    return found
 
 
 def _without_docstring(code: str) -> str:
@@ -118,7 +120,9 @@ def test_the_blocks_of_a_page_run(
 def test_an_example_prints_what_it_says(example: Path, tmp_path: Path) -> None:
     docstring = ast.get_docstring(ast.parse(example.read_text(encoding="utf-8")))
     assert docstring is not None
-    expected = [line.removeprefix("    ") for line in docstring.partition("Prints:\n")[2].split("\n")]
+    expected = [
+        line.removeprefix("    ") for line in docstring.partition("Prints:\n")[2].split("\n")
+    ]
     result = _run([str(example)], tmp_path)
     assert result.returncode == 0, result.stderr
     assert _trimmed(result.stdout).split("\n") == expected
@@ -159,7 +163,6 @@ def test_links_lead_somewhere(page: Path) -> None:
     missing = [
         target
         for target in local
-        if not (page.parent / target).exists()
-        and (page.parent / target).resolve() not in GENERATED
+        if not (page.parent / target).exists() and (page.parent / target).resolve() not in GENERATED
     ]
     assert missing == []

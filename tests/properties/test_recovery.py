@@ -158,7 +158,7 @@ def faults(rng: random.Random, total: int) -> frozenset[int]:
     return frozenset(rng.randint(1, max(total, 1)) for _ in range(rng.randint(1, 4)))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(30))
 def test_a_fault_in_a_user_function_loses_and_doubles_nothing(seed: int) -> None:
     rng = random.Random(seed)
     case = draw_case(rng)
@@ -170,7 +170,7 @@ def test_a_fault_in_a_user_function_loses_and_doubles_nothing(seed: int) -> None
     assert job.outputs == case.expected()
 
 
-@pytest.mark.parametrize("seed", range(40, 80))
+@pytest.mark.parametrize("seed", range(30, 60))
 def test_a_fault_in_the_state_store_loses_and_doubles_nothing(seed: int, store_fuse: Fuse) -> None:
     rng = random.Random(seed)
     case = draw_case(rng)

@@ -145,7 +145,7 @@ def test_restart_after_every_epoch_changes_nothing(
 def test_timestamps_assigned_again_after_a_keyed_stage_any_cut(
     program: Program, bound: int, channel: list[Event], layout: Layout, data: st.DataObject
 ) -> None:
-    program = replace(program, again=bound)
+    program = replace(program, again=bound, union=False)
     expected = program.run_batch([channel], Layout())
     for name, cut in cuts([channel], data).items():
         assert_same(program.run([channel], layout, cut), expected, f"epochs of {name}")

@@ -127,6 +127,11 @@ def never(number: int) -> tuple[str, int]:
     raise AssertionError("the silent channel has spoken")
 
 
+def plain(row: Any) -> tuple[Any, ...]:
+    """A row and the rows in it as tuples."""
+    return tuple(plain(value) if hasattr(value, "as_dict") else value for value in row)
+
+
 def fails_on_bad(value: str) -> str:
     """Fails on one record; the tests look for this frame."""
     if value.startswith("bad"):
@@ -185,3 +190,28 @@ class Appending(SinkFunction):
 
     def close(self) -> None:
         self.path.with_suffix(".closed").touch()
+
+
+# -- for the tests of errors -----------------------------------------------------------------------
+
+
+class Alarm(KeyedProcessFunction):
+    """A timer for each record; fails where it is told to."""
+
+    def __init__(self, fails_in: str = "") -> None:
+        self.fails_in = fails_in
+
+    def open(self, runtime_context: Any) -> None:
+        if self.fails_in == "open":
+            raise RuntimeError("no open")
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        if self.fails_in == "process_element":
+            raise RuntimeError("no process_element")
+        ctx.timer_service().register_event_time_timer(value[1] + 10)
+        yield value
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        if self.fails_in == "on_timer":
+            raise RuntimeError("no on_timer")
+        yield ctx.get_current_key(), timestamp

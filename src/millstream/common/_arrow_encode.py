@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from millstream.common._arrow_types import arrow_type, field_names
-from millstream.common._pickling import dumps
+from millstream.common.pickling import dumps
 from millstream.common._type_base import TypeInformation
 from millstream.common._type_composites import (
     MapTypeInfo,

@@ -290,7 +290,7 @@ class PickledBytesTypeInfo(TypeInformation):
         return False
 
     def _misfit(self, value: Any) -> str | None:
-        from millstream.common._pickling import dumps
+        from millstream.common.pickling import dumps
 
         try:
             dumps(value)

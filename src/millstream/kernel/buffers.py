@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from millstream.common.pickling import dumps
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.kernel.order import COLUMNS, Ints, OrderKeys, Paths, concat
@@ -53,7 +54,7 @@ class PickleCodec:
     """Values of unknown type: one pickle per buffer, which costs about 0.1 us a small tuple."""
 
     def encode(self, values: list[Any]) -> bytes:
-        return pickle.dumps(values, protocol=5)
+        return dumps(values)
 
     def decode(self, data: memoryview) -> list[Any]:
         values: list[Any] = pickle.loads(data)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millstream.common.errors import CheckpointError
+from millstream.common.pickling import dumps
 from millstream.common.time import MAX_TIMESTAMP
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.order import Ints
@@ -226,7 +227,7 @@ class PageStore:
             page.event_timers,
             page.tick_timers,
         )
-        return pickle.dumps(content, protocol=5)
+        return dumps(content)
 
     def _decode(self, data: bytes, depth: int, prefix: int) -> Page:
         version, names, keys, columns, event_timers, tick_timers = pickle.loads(data)

@@ -28,6 +28,7 @@ RUNTIME_SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "256",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
 }
 """Settings the runtime owns; they can be set on a running session."""
 

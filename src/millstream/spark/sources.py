@@ -249,7 +249,8 @@ def value_type(node: SourceNode, frame: DataFrame) -> TypeInformation:
         return Types.STRING()
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    schema = to_arrow_schema(frame.schema)
+    # Spark hands timestamps over in the session's zone; the instants they stand for are the same.
+    schema = to_arrow_schema(frame.schema, timezone="UTC")
     fields = [TypeInformation.from_arrow(field.type) for field in schema]
     return Types.ROW_NAMED(schema.names, fields)
 

@@ -1,5 +1,40 @@
-"""Testing programs in milliseconds: no JVM, hand-driven time, epochs cut as you like."""
+"""Testing programs in milliseconds: no JVM, hand-driven time, epochs cut as you like.
 
+=================================== ================================================================
+`run_local`                         runs a whole program in memory
+`rebatch`                           runs it under many schedules; the results must not differ
+`collect`, `CollectSink`            keep a stream's records for the test
+`TestSource`                        elements with marks: watermarks, crashes, ends
+`KeyedProcessHarness`               runs one function, with time moved by hand
+`ProcessHarness`                    the same for functions without a key
+=================================== ================================================================
+"""
+
+from millstream.testing.harness import KeyedProcessHarness, ProcessHarness
 from millstream.testing.local import LocalJob
+from millstream.testing.marks import AbortError
+from millstream.testing.rebatching import RebatchReport, rebatch
+from millstream.testing.records import StreamRecord
+from millstream.testing.results import Checkpoint, Results
+from millstream.testing.runner import run_local
+from millstream.testing.schedules import Schedule
+from millstream.testing.sinks import Collected, CollectSink, collect
+from millstream.testing.sources import TestSource
 
-__all__ = ["LocalJob"]
+__all__ = [
+    "AbortError",
+    "Checkpoint",
+    "CollectSink",
+    "Collected",
+    "KeyedProcessHarness",
+    "LocalJob",
+    "ProcessHarness",
+    "RebatchReport",
+    "Results",
+    "Schedule",
+    "StreamRecord",
+    "TestSource",
+    "collect",
+    "rebatch",
+    "run_local",
+]

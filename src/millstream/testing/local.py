@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from millstream.common.errors import PlanError
+from millstream.common.errors import MillstreamError, PlanError
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.buffers import (
     DATA,
@@ -29,25 +29,42 @@ from millstream.plan.compile import Compiler, Programs
 from millstream.plan.graph import JobGraph, SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component, plan
-from millstream.plan.specs import ChannelSpec
+from millstream.plan.specs import ChannelSpec, CollectSpec
+from millstream.testing.copies import FunctionCopies
+from millstream.testing.records import StreamRecord
+from millstream.testing.sources import MarkedChannels, abort_error
+from millstream.testing.totals import Totals
 
 Output = tuple[Any, int | None]
+Place = tuple[int, int]
+"""(source number, channel)"""
+Reads = Mapping[Place, int] | int | None
+"""How many records of each channel, one number for all, or None for everything."""
 
 
 @dataclass
-class _Snapshot:
+class Snapshot:
     """All that an epoch commits."""
 
     stores: dict[tuple[int, int], MemoryStore] = field(default_factory=dict)
-    positions: dict[tuple[int, int], int] = field(default_factory=dict)
+    positions: dict[Place, int] = field(default_factory=dict)
+    epoch: int = 0
 
-    def copy(self) -> _Snapshot:
+    def copy(self) -> Snapshot:
         stores = {place: MemoryStore(store) for place, store in self.stores.items()}
-        return _Snapshot(stores, dict(self.positions))
+        return Snapshot(stores, dict(self.positions), self.epoch)
+
+
+@dataclass
+class _Gathered:
+    """What an epoch gives to sinks, by their ids, and what its tasks report."""
+
+    outputs: dict[int, list[StreamRecord]]
+    reports: list[Any]
 
 
 class LocalJob:
-    """Runs a program's graph epoch by epoch.
+    """Runs a program's graph epoch by epoch; `run_local` is the comfortable way to use it.
 
     An epoch commits as a whole: if it fails, state and positions stay as they were, and running it
     again reads the same records. All state passes through bytes, so a test sees aliasing mistakes.
@@ -60,25 +77,49 @@ class LocalJob:
         Parallelism, slots, channel order and so on.
     batch
         Compile as for batch mode; then run ``run_all`` only.
+    component
+        Which of several unconnected parts of the graph to run.
+    copy_functions
+        Run copies of the functions, new ones after each `start`, as on Spark.
     """
 
     def __init__(
-        self, graph: JobGraph, options: JobOptions | None = None, *, batch: bool = False
+        self,
+        graph: JobGraph,
+        options: JobOptions | None = None,
+        *,
+        batch: bool = False,
+        component: int | None = None,
+        copy_functions: bool = False,
     ) -> None:
         self.options = options or JobOptions(parallelism=1)
         self.batch = batch
-        components = plan(graph).components
-        if len(components) != 1:
-            raise PlanError("LOCAL_COMPONENTS", "a local job takes one connected program")
-        self.component: Component = components[0]
+        self._copies = FunctionCopies(graph) if copy_functions else None
+        self._index = component
+        self.component: Component = self._planned(graph)
         self.now_ms = 0
-        self.committed = _Snapshot()
+        self.committed = Snapshot()
         self.outputs: dict[str, list[Output]] = {n.name: [] for n in self.component.sinks}
-        self.counters: dict[str, int] = {}
+        self.records: dict[int, list[StreamRecord]] = {n.id: [] for n in self.component.sinks}
+        self.totals = Totals()
+        self._abort: MillstreamError | None = None
         self.start()
 
+    def _planned(self, graph: JobGraph) -> Component:
+        components = plan(graph).components
+        if self._index is None and len(components) != 1:
+            raise PlanError("LOCAL_COMPONENTS", "a local job takes one connected program")
+        return components[self._index or 0]
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What the operators have counted in committed epochs."""
+        return self.totals.counters
+
     def start(self) -> None:
-        """Start or restart: fresh functions, the state of the last committed epoch."""
+        """Start or restart: functions are opened anew, on the state of the last committed epoch."""
+        if self._copies is not None:
+            self.component = self._planned(self._copies.graph())
         compiler = Compiler(
             self.component, self.options, batch=self.batch, wall_clock_ms=lambda: self.now_ms
         )
@@ -89,16 +130,31 @@ class LocalJob:
         }
         self._pending = Control(started=True, announced=tuple(self.component.announced(channels)))
 
+    def close(self) -> None:
+        """Close the functions, as the end of their tasks does."""
+        for source in self.programs.sources.values():
+            source.close()
+        for stage in self.programs.stages:
+            stage.close()
+
     def _sources(self) -> Iterable[tuple[SourceNode, ChannelSpec]]:
         for node in self.component.sources:
             assert isinstance(node.source, ChannelSpec)
             yield node, node.source
 
+    def places(self) -> dict[Place, tuple[SourceNode, ChannelSpec]]:
+        """All channels, by source number and channel."""
+        return {
+            (number, channel): (node, spec)
+            for number, (node, spec) in enumerate(self._sources())
+            for channel in spec.source.channels()
+        }
+
     # -- epochs ----------------------------------------------------------------------------------
 
     def epoch(
         self,
-        reads: Mapping[tuple[int, int], int] | int | None = None,
+        reads: Reads = None,
         *,
         end: bool = False,
         now_ms: int | None = None,
@@ -113,16 +169,16 @@ class LocalJob:
         if now_ms is not None:
             self.now_ms = now_ms
         work = self.committed.copy()
-        rows = list(control_rows(self._control(end), self.options.slot_count))
-        rows += self._read(work, reads, splits)
+        read = self._read(work, reads, splits)
+        control = self._control(end and self._abort is None)
+        rows = [*control_rows(control, self.options.slot_count), *read]
         for index, program in enumerate(self.programs.stages):
             rows = self._stage(index, program, rows, work)
-        outputs = self._sinks(rows)
-        self.committed = work
-        self._pending = Control()
-        for name, records in outputs.items():
-            self.outputs[name].extend(records)
-        return outputs
+        gathered = self._gather(rows)
+        if self._abort is not None:
+            # All of the epoch has run, and none of it may count: a crash just before the commit.
+            raise self._abort
+        return self._commit(work, gathered)
 
     def run_all(self, reads: int | None = None, **options: Any) -> dict[str, list[Output]]:
         """Read everything, at most ``reads`` records of each channel in an epoch, then end."""
@@ -136,13 +192,11 @@ class LocalJob:
 
     def exhausted(self) -> bool:
         """Whether all records have been read."""
-        for number, (_, spec) in enumerate(self._sources()):
-            for channel in spec.source.channels():
-                if self.committed.positions.get((number, channel), 0) < (
-                    spec.source.end(channel) or 0
-                ):
-                    return False
-        return True
+        positions = self.committed.positions
+        return all(
+            positions.get(place, 0) >= (spec.source.end(place[1]) or 0)
+            for place, (_, spec) in self.places().items()
+        )
 
     def _control(self, end: bool) -> Control:
         if not end:
@@ -153,15 +207,34 @@ class LocalJob:
             ended=self.component.timelines(),
         )
 
-    def _read(
-        self, work: _Snapshot, reads: Mapping[tuple[int, int], int] | int | None, splits: int
-    ) -> list[Row]:
+    def _commit(self, work: Snapshot, gathered: _Gathered) -> dict[str, list[Output]]:
+        epoch, work.epoch = work.epoch, work.epoch + 1
+        self.committed = work
+        self._pending = Control()
+        for counters, accumulators in gathered.reports:
+            self.totals.add(counters, accumulators)
+        by_name: dict[str, list[Output]] = {}
+        for node in self.component.sinks:
+            records = gathered.outputs.get(node.id)
+            if records is not None:
+                by_name.setdefault(node.name, []).extend(records)
+                self.outputs[node.name].extend(records)
+                self.records[node.id].extend(records)
+                if isinstance(node.sink, CollectSpec):
+                    node.sink.deliver(epoch, list(records))
+        return by_name
+
+    # -- one epoch, step by step -----------------------------------------------------------------
+
+    def _read(self, work: Snapshot, reads: Reads, splits: int) -> list[Row]:
         rows: list[Row] = []
+        self._abort = None
         for number, (node, spec) in enumerate(self._sources()):
             blocks = []
             for channel in spec.source.channels():
                 start = work.positions.get((number, channel), 0)
                 stop = _stop(reads, number, channel, start, spec.source.end(channel))
+                stop = self._stop_at_mark(spec, channel, start, stop)
                 work.positions[(number, channel)] = stop
                 blocks += self._blocks(node, spec, channel, start, stop, splits)
             # Tasks in turn, as Spark's would be: which task reads a fragment must not matter.
@@ -170,6 +243,14 @@ class LocalJob:
                 if mine:
                     rows += self.programs.sources[node.id].run(mine, task)
         return rows
+
+    def _stop_at_mark(self, spec: ChannelSpec, channel: int, start: int, stop: int) -> int:
+        if isinstance(spec.source, MarkedChannels):
+            position = spec.source.abort(channel, start, stop)
+            if position is not None:
+                self._abort = abort_error(channel, position)
+                return position
+        return stop
 
     def _blocks(
         self, node: SourceNode, spec: ChannelSpec, channel: int, start: int, stop: int, splits: int
@@ -187,7 +268,7 @@ class LocalJob:
         return blocks
 
     def _stage(
-        self, index: int, program: KeyedProgram, rows: list[Row], work: _Snapshot
+        self, index: int, program: KeyedProgram, rows: list[Row], work: Snapshot
     ) -> list[Row]:
         out: list[Row] = []
         for slot in range(self.options.slot_count):
@@ -197,8 +278,9 @@ class LocalJob:
                 out += program.run(slot, mine, store, self.now_ms)
         return out
 
-    def _sinks(self, rows: list[Row]) -> dict[str, list[Output]]:
+    def _gather(self, rows: list[Row]) -> _Gathered:
         parts: dict[int, list[Records]] = {}
+        reports = []
         edges = {edge.tag: edge for edge in self.programs.sink_edges}
         for row in rows:
             if row.kind == DATA:
@@ -207,35 +289,24 @@ class LocalJob:
                     decode(row.header, row.payload, codec_for(edge.type_info))
                 )
             elif row.kind == REPORT:
-                self._count(row)
-        outputs: dict[str, list[Output]] = {}
-        for node in self.component.sinks:
-            if node.id in parts:
-                records = concat_records(parts[node.id])
-                order = records.keys.argsort()
-                records = records if order is None else records.take(order)
-                times = [None if ts == NO_TIMESTAMP else ts for ts in records.ts.tolist()]
-                outputs[node.name] = list(zip(records.values, times, strict=True))
-        return outputs
-
-    def _count(self, row: Row) -> None:
-        counters, _ = pickle.loads(row.payload)
-        for name, number in counters.items():
-            before = 0 if name.startswith("clock:") else self.counters.get(name, 0)
-            self.counters[name] = before + number
+                reports.append(pickle.loads(row.payload))
+        return _Gathered({sink: in_order(found) for sink, found in parts.items()}, reports)
 
     def state_entries(self) -> int:
         """How many values the state store holds, headers apart: 0 when everything was cleaned up."""
         return sum(len([n for n in s if n != "header"]) for s in self.committed.stores.values())
 
 
-def _stop(
-    reads: Mapping[tuple[int, int], int] | int | None,
-    number: int,
-    channel: int,
-    start: int,
-    end: int | None,
-) -> int:
+def in_order(parts: list[Records]) -> list[StreamRecord]:
+    """Records of several buffers, in the one order of the job."""
+    records = concat_records(parts)
+    order = records.keys.argsort()
+    records = records if order is None else records.take(order)
+    times = [None if ts == NO_TIMESTAMP else ts for ts in records.ts.tolist()]
+    return list(map(StreamRecord, records.values, times))
+
+
+def _stop(reads: Reads, number: int, channel: int, start: int, end: int | None) -> int:
     if reads is None:
         wanted = (end if end is not None else start) - start
     elif isinstance(reads, int):

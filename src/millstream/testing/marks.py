@@ -15,7 +15,7 @@ from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.datastream.timestamped_value import TimestampedValue
 from millstream.testing.records import StreamRecord
 
-__all__ = ["AbortError", "Abort", "Channel", "Eof", "Epoch", "Fuses", "SetWatermark", "parsed"]
+__all__ = ["Abort", "AbortError", "Channel", "Eof", "Epoch", "Fuses", "SetWatermark", "parsed"]
 
 
 class AbortError(MillstreamError):

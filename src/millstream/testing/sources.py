@@ -195,6 +195,13 @@ def _look_alike(one: Channel, other: Channel) -> bool:
     return (one.values[:place], one.times[:place]) == (other.values[:place], other.times[:place])
 
 
+def _equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # Arrays, for example, do not tell.
+        return False
+
+
 class _HandDriven(WatermarkGenerator):
     """Says what the marks of its channel say.
 
@@ -208,8 +215,9 @@ class _HandDriven(WatermarkGenerator):
     def on_event(self, event: Any, timestamp: int, output: WatermarkOutput) -> None:
         place = self._seen
         self._seen += 1
-        self._narrow([t for t in self._tables if place < len(t) and t.values[place] == event])
-        self._narrow([t for t in self._tables if place < len(t) and t.times[place] == timestamp])
+        tables = [table for table in self._tables if place < len(table)]
+        self._narrow([table for table in tables if _equal(table.values[place], event)])
+        self._narrow([table for table in self._tables if table.times[place] == timestamp])
         watermark = self._tables[0].watermarks.get(self._seen)
         if watermark is not None:
             output.emit_watermark(Watermark(watermark))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from millstream.common.errors import MillstreamError, UserCodeError
 from millstream.common.output_tag import OutputTag
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel.buffers import DATA, PickleCodec, Records, concat_records, decode
+from millstream.kernel.stages import Block
 from millstream.plan.graph import (
     JobGraph,
     SideOutputNode,
@@ -35,6 +37,10 @@ class Graph:
     def __init__(self, events: list[tuple[Any, int]], *, timed: bool = True) -> None:
         self.graph = JobGraph()
         self.source = source_of(self.graph, events, timed=timed)
+        self.events = events
+
+    def columns(self) -> tuple[list[Any], Any]:
+        return [value for value, _ in self.events], np.array([ts for _, ts in self.events])
 
     def step(self, kind: str, function: Any, after: int | None = None) -> int:
         inputs = (self.source if after is None else after,)
@@ -177,9 +183,9 @@ class TestOrder:
     def records(self, graph: Graph, after: int) -> Records:
         """What leaves the source stage, as it comes, with its order keys."""
         graph.sink(after)
-        job = graph.job()
-        work = job.committed.copy()
-        rows = [row for row in job._read(work, None, 1) if row.kind == DATA]
+        (program,) = graph.job().programs.sources.values()
+        block = Block(*graph.columns(), channel=0, frag=0, first_pos=0)
+        rows = [row for row in program.run([block], 0) if row.kind == DATA]
         return concat_records([decode(row.header, row.payload, PickleCodec()) for row in rows])
 
     def keys(self, graph: Graph, after: int) -> list[tuple[int, bytes]]:

@@ -1,0 +1,134 @@
+"""From what a test hands over, an environment, a stream or a function, to a graph that runs locally."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from millstream.common.errors import PlanError, short_repr, user_location
+from millstream.datastream.connectors.base import Source
+from millstream.datastream.data_stream import DataStream
+from millstream.datastream.inputs import checked_elements
+from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millstream.plan.graph import JobGraph, Node, SourceNode
+from millstream.plan.options import JobOptions
+from millstream.plan.specs import ChannelSpec, CollectionSource, SourceSpec
+from millstream.testing.results import RESULT
+from millstream.testing.schedules import Schedule
+from millstream.testing.sinks import Collected, CollectSink
+
+__all__ = ["Job", "Program", "Sources", "job_of", "replace_sources"]
+
+Program = StreamExecutionEnvironment | DataStream | Callable[[StreamExecutionEnvironment], Any]
+"""What can be run: an environment, a stream, or a function that builds streams in an environment."""
+Sources = Mapping[str, Source | Iterable[Any]]
+"""Sources or elements to read in place of a program's own, by name or uid."""
+
+_PARALLELISM = 2
+
+
+@dataclass(frozen=True)
+class Job:
+    """A program ready to run."""
+
+    graph: JobGraph
+    options: JobOptions
+    batch: bool
+
+
+def job_of(program: Program, schedule: Schedule) -> Job:
+    """What ``execute`` would run, with the settings of the schedule in place of the program's."""
+    env, graph = _built(program)
+    options = env._settings.options(None)
+    chosen = env.get_config().get_parallelism()
+    options = dataclasses.replace(
+        options,
+        # Not the number of cores: a test should run alike on every machine.
+        parallelism=schedule.parallelism or (chosen if chosen > 0 else _PARALLELISM),
+        slots=schedule.slots or options.slots,
+        channel_order=schedule.channel_order or options.channel_order,
+    )
+    return Job(
+        graph, options, options.mode == "batch" if schedule.batch is None else schedule.batch
+    )
+
+
+def _built(program: Program) -> tuple[StreamExecutionEnvironment, JobGraph]:
+    if isinstance(program, StreamExecutionEnvironment):
+        return program, program._job_graph()
+    if isinstance(program, DataStream):
+        env = program.get_execution_environment()
+        sink = program.sink_to(CollectSink()).name(RESULT)
+        graph = env._job_graph()
+        # The environment stays as it was, so that it can run once more.
+        del env._graph.nodes[sink._id]
+        return env, graph
+    if callable(program):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        _observe(program(env))
+        return env, env._job_graph()
+    raise PlanError(
+        "NOT_A_PROGRAM",
+        f"run_local needs an environment, a stream or a function, got {short_repr(program)}",
+        location=user_location(),
+        hint="pass the env of the program, or a function that builds it",
+    )
+
+
+def _observe(built: object) -> None:
+    """Collect the streams that a program returned."""
+    if built is None or isinstance(built, Collected):
+        return
+    streams = {RESULT: built}
+    if isinstance(built, Mapping):
+        streams = dict(built)
+    elif isinstance(built, list | tuple):
+        if all(isinstance(stream, Collected) for stream in built):
+            return
+        streams = {f"{RESULT} {number}": stream for number, stream in enumerate(built, 1)}
+    for name, stream in streams.items():
+        if not isinstance(stream, DataStream):
+            raise PlanError(
+                "NOT_A_STREAM",
+                f"the program returned {short_repr(stream)}, which is no stream",
+                location=user_location(),
+                hint="return a stream, several, or nothing",
+            )
+        stream.sink_to(CollectSink()).name(name)
+
+
+def replace_sources(graph: JobGraph, sources: Sources) -> None:
+    """Put other sources in place of the named ones; all that remain must be readable here."""
+    for name, source in sources.items():
+        found = [n for n in graph if isinstance(n, SourceNode) and name in (n.name, n.uid)]
+        if not found:
+            names = [repr(node.name) for node in graph if isinstance(node, SourceNode)]
+            raise PlanError(
+                "UNKNOWN_SOURCE",
+                f"the program has no source {name!r}",
+                location=user_location(),
+                hint=f"sources are {', '.join(names)}",
+            )
+        for node in found:
+            graph.update(node.id, source=_spec_of(source, node))
+    _check_sources(graph)
+
+
+def _spec_of(source: Source | Iterable[Any], node: Node) -> SourceSpec:
+    if isinstance(source, Source):
+        return source.to_spec()
+    elements, times, _ = checked_elements(source, node.output_type, None)
+    return ChannelSpec(source=CollectionSource.of(elements, times))
+
+
+def _check_sources(graph: JobGraph) -> None:
+    for node in graph:
+        if isinstance(node, SourceNode) and not isinstance(node.source, ChannelSpec):
+            raise PlanError(
+                "LOCAL_SOURCE",
+                f"source {node.name!r} is read by Spark, which a local run does without",
+                location=node.location,
+                hint=f"give it other elements: run_local(..., sources={{{node.name!r}: [...]}})",
+            )

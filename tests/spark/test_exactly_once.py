@@ -1,0 +1,134 @@
+"""Exactly once on real Spark: kills, failures, cancelled and finished runs, and what is in the folder.
+
+``make chaos SEEDS="1 2 3"`` runs more of the first kind.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spark_programs import Recording, numbered, text_of
+from spark_support import Collecting, cancel, data_files, lines_of, wait_for_job
+from tests.chaos.run import Scenario, run_seed
+
+from millstream.common import WatermarkStrategy
+from millstream.common.job import JobStatus
+from millstream.datastream import StreamExecutionEnvironment
+from millstream.datastream.connectors import DataGeneratorSource, FileSink, RateLimiterStrategy
+
+pytestmark = pytest.mark.spark
+
+MakeEnv = Callable[..., StreamExecutionEnvironment]
+
+SEEDS = {"driver": (2, 4, 15), "worker": (9, 12, 23), "exception": (19, 30)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed"), [(kind, seed) for kind, seeds in SEEDS.items() for seed in seeds]
+)
+def test_a_job_that_is_broken_at_a_random_point_writes_each_record_once(
+    kind: str, seed: int
+) -> None:
+    assert Scenario.of(seed).kind == kind
+    chaos = run_seed(seed)
+    assert len(chaos.left) == 0, "the job had ended before it could be broken"
+    if kind == "driver":
+        assert -9 in chaos.exits
+
+
+# -- runs of one checkpoint directory -------------------------------------------------------------
+
+
+def counting(
+    env: StreamExecutionEnvironment, folder: Path, count: int | None = 10
+) -> tuple[Any, Collecting]:
+    """Start a job whose state notices a gap or a repetition, into the folder's checkpoint."""
+    env.set_checkpoint_directory(str(folder / "checkpoint"))
+    limit = RateLimiterStrategy.per_checkpoint(4)
+    source = DataGeneratorSource(numbered, count, limit)
+    pairs = env.from_source(source, WatermarkStrategy.no_watermarks(), "pairs")
+    checked, seen = pairs.key_by(lambda pair: pair[0]).process(Recording()), Collecting()
+    checked.sink_to(FileSink.text(str(folder / "out"), text_of))
+    checked.sink_to(seen)
+    return env.execute_async(), seen
+
+
+def wanted(count: int) -> list[str]:
+    return sorted(text_of(numbered(n)) for n in range(count))
+
+
+def test_a_finished_job_run_again_starts_a_new_run(make_env: MakeEnv, tmp_path: Path) -> None:
+    first, _ = counting(make_env(), tmp_path)
+    first.wait()
+    assert first.get_job_status().result() is JobStatus.FINISHED
+    assert sorted(lines_of(tmp_path / "out")) == wanted(10)
+    before = {path: path.read_bytes() for path in data_files(tmp_path / "out")}
+
+    second, seen = counting(make_env(), tmp_path)
+    second.wait()
+    assert second.get_job_id() != first.get_job_id()
+    assert sorted(map(text_of, seen.values)) == wanted(10), "the second run has not begun anew"
+    assert sorted(lines_of(tmp_path / "out")) == sorted(2 * wanted(10))
+    assert {path: path.read_bytes() for path in before} == before
+    runs = sorted(p.name for p in (tmp_path / "checkpoint").iterdir())
+    assert runs == ["000001", "000002"]
+
+
+def test_a_cancelled_job_resumes_where_it_was(make_env: MakeEnv, tmp_path: Path) -> None:
+    first, seen = counting(make_env(), tmp_path, None)
+    wait_for_job(lambda: len(seen.deliveries) >= 2, first, "two epochs")
+    cancel(first)
+    assert first.get_job_status().result() is JobStatus.CANCELED
+    had = len(lines_of(tmp_path / "out"))
+    assert had >= 8
+
+    second, seen = counting(make_env(), tmp_path, None)
+    wait_for_job(lambda: len(lines_of(tmp_path / "out")) >= had + 8, second, "two epochs more")
+    cancel(second)
+    assert second.get_job_id() == first.get_job_id()
+    lines = lines_of(tmp_path / "out")
+    assert sorted(lines) == wanted(len(lines))
+    # Perhaps the last epoch came again, but nothing before it.
+    epochs = [epoch for epoch, _ in seen.deliveries]
+    assert min(epochs) * 4 >= had - 4
+
+
+def test_a_run_whose_end_was_committed_but_not_marked_only_finishes(
+    make_env: MakeEnv, tmp_path: Path
+) -> None:
+    """As if the driver had died after the last commit and before it wrote FINISHED."""
+    first, _ = counting(make_env(), tmp_path)
+    first.wait()
+    (tmp_path / "checkpoint" / "000001" / "FINISHED").unlink()
+
+    second, seen = counting(make_env(), tmp_path)
+    second.wait()
+    assert second.get_job_status().result() is JobStatus.FINISHED
+    assert second.get_job_id() == first.get_job_id()
+    assert seen.values == []
+    assert sorted(lines_of(tmp_path / "out")) == wanted(10)
+    assert (tmp_path / "checkpoint" / "000001" / "FINISHED").exists()
+
+
+def test_a_job_without_a_checkpoint_directory_leaves_nothing_behind(
+    make_env: MakeEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    env = make_env()
+    env.from_collection([1, 2]).sink_to(Collecting())
+    env.execute()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_checkpoint_says_which_program_it_belongs_to(make_env: MakeEnv, tmp_path: Path) -> None:
+    client, _ = counting(make_env(), tmp_path)
+    client.wait()
+    manifest = json.loads((tmp_path / "checkpoint" / "000001" / "job.json").read_text())
+    assert manifest["job_id"] == str(client.get_job_id())
+    assert {"uid": "keyed-process-1", "kind": "keyed", "query": 0, "level": 1}.items() <= next(
+        operator for operator in manifest["operators"] if operator["kind"] == "keyed"
+    ).items()
