@@ -86,7 +86,6 @@ class TestStamps:
         clocks = [value[1] for value, _ in job([channel]).run_all(size)["out"]]
         assert clocks == [MIN, 9, 19]
 
-    @pytest.mark.xfail(strict=True, reason="max_ts - d - 1 wraps around below the lowest time")
     def test_watermark_of_a_time_near_the_lowest_does_not_wrap(self) -> None:
         channel = [("a1", MIN + 3), ("a2", 0)]
         assert job([channel], strategy=bounded(10)).run_all()["out"] == [
@@ -152,9 +151,6 @@ class TestPeriodicEmission:
         assert started.epoch(2, splits=splits)["out"] == [(("a1", MIN), 10), (("a2", MIN), 20)]
         assert started.epoch(2, splits=splits)["out"] == [(("a3", 19), 30), (("a4", 19), 40)]
 
-    @pytest.mark.xfail(
-        strict=True, reason="the second block of a fragment has the watermark of the first as stamp"
-    )
     def test_stamps_do_not_move_between_the_blocks_of_a_fragment(self) -> None:
         started = job([self.CHANNEL], auto_watermark_interval_ms=200)
         (program,) = started.programs.sources.values()
@@ -242,9 +238,6 @@ class TestCustomGenerators:
         started.epoch({(0, 0): 1})
         assert started.epoch({(0, 1): 1})["out"] == [(("b2!", 30), 40)]
 
-    @pytest.mark.xfail(
-        strict=True, reason="its stage tells the end of channels only that it has seen records of"
-    )
     def test_finished_channel_whose_records_were_all_filtered_leaves_the_minimum(self) -> None:
         graph = JobGraph()
         stream = source(graph, [[("a1!", 50), ("a2!", 60)], [("b1!", 10)]])
@@ -255,9 +248,6 @@ class TestCustomGenerators:
         sink(graph, keyed(graph, stream, Probe()))
         assert LocalJob(graph).run_all(1)["out"] == [(("a1!", MIN), 50), (("a2!", 50), 60)]
 
-    @pytest.mark.xfail(
-        strict=True, reason="the generator's stage reports every known channel in every epoch"
-    )
     def test_with_idleness_a_silent_channel_of_a_generator_leaves_the_minimum(self) -> None:
         strategy = WatermarkStrategy.for_generator(NotedMarks).with_idleness(100)
         channels = [("a1!", 10), ("a2!", 11)], [("b1!", 30), ("b2!", 40), ("b3!", 50)]
@@ -313,9 +303,6 @@ class TestCustomGenerators:
             (("d1", 199), 400),
         ]
 
-    @pytest.mark.xfail(
-        strict=True, reason="the source's channel is announced to the timeline but never spoken of"
-    )
     def test_timestamps_assigned_to_a_stream_and_its_own_keyed_result_move_the_clock(self) -> None:
         graph = JobGraph()
         stream = source(graph, [[("a1", 10), ("a2", 20)]], MONOTONOUS)
@@ -397,7 +384,6 @@ class TestOrderKeys:
         assert self.two_operators("op-1", "op-2") == ["op-1 x", "op-1 y", "op-2 x", "op-2 y"]
         assert self.two_operators("op-2", "op-1") == ["op-1 x", "op-1 y", "op-2 x", "op-2 y"]
 
-    @pytest.mark.xfail(strict=True, reason="only the first 32 bytes of a uid count")
     def test_timers_of_operators_whose_long_uids_begin_alike_do_not_mix(self) -> None:
         one, two = "an operator with a very long uid: 1", "an operator with a very long uid: 2"
         assert self.two_operators(two, one) == [f"{one} x", f"{one} y", f"{two} x", f"{two} y"]
@@ -413,9 +399,6 @@ class TestOrderKeys:
         sink(graph, keyed(graph, union, Probe(lambda v, ctx: [v]), "last", key=lambda v: 0))
         return [value for value, _ in LocalJob(graph).run_all()["out"]]
 
-    @pytest.mark.xfail(
-        strict=True, reason="main and side outputs have emission indexes of their own"
-    )
     def test_emission_index_counts_over_main_and_side_outputs(self) -> None:
         tag = OutputTag("side")
         graph = JobGraph()
@@ -428,9 +411,6 @@ class TestOrderKeys:
         got = LocalJob(graph).run_all()["out"]
         assert [value for value, _ in got] == ["s0", "m1", "m2", "s3"]
 
-    @pytest.mark.xfail(
-        strict=True, reason="stamps of records that go straight to a sink get no floors"
-    )
     def test_records_straight_to_a_sink_are_in_order_over_fragments(self) -> None:
         graph = JobGraph()
         channel = [("a1", 10), ("a2", 20), ("a3", 30), ("a4", 40)]
@@ -527,7 +507,6 @@ class TestClock:
         table = TimeTable()
         assert goal(table.advance(Control(fragments=(Fragment(T, 0, 0, 90),)), 0, {})) == 90
 
-    @pytest.mark.xfail(strict=True, reason="only the first list of channels of a timeline counts")
     def test_channel_announced_by_a_later_start_holds_the_clock(self) -> None:
         table = TimeTable()
         first = Control(announced=((T, 0),), started=True, fragments=(Fragment(T, 0, 0, 90),))
@@ -624,7 +603,6 @@ class TestIdleness:
         assert goal(table.advance(again, 599, self.AFTER)) == 10
         assert goal(table.advance(again, 600, self.AFTER)) == 92
 
-    @pytest.mark.xfail(strict=True, reason="an idle channel stays idle while it has a backlog")
     def test_idle_channel_with_new_backlog_is_not_idle(self) -> None:
         table = self.spoken()
         again = Control(fragments=(Fragment(T, 0, 1, 91),))
@@ -715,7 +693,6 @@ class TestEventTimeTimers:
             ("a2", 19),
         ]
 
-    @pytest.mark.xfail(strict=True, reason="it has the event time of the record")
     def test_what_a_timer_at_or_before_the_clock_emits_has_the_timers_time(self) -> None:
         started = job([[("b1", 10), ("a1", 20)]], Probe(timer_for("a1", 5)))
         assert started.run_all()["out"][2] == (("a rings", 9), 5)
@@ -851,14 +828,10 @@ class TestProcessingTimeTimers:
             ("tick", 100, 100),
         ]
 
-    @pytest.mark.xfail(strict=True, reason="it has the event time of the record that registered it")
     def test_what_they_emit_has_no_event_time_even_right_after_the_callback(self) -> None:
         started = job([self.CHANNEL], Probe(tick_at(100), tick))
         assert started.epoch(1, now_ms=100)["out"][1] == (("tick", 100, 100), None)
 
-    @pytest.mark.xfail(
-        strict=True, reason="it fires before the next record only, with a clock that goes back"
-    )
     def test_event_time_timer_in_the_past_that_one_registers_fires_right_after_it(self) -> None:
         def process(value: Any, ctx: Any) -> Any:
             if value == "a2":
@@ -895,15 +868,11 @@ class TestProcessingTimeTimers:
         assert started.epoch(0, end=True)["out"] == [(("a rings", MAX), 500)]
         assert started.state_entries() == 0
 
-    @pytest.mark.xfail(strict=True, reason="pages with nothing else due are not visited at END")
     def test_end_leaves_none_of_them_in_state(self) -> None:
         started = job([self.CHANNEL], Probe(tick_at(10**12), tick))
         started.run_all()
         assert started.state_entries() == 0
 
-    @pytest.mark.xfail(
-        strict=True, reason="in the epoch of END none is taken, those due at once included"
-    )
     def test_one_due_at_once_fires_in_the_epoch_of_the_end_too(self) -> None:
         started = job([self.CHANNEL[:1]], Probe(tick_at(100), tick))
         got = started.epoch(None, end=True, now_ms=100)["out"]
@@ -958,12 +927,7 @@ class TestEnd:
     @pytest.mark.parametrize(
         "batch",
         [
-            pytest.param(
-                False,
-                marks=pytest.mark.xfail(
-                    strict=True, reason="a page with a timer at MAX only is not visited at END"
-                ),
-            ),
+            pytest.param(False),
             True,
         ],
     )
@@ -981,7 +945,6 @@ class TestEnd:
         started.start()
         assert started.epoch(0, end=True) == {}
 
-    @pytest.mark.xfail(strict=True, reason="the generator's stage reports its channels as data")
     def test_epoch_without_data_after_end_does_nothing_with_a_custom_generator(self) -> None:
         graph = JobGraph()
         stream = source(graph, [[("a1", 10)]])
@@ -1002,7 +965,6 @@ class TestEnd:
         assert started.committed is committed
         assert started.outputs["out"] == [(("a1", MIN), 10)]
 
-    @pytest.mark.xfail(strict=True, reason="only channels with watermarks are looked at")
     def test_data_of_a_source_without_timestamps_after_end_fails_too(self) -> None:
         graph = JobGraph()
         sink(graph, keyed(graph, source(graph, [[("a1", 0), ("a2", 0)]]), Probe()))
@@ -1102,9 +1064,6 @@ class TestChannelOrder:
             ]
 
     @pytest.mark.parametrize("order", ["arrival", "watermark"])
-    @pytest.mark.xfail(
-        strict=True, reason="the two share one channel id, so that neither waits for the other"
-    )
     def test_two_strategies_over_one_channel_do_not_depend_on_the_cut(self, order: Any) -> None:
         graph = JobGraph()
         stream = source(graph, [[("a1", 10), ("a2", 20), ("a3", 30), ("a4", 40)]])

@@ -101,8 +101,9 @@ class Program:
         sinks = {"first": stream, "side": emitted.get(SIDE.tag_id, [])}
         if self.fan_between:
             stream = _fanned(stream)
+        if self.union:
+            stream = _itself(source) + stream
         if self.second is not None:
-            stream = _itself(source) + stream if self.union else stream
             stream = runs[1](stream).get(MAIN, [])
         sinks["last"] = _fanned(stream) if self.fan_late else stream
         return sinks
@@ -134,7 +135,7 @@ class Program:
 
     def _second_half(self, graph: JobGraph, start: int, first: int, dress: Dress) -> int:
         stream = _flat(graph, first) if self.fan_between else first
-        if self.second is not None and self.union:
+        if self.union:
             stream = graph.add(UnionNode, name="union", inputs=(start, stream)).id
         if self.again is not None:
             strategy = WatermarkStrategy.for_bounded_out_of_orderness(self.again)
@@ -233,26 +234,18 @@ def _keyed(
 KEYS = st.sampled_from((by_name, by_number))
 
 
-def programs(
-    *, custom: bool | None = False, past: bool = False, two_stages: bool = True
-) -> st.SearchStrategy[Program]:
-    """Random programs.
-
-    ``custom`` None: with or without a generator of the user's. ``past``: timers may be registered at
-    or before the clock.
-    """
-    drawn = st.builds(
+def programs(*, past: bool = False) -> st.SearchStrategy[Program]:
+    """Random programs; with ``past`` timers are registered at or before the clock too."""
+    return st.builds(
         Program,
         out_of_orderness=BOUNDS,
         first=blocks(past=past),
         first_key=KEYS,
-        second=st.none() | blocks(past=past) if two_stages else st.none(),
+        second=st.none() | blocks(past=past),
         second_key=KEYS,
         fan_early=st.booleans(),
         fan_between=st.booleans(),
         fan_late=st.booleans(),
         union=st.booleans(),
-        custom=st.sampled_from((False, False, True)) if custom is None else st.just(custom),
+        custom=st.sampled_from((False, False, True)),
     )
-    # A channel that a generator never sees a record of has a test, and a defect, of its own.
-    return drawn.filter(lambda program: not (program.custom and program.fan_early))

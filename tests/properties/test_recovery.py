@@ -110,6 +110,7 @@ def draw_case(rng: random.Random) -> Case:
         first=rng.choice(BLOCKS),
         first_key=rng.choice((by_name, by_number)),
         second=rng.choice((None, *BLOCKS)),
+        fan_early=rng.random() < 0.3,
         fan_between=rng.random() < 0.5,
         union=rng.random() < 0.5,
         custom=rng.random() < 0.2,
@@ -119,9 +120,8 @@ def draw_case(rng: random.Random) -> Case:
         for size in rng.choices(range(12), k=rng.randint(1, 3))
     ]
     layout = Layout(rng.choice((1, 2, 4)), rng.choice((1, 2)), rng.randint(1, 3))
-    # Custom generators wait for the repair of channel order "watermark".
-    orders: tuple[ChannelOrder, ...] = ("arrival",) if program.custom else ("arrival", "watermark")
-    return Case(program, channels, layout, draw_cut(rng, channels), rng.choice(orders))
+    order: ChannelOrder = rng.choice(("arrival", "watermark"))
+    return Case(program, channels, layout, draw_cut(rng, channels), order)
 
 
 def draw_cut(rng: random.Random, channels: list[list[Event]]) -> Cut:

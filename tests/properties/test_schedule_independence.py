@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle import Event
 from programs import Outputs, Program, by_name, programs
@@ -29,8 +29,6 @@ from strategies import (
 )
 
 EVERYTHING = 1_000
-# A known defect is not worth shrinking again in every run.
-KNOWN = settings(examples(40), phases=[Phase.generate])
 
 
 def cuts(channels: list[list[Event]], data: st.DataObject) -> dict[str, Cut]:
@@ -48,12 +46,8 @@ def assert_same(got: Outputs, expected: Outputs, where: str) -> None:
         assert got[sink] == records, f"sink {sink!r}, {where}"
 
 
-def without_times(outputs: Outputs) -> Outputs:
-    return {sink: [(value, 0) for value, _ in records] for sink, records in outputs.items()}
-
-
 @examples(50)
-@given(programs(custom=None), events(), LAYOUTS, st.data())
+@given(programs(), events(), LAYOUTS, st.data())
 def test_one_channel_any_program_any_cut(
     program: Program, channel: list[Event], layout: Layout, data: st.DataObject
 ) -> None:
@@ -75,24 +69,8 @@ def test_channel_order_watermark_any_program_any_cut(
     assert_same(program.run_batch(channels, layout), expected, "batch")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the channels that a source reports to a custom generator hold records back for ever, "
-    "because EpochTime.releasable looks at all timelines",
-)
-@KNOWN
-@given(programs(custom=True), uneven_channels(), LAYOUTS, st.data())
-def test_channel_order_watermark_with_a_custom_generator(
-    program: Program, channels: list[list[Event]], layout: Layout, data: st.DataObject
-) -> None:
-    expected = program.expected(channels)
-    for name, cut in cuts(channels, data).items():
-        got = program.run(channels, layout, cut, order="watermark")
-        assert_same(got, expected, f"epochs of {name}")
-
-
 @examples(40)
-@given(programs(custom=None), uneven_channels(), LAYOUTS, st.data())
+@given(programs(), uneven_channels(), LAYOUTS, st.data())
 def test_channel_order_arrival_follows_the_rules_epoch_by_epoch(
     program: Program, channels: list[list[Event]], layout: Layout, data: st.DataObject
 ) -> None:
@@ -101,12 +79,7 @@ def test_channel_order_arrival_follows_the_rules_epoch_by_epoch(
         assert_same(got, program.expected(channels, cut), f"epochs of {name}")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="what a timer at or before the clock emits has the event time of the record that "
-    "registered it, not the timer's",
-)
-@KNOWN
+@examples(40)
 @given(programs(past=True), events(), LAYOUTS, st.data())
 def test_timers_at_or_before_the_clock_any_cut(
     program: Program, channel: list[Event], layout: Layout, data: st.DataObject
@@ -114,18 +87,7 @@ def test_timers_at_or_before_the_clock_any_cut(
     expected = program.expected([channel])
     for name, cut in cuts([channel], data).items():
         assert_same(program.run([channel], layout, cut), expected, f"epochs of {name}")
-
-
-@examples(40)
-@given(programs(past=True, two_stages=False), events(), LAYOUTS, st.data())
-def test_timers_at_or_before_the_clock_have_their_place_in_any_cut(
-    program: Program, channel: list[Event], layout: Layout, data: st.DataObject
-) -> None:
-    expected = without_times(program.expected([channel]))
-    for name, cut in cuts([channel], data).items():
-        got = without_times(program.run([channel], layout, cut))
-        assert_same(got, expected, f"epochs of {name}")
-    assert_same(without_times(program.run_batch([channel], layout)), expected, "batch")
+    assert_same(program.run_batch([channel], layout), expected, "batch")
 
 
 @examples(30)
@@ -145,7 +107,7 @@ def test_restart_after_every_epoch_changes_nothing(
 def test_timestamps_assigned_again_after_a_keyed_stage_any_cut(
     program: Program, bound: int, channel: list[Event], layout: Layout, data: st.DataObject
 ) -> None:
-    program = replace(program, again=bound, union=False)
+    program = replace(program, again=bound)
     expected = program.run_batch([channel], Layout())
     for name, cut in cuts([channel], data).items():
         assert_same(program.run([channel], layout, cut), expected, f"epochs of {name}")

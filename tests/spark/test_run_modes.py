@@ -42,6 +42,8 @@ from millstream.common.time import MIN_TIMESTAMP, Instant
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import DataGeneratorSource, RateLimiterStrategy
 from millstream.datastream.connectors.file_system import FileSource, StreamFormat
+from millstream.spark.sources import ChannelReader
+from millstream.spark.worker import ProgramRef
 
 pytestmark = pytest.mark.spark
 
@@ -558,6 +560,15 @@ def test_a_bounded_generator_with_a_rate_gives_all_its_records(make_env: MakeEnv
     env.from_source(source, by_time(1), "numbers").sink_to(sink)
     env.execute()
     assert sink.records == [(numbered(n), n * 1_000) for n in range(2)]
+
+
+def test_a_rate_counts_from_where_a_run_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that resumes at record 1,000 does not wait until its rate would have made 1,000."""
+    clock = iter([5_000, 5_000, 5_500, 6_000])
+    monkeypatch.setattr("millstream.spark.sources.wall_clock_ms", lambda: next(clock))
+    spec = DataGeneratorSource(numbered, None, RateLimiterStrategy.per_second(10)).to_spec()
+    reader = ChannelReader(1, spec, ProgramRef("", b""), (0,), 1)
+    assert [reader.next_position(0, 1_000) for _ in range(4)] == [1_000, 1_000, 1_005, 1_010]
 
 
 def test_a_watched_directory_takes_files_as_they_come_until_it_is_cancelled(

@@ -19,7 +19,6 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from millstream.common._arrow_types import arrow_type, field_names
-from millstream.common.pickling import dumps
 from millstream.common._type_base import TypeInformation
 from millstream.common._type_composites import (
     MapTypeInfo,
@@ -29,6 +28,7 @@ from millstream.common._type_composites import (
     _ItemsTypeInfo,
 )
 from millstream.common.errors import TypeMismatchError, short_repr
+from millstream.common.pickling import dumps
 from millstream.common.time import Instant
 from millstream.common.types import Row, RowKind
 

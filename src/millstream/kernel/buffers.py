@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from millstream.common.pickling import dumps
+from millstream.common.pickling import dumps_apart
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.kernel.order import COLUMNS, Ints, OrderKeys, Paths, concat
@@ -54,7 +54,7 @@ class PickleCodec:
     """Values of unknown type: one pickle per buffer, which costs about 0.1 us a small tuple."""
 
     def encode(self, values: list[Any]) -> bytes:
-        return dumps(values)
+        return dumps_apart(values)
 
     def decode(self, data: memoryview) -> list[Any]:
         values: list[Any] = pickle.loads(data)
@@ -230,4 +230,8 @@ class BufferWriter:
         if len(payload) > TARGET_BYTES and len(records) > 1:
             # Large records: aim lower from now on, so that later buffers come out right at once.
             self.limit = max(1, len(records) * TARGET_BYTES // (2 * len(payload)))
+            middle = len(records) // 2
+            self._emit(records.slice(0, middle))
+            self._emit(records.slice(middle, len(records)))
+            return
         self.emit(Row(self.slot, DATA, self.tag, header, payload))

@@ -29,6 +29,7 @@ from millstream.kernel.buffers import NO_TIMESTAMP, BufferWriter, Codec, Records
 from millstream.kernel.calls import apply_each, hash_keys
 from millstream.kernel.hashing import HashCache
 from millstream.kernel.order import Ints, OrderKeys, run_ordinals
+from millstream.kernel.outputs import frozen
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 
 
@@ -84,9 +85,13 @@ class Step:
             child.close()
 
     def send(self, flow: Flow) -> None:
-        if flow.values:
-            for child in self.children:
-                child.push(flow)
+        if not flow.values:
+            return
+        shared = len(self.children) > 1
+        for child in self.children:
+            # A function may change its record; other branches must not see that.
+            apart = shared and not isinstance(child, EdgeStep)
+            child.push(flow.replace([frozen(v) for v in flow.values]) if apart else flow)
 
     def push(self, flow: Flow) -> None:
         self.send(flow)
@@ -170,11 +175,20 @@ class FilterStep(FunctionStep):
         self.send(flow.keep([place for place, verdict in enumerate(verdicts) if verdict]))
 
 
+def _gathered(results: Any) -> list[Any]:
+    """What a function gave. A generator may go on changing what it has yielded, a list cannot."""
+    if results is None:
+        return []
+    if results.__class__ is list:
+        return results
+    return [frozen(value) for value in results]
+
+
 class FlatMapStep(FunctionStep):
     method = "flat_map"
 
     def results(self, flow: Flow) -> list[list[Any]]:
-        return apply_each(lambda value: list(self.call(value) or ()), flow.values, self.failure)
+        return apply_each(lambda value: _gathered(self.call(value)), flow.values, self.failure)
 
     def push(self, flow: Flow) -> None:
         results = self.results(flow)
@@ -250,7 +264,7 @@ class ProcessStep(FlatMapStep):
 
         def one(value: Any) -> list[Any]:
             context.current = next(times)
-            return list(call(value, context) or ())
+            return _gathered(call(value, context))
 
         return apply_each(one, flow.values, self.failure)
 
@@ -281,9 +295,15 @@ class TimestampStep(Step):
     """
 
     def __init__(
-        self, info: OperatorInfo, timeline: int, strategy: WatermarkStrategy, at_epoch_end: bool
+        self,
+        info: OperatorInfo,
+        timeline: int,
+        strategy: WatermarkStrategy,
+        at_epoch_end: bool,
+        channel_offset: int = 0,
     ) -> None:
         super().__init__(info)
+        self.channel_offset = np.int64(channel_offset)
         self.timeline = timeline
         self.strategy = strategy
         self.at_epoch_end = at_epoch_end
@@ -292,18 +312,23 @@ class TimestampStep(Step):
 
     def push(self, flow: Flow) -> None:
         ts = timestamps_of(self.strategy, flow.values, flow.timestamps(), self.info)
-        place = (int(flow.base_keys.channel[0]), int(flow.base_keys.frag[0]))
+        channels = flow.base_keys.channel + self.channel_offset
+        place = (int(channels[0]), int(flow.base_keys.frag[0]))
         before = self.watermarks.get(place, MIN_TIMESTAMP)
-        stamps = np.full(len(ts), before, np.int64)
+        stamps = np.full(len(ts), MIN_TIMESTAMP, np.int64)
         if self.strategy.kind != "none":
-            after = np.maximum(np.maximum.accumulate(ts) - self.behind, before)
+            # The lowest times have no room for a watermark below them: it must not wrap around.
+            highest = np.maximum(np.maximum.accumulate(ts), MIN_TIMESTAMP + self.behind)
+            after = np.maximum(highest - self.behind, before)
             self.watermarks[place] = int(after[-1])
             if not self.at_epoch_end:
+                stamps[0] = before
                 stamps[1:] = after[:-1]
         keys = flow.base_keys if flow.rows is None else flow.base_keys.take(flow.rows)
         if flow.rows is not None:
             keys = keys.extended(run_ordinals(flow.rows))
-        keys = OrderKeys(stamps, keys.born, keys.channel, keys.frag, keys.pos, keys.path)
+            channels = channels[flow.rows]
+        keys = OrderKeys(stamps, keys.born, channels, keys.frag, keys.pos, keys.path)
         self.send(Flow(flow.values, ts, keys))
 
 
@@ -392,6 +417,9 @@ class EdgeStep(Step):
     def push(self, flow: Flow) -> None:
         records = flow.records()
         if self.route is ANYWHERE:
+            if not self.raised:
+                # No stage will raise these stamps; by position a channel's records are in order.
+                records.keys.stamp = np.full(len(records), MIN_TIMESTAMP, np.int64)
             self._writer(self.own_slot).add(records)
             return
         records.hashes = hash_keys(self._keys(records), self.cache, self.info)

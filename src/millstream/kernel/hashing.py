@@ -65,6 +65,8 @@ def _encode_other(key: Any) -> bytes:
             hint="let the key selector return a value for every record, or filter such records out",
         )
     if isinstance(key, Decimal):
+        if not key.is_finite():
+            return _encode_float(float(key))
         # Decimal(1) == 1 and Decimal("0.5") == 0.5 hold in Python, so their encodings agree too.
         if key == key.to_integral_value():
             return encode_key(int(key))
@@ -76,6 +78,10 @@ def _encode_other(key: Any) -> bytes:
     if isinstance(key, dt.datetime):
         moment = key.astimezone(dt.UTC) if key.tzinfo is not None else key
         return b"d" + moment.isoformat().encode()
+    if isinstance(key, dt.time) and (offset := key.utcoffset()) is not None:
+        # Times of day compare by what they are in UTC, which may lie beyond a day's ends.
+        seconds = key.hour * 3600 + key.minute * 60 + key.second - offset.total_seconds()
+        return b"o" + f"{seconds:.0f}.{key.microsecond}".encode()
     if isinstance(key, dt.date | dt.time | dt.timedelta):
         return b"d" + str(key).encode()
     if isinstance(key, uuid.UUID):
@@ -85,7 +91,8 @@ def _encode_other(key: Any) -> bytes:
     if hasattr(key, "_values") and hasattr(key, "get_fields_by_names"):
         return b"r" + _join(key)
     if dataclasses.is_dataclass(key) and type(key).__hash__ is not None:
-        values = [getattr(key, field.name) for field in dataclasses.fields(key)]
+        fields = [field for field in dataclasses.fields(key) if field.compare]
+        values = [getattr(key, field.name) for field in fields]
         return b"c" + type(key).__qualname__.encode() + _join(values)
     raise KeyEncodingError(
         "UNSUPPORTED_KEY",

@@ -75,8 +75,7 @@ class TimerService:
         _register(operator.page.event_timers, operator.key, int(timestamp))
 
     def register_processing_time_timer(self, timestamp: int) -> None:
-        if not self._operator.clock.ends:
-            _register(self._operator.page.tick_timers, self._operator.key, int(timestamp))
+        _register(self._operator.page.tick_timers, self._operator.key, int(timestamp))
 
     def delete_event_time_timer(self, timestamp: int) -> None:
         _delete(self._operator.page.event_timers, self._operator.key, int(timestamp))
@@ -157,6 +156,9 @@ class KeyedOperator:
         self.row = NO_ROW
         self.timer: tuple[int, int] = (NO_TIMESTAMP, MIN_TIMESTAMP)
         self.time_domain = "event"
+        # Timers of one instant and key go by operator; a long uid counts by its hash.
+        uid = info.uid.encode()
+        self._uid_path = (uid if len(uid) <= 32 else b"%x" % tie_breaker(info.uid)) + b"\xff"
         self._moments: tuple[Ints, Ints | None] = (_NOTHING, None)
 
     # -- life ------------------------------------------------------------------------------------
@@ -164,9 +166,16 @@ class KeyedOperator:
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
         """Open the function once; ``make_context`` knows task and job."""
         context = make_context(self.info, self.cursor)
+        context.on_new_state = self._widen
         self.names = context.names
         self._guarded(lambda: _call_if_there(self.function, "open", context), None)
         self.opened = context
+
+    def _widen(self) -> None:
+        """A state asked for late has a cell in what is in hand; pages are widened when they load."""
+        width = len(self.names)
+        for cells in [self.cursor.cells, *self.page.entries.values()]:
+            cells.extend([None] * (width - len(cells)))
 
     def close(self) -> None:
         if self.opened is not None:
@@ -227,8 +236,8 @@ class KeyedOperator:
             ends = [*starts[1:].tolist(), len(order)]
             for first, start, end in zip(firsts.tolist(), starts.tolist(), ends, strict=True):
                 groups[first] = order[start:end].tolist()
-        horizon = MAX_TIMESTAMP - 1 if self.clock.ends else self.clock.after
-        for bucket in directory.due(horizon, self.clock.now_ms):
+        due = directory.due(self.clock.after, self.clock.now_ms)
+        for bucket in directory.with_timers() if self.clock.ends else due:
             groups.setdefault(bucket, [])
         if self.opened is not None and self.opened.expiring:
             for bucket in directory.next_to_sweep(SWEPT_PAGES):
@@ -263,14 +272,14 @@ class KeyedOperator:
         emit_value, emit_row = outputs.main()
         values = list(map(records.values.__getitem__, rows))
         keys = self.keys_of(records, rows, values)
-        width = len(self.names)
+        names = self.names
         value: Any = None
         try:
             for row, key, value in zip(rows, keys, values, strict=True):
                 self.key = key
                 cells = entries.get(key)
                 if new := cells is None:
-                    cells = [None] * width
+                    cells = [None] * len(names)
                 cursor.cells = cells
                 if event_timers and key in event_timers:
                     self._fire_until(self._clock_before(row), outputs)
@@ -280,17 +289,12 @@ class KeyedOperator:
                     # What `Outputs.extend` does, in line: this loop is where a job's time goes.
                     for out in results:
                         if out.__class__ is tuple and out and out[0].__class__ is OutputTag:
-                            outputs.row = row
-                            outputs.side(*out)
+                            outputs.side(row, *out)
                         else:
                             emit_value(frozen(out) if freeze else out)
                             emit_row(row)
-                if event_timers and key in event_timers:
-                    outputs.row = row
-                    self._fire_overdue(event_timers, self._clock_before(row), outputs)
-                if tick_timers and key in tick_timers:
-                    outputs.row = row
-                    self._fire_overdue(tick_timers, self.clock.now_ms, outputs)
+                if (event_timers and key in event_timers) or (tick_timers and key in tick_timers):
+                    self._fire_overdue(row, self._clock_before(row), outputs)
                 if new:
                     entries[key] = cells
                 if not cells or cells[0] is None:
@@ -328,47 +332,52 @@ class KeyedOperator:
     def _fire_until(self, clock: int, outputs: Outputs) -> None:
         """Fire the current key's event-time timers up to the clock, as if it passed every instant."""
         timers = self.page.event_timers
-        self.time_domain = "event"
         while (times := timers.get(self.key)) and times[0][0] <= clock:
             time_ms = times[0][0]
             watermark = MAX_TIMESTAMP if clock == MAX_TIMESTAMP else time_ms
-            outputs.add_timer_row(self._timer_order(time_ms - 1, BORN_TIMER), time_ms)
+            outputs.add_row(self._timer_order(time_ms - 1, BORN_TIMER), time_ms)
+            row = outputs.row
             self._fire_first(timers, watermark, outputs)
-            self._fire_overdue(timers, time_ms, outputs, watermark)
+            self._fire_overdue(row, time_ms, outputs, watermark)
 
     def _fire_overdue(
-        self, timers: Timers, clock: int, outputs: Outputs, watermark: int | None = None
+        self, row: int, clock: int, outputs: Outputs, watermark: int | None = None
     ) -> None:
         """Fire what a callback has registered at or before the clock, as a part of that callback.
 
-        What it emits keeps the callback's order key: with a key of its own it would come before
-        records that the next stage may have seen already, and results would depend on the cut.
+        What it emits keeps the callback's place in the order: with an order key of its own it would
+        come before records that the next stage may have seen already, and results would depend on
+        the cut. Its event time is the timer's, or none in processing time.
         """
-        self.time_domain = "event" if timers is self.page.event_timers else "processing"
-        reading = self.watermark() if watermark is None else watermark
-        while (times := timers.get(self.key)) and times[0][0] <= clock:
-            self._fire_first(timers, reading, outputs)
+        page, now_ms = self.page, self.clock.now_ms
+        reading = clock if watermark is None else watermark
+        while True:
+            if (times := page.event_timers.get(self.key)) and times[0][0] <= clock:
+                outputs.branch(row, times[0][0])
+                self._fire_first(page.event_timers, reading, outputs)
+            elif (times := page.tick_timers.get(self.key)) and times[0][0] <= now_ms:
+                outputs.branch(row, NO_TIMESTAMP)
+                self._fire_first(page.tick_timers, reading, outputs)
+            else:
+                return
 
     def _fire_ticks(self, outputs: Outputs) -> None:
         """Fire all processing-time timers of the page that are due; they come before the data."""
-        timers, now_ms = self.page.tick_timers, self.clock.now_ms
+        timers, now_ms, before = self.page.tick_timers, self.clock.now_ms, self.clock.before
         for key in [key for key, times in timers.items() if times[0][0] <= now_ms]:
             self._enter(key)
-            self.time_domain = "processing"
             while (times := timers.get(key)) and times[0][0] <= now_ms:
-                order = self._timer_order(self.clock.before, BORN_TICK, times[0][0])
-                outputs.add_timer_row(order, NO_TIMESTAMP)
-                self._fire_first(timers, self.clock.before, outputs)
-                if self.page.event_timers:
-                    self._fire_overdue(self.page.event_timers, self.clock.before, outputs)
-                    self.time_domain = "processing"
+                outputs.add_row(self._timer_order(before, BORN_TICK, times[0][0]), NO_TIMESTAMP)
+                row = outputs.row
+                self._fire_first(timers, before, outputs)
+                self._fire_overdue(row, before, outputs)
             self._leave(key)
 
     def _timer_order(
         self, stamp: int, born: int, position: int = 0
     ) -> tuple[int, int, int, int, int, bytes]:
         key = self.key
-        path = self.info.uid.encode()[:32] + b"\xff"
+        path = self._uid_path
         return stamp, born, stable_hash(key), tie_breaker(key), position, path
 
     def _fire_first(self, timers: Timers, watermark: int, outputs: Outputs) -> None:
@@ -377,6 +386,7 @@ class KeyedOperator:
         if not times:
             del timers[self.key]
         self.row, self.timer = NO_ROW, (time_ms, watermark)
+        self.time_domain = "event" if timers is self.page.event_timers else "processing"
         self._guarded(lambda: self._call_on_timer(time_ms, outputs), f"timer at {time_ms}")
 
     def _call_on_timer(self, time_ms: int, outputs: Outputs) -> None:

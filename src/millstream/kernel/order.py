@@ -88,16 +88,16 @@ class OrderKeys:
         )
 
     def extended(self, ordinals: Sequence[int] | None) -> OrderKeys:
-        """The keys with one more path step; None: every ordinal is 0."""
+        """The keys with one more path step: the number of the emission, from 1. None: all are first."""
         if ordinals is None:
-            return self.through(0)
+            return self.through(1)
         return OrderKeys(
             self.stamp,
             self.born,
             self.channel,
             self.frag,
             self.pos,
-            _append(self.path, ordinals),
+            _append(self.path, [ordinal + 1 for ordinal in ordinals]),
         )
 
     def through(self, number: int) -> OrderKeys:

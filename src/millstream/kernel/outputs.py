@@ -10,10 +10,19 @@ import numpy as np
 
 from millstream.common.output_tag import OutputTag
 from millstream.kernel.buffers import Records
-from millstream.kernel.order import Ints, OrderKeys, concat, from_rows, run_ordinals
+from millstream.kernel.order import (
+    COLUMNS,
+    Ints,
+    OrderKeys,
+    concat,
+    from_rows,
+    ordinal_code,
+    run_ordinals,
+)
 
 MAIN = ""
 FLUSH = 32_768
+BEHIND = b"\xff"
 
 Emit = Callable[[str, Records], None]
 """Takes what an operator emitted under a tag ('' is the main output)."""
@@ -38,42 +47,89 @@ def frozen(value: Any) -> Any:
     return deepcopy(value)
 
 
-class Outputs:
-    """What an operator emits: values beside the row of the record or timer that caused them."""
+Order = tuple[int, int, int, int, int, bytes]
 
-    def __init__(self, emit: Emit, records: Records | None, frozen: bool) -> None:
+
+class Outputs:
+    """What an operator emits: values beside the row of the record or timer that caused them.
+
+    Rows below the number of records are records; those above are timers, and branches off a callback
+    whose emissions need a place or an event time of their own.
+    """
+
+    def __init__(self, emit: Emit, records: Records | None, freeze: bool) -> None:
         self._emit = emit
         self._records = records
         self._n = 0 if records is None else len(records)
-        self._timer_rows: list[tuple[int, int, int, int, int, bytes]] = []
-        self._timer_ts: list[int] = []
+        self._extra_orders: list[Order] = []
+        self._extra_ts: list[int] = []
         self._values: dict[str, list[Any]] = {MAIN: []}
         self._rows: dict[str, list[int]] = {MAIN: []}
-        self._freeze = frozen
+        self._freeze = freeze
+        self._branches: dict[int, tuple[int, int]] = {}
         self.row = 0
 
-    def add_timer_row(self, order: tuple[int, int, int, int, int, bytes], ts: int) -> None:
-        """Make a row for a timer and the current one."""
-        self.row = self._n + len(self._timer_rows)
-        self._timer_rows.append(order)
-        self._timer_ts.append(ts)
+    def add_row(self, order: Order, ts: int) -> None:
+        """Make a row of its own for a timer, and the current one."""
+        self.row = self._n + len(self._extra_orders)
+        self._extra_orders.append(order)
+        self._extra_ts.append(ts)
+
+    def branch(self, base: int, ts: int | None = None) -> None:
+        """Make the current row one that follows all that row ``base`` has emitted so far.
+
+        It keeps the place of ``base`` in the order; ``ts`` None: its event time as well.
+        """
+        order, base_ts = self._row_of(base)
+        before, count = self._branches.get(base, (0, 0))
+        # Once other rows have emitted, the values of ``base`` are complete and counted.
+        emitted = self._emitted_by(base) or before
+        count = count + 1 if emitted == before else 1
+        if base < self._n and base not in self._branches:
+            self._branches.clear()
+        self._branches[base] = (emitted, count)
+        # The m-th value a row emits has path step m, from 1. This lies behind m = emitted and all
+        # that comes of it in later steps, whose codes are lower than the mark.
+        path = order[5] + ordinal_code(emitted) + BEHIND + ordinal_code(count)
+        self.add_row((*order[:5], path), base_ts if ts is None else ts)
+
+    def _row_of(self, row: int) -> tuple[Order, int]:
+        if row >= self._n:
+            return self._extra_orders[row - self._n], self._extra_ts[row - self._n]
+        assert self._records is not None
+        keys = self._records.keys
+        numbers = [int(getattr(keys, name)[row]) for name in COLUMNS]
+        path = keys.path if isinstance(keys.path, bytes) else bytes(keys.path[row])
+        stamp, born, channel, frag, pos = numbers
+        return (stamp, born, channel, frag, pos, path), int(self._records.ts[row])
+
+    def _emitted_by(self, row: int) -> int:
+        """How many values of the main output a row has emitted; they are the last ones."""
+        count = 0
+        for known in reversed(self._rows[MAIN]):
+            if known != row:
+                break
+            count += 1
+        return count
 
     def extend(self, results: Iterable[Any]) -> None:
         """Take the values a callback gave."""
         values, rows, row = self._values[MAIN], self._rows[MAIN], self.row
         for value in results:
             if value.__class__ is tuple and value and value[0].__class__ is OutputTag:
-                self.side(*value)
+                self.side(row, *value)
                 continue
             values.append(frozen(value) if self._freeze else value)
             rows.append(row)
+        self.row = row
 
     def main(self) -> tuple[Callable[[Any], None], Callable[[int], None]]:
         """How to add a value and its row to the main output, until the next flush."""
         return self._values[MAIN].append, self._rows[MAIN].append
 
-    def side(self, tag: OutputTag, value: Any) -> None:
-        """Take a value for a side output."""
+    def side(self, base: int, tag: OutputTag, value: Any) -> None:
+        """Take a value for a side output, in its place among what row ``base`` emits."""
+        self.branch(base)
         self._values.setdefault(tag.tag_id, []).append(frozen(value))
         self._rows.setdefault(tag.tag_id, []).append(self.row)
 
@@ -95,11 +151,11 @@ class Outputs:
     def _origin(self, rows: Ints) -> tuple[Ints, OrderKeys]:
         """Event time and order key of what caused each row."""
         records, n = self._records, self._n
-        if not self._timer_rows or not (rows >= n).any():
+        if not self._extra_orders or not (rows >= n).any():
             assert records is not None
             return records.ts[rows], records.keys.take(rows)
-        timers = from_rows(self._timer_rows)
-        timer_ts = np.array(self._timer_ts, np.int64)
+        timers = from_rows(self._extra_orders)
+        timer_ts = np.array(self._extra_ts, np.int64)
         if records is None:
             return timer_ts[rows], timers.take(rows)
         born_of_timer = rows >= n

@@ -63,12 +63,17 @@ class Page:
     tick_timers: Timers = field(default_factory=dict)
     stored: bytes | None = None
 
+    def key_count(self) -> int:
+        return max(len(self.entries), len(self.event_timers), len(self.tick_timers))
+
     def is_empty(self) -> bool:
         return not (self.entries or self.event_timers or self.tick_timers)
 
 
 def _next_due(timers: Timers) -> int:
-    return min((times[0][0] for times in timers.values()), default=NEVER)
+    """When the next timer is due; one at the end of time is not the same as none."""
+    due = [times[0][0] for times in timers.values()]
+    return min(min(due), NEVER - 1) if due else NEVER
 
 
 @dataclass(slots=True)
@@ -99,6 +104,10 @@ class Directory:
         shift = self.depth - depth
         return slice(prefix << shift, (prefix + 1) << shift)
 
+    def with_timers(self) -> list[int]:
+        """First buckets of the pages with any timer."""
+        return self._firsts(self.present & ((self.event_due < NEVER) | (self.tick_due < NEVER)))
+
     def due(self, clock: int, now_ms: int) -> list[int]:
         """First buckets of the pages with a timer due."""
         hit = self.present & ((self.event_due <= clock) | (self.tick_due <= now_ms))
@@ -120,6 +129,11 @@ class Directory:
         shift = self.depth - self.depths[found].astype(np.int64)
         firsts: list[int] = np.unique((found >> shift) << shift).tolist()
         return firsts
+
+    def useful_depth(self) -> int:
+        """How deep pages may lie: a few large values must not make a directory of empty buckets."""
+        pages = int((1 / (1 << (self.depth - self.depths[self.present].astype(np.int64)))).sum())
+        return max(pages, 1).bit_length() + 4
 
     def split(self, depth: int, prefix: int, bits: int) -> None:
         """Make 2**bits pages of one."""
@@ -166,10 +180,11 @@ class PageStore:
             directory.event_due[span] = directory.tick_due[span] = NEVER
             return
         data = self._encode(page)
-        if len(data) > SPLIT_BYTES and len(page.entries) > 1 and page.depth < MAX_DEPTH:
+        room = min(MAX_DEPTH, directory.useful_depth()) - page.depth
+        if len(data) > SPLIT_BYTES and page.key_count() > 1 and room > 0:
             # To half of the limit, so that the parts have room to grow.
             ratio = 2 * len(data) // SPLIT_BYTES
-            for part in self.split(page, min(ratio.bit_length() - 1, MAX_DEPTH - page.depth)):
+            for part in self.split(page, min(ratio.bit_length() - 1, room)):
                 self.write(part)
             return
         directory.present[span] = True

@@ -139,6 +139,7 @@ class KernelRuntimeContext:
         self.names: list[str] = []
         self.expiring: list[tuple[int, str, Ttl]] = []
         self._states: dict[str, Any] = {}
+        self.on_new_state: Callable[[], None] = _nothing
 
     def get_task_name(self) -> str:
         return self.info.name
@@ -232,10 +233,15 @@ class KernelRuntimeContext:
         if descriptor.name not in self._states:
             if descriptor.name not in self.names:
                 self.names.append(descriptor.name)
+                self.on_new_state()
             index = self.names.index(descriptor.name)
             state = bind(descriptor, self._cursor, index)
             ttl = getattr(state, "_ttl", None)
-            if ttl is not None:
+            if ttl is not None and ttl.in_background:
                 self.expiring.append((index, kind, ttl))
             self._states[descriptor.name] = state
         return self._states[descriptor.name]
+
+
+def _nothing() -> None:
+    """The default of a hook."""

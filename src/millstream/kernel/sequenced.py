@@ -61,11 +61,18 @@ class TimelineOperator(KeyedOperator):
     """
 
     def __init__(
-        self, info: OperatorInfo, timeline: int, strategy: WatermarkStrategy, *, one_channel: bool
+        self,
+        info: OperatorInfo,
+        timeline: int,
+        strategy: WatermarkStrategy,
+        *,
+        sources: frozenset[int],
+        one_channel: bool,
     ) -> None:
         super().__init__(info, strategy, _no_selector, timed=False)
         self.timeline = timeline
         self.strategy = strategy
+        self.sources = sources
         self.one_channel = one_channel
         self.control = Control()
         self.fragments: list[Fragment] = []
@@ -81,7 +88,7 @@ class TimelineOperator(KeyedOperator):
     def run(self, records: Records | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
         pages.names = self.names
         self.fragments = []
-        finished = {f.channel for f in self.control.fragments if f.finished}
+        finished = {channel for source, channel in self.control.finished if source in self.sources}
         spoken = self._by_channel(records)
         known = {key for page in pages.scan() for key in page.entries}
         for channel in sorted(spoken.keys() | known):
@@ -94,14 +101,23 @@ class TimelineOperator(KeyedOperator):
                 assert records is not None
                 self._stamp(records.take(spoken[channel]), channel, cells, output, emit)
             self._periodic(cells[0], output)
-            cells[1], cells[3] = output.watermark, output.idle
             done = channel in finished and not self.one_channel
-            self.fragments.append(
-                Fragment(self.timeline, channel, 0, output.watermark, done, idle=output.idle)
-            )
+            changed = (cells[1], cells[3]) != (output.watermark, output.idle)
+            cells[1], cells[3] = output.watermark, output.idle
+            if channel in spoken or changed or done:
+                self.fragments.append(
+                    Fragment(self.timeline, channel, 0, output.watermark, done, idle=output.idle)
+                )
             if done:
                 del page.entries[channel]
             pages.write(page)
+        if not self.one_channel:
+            self._report_unheard(finished - spoken.keys() - known)
+
+    def _report_unheard(self, channels: set[int]) -> None:
+        """Channels that have finished without a record that came as far as here."""
+        for channel in sorted(channels):
+            self.fragments.append(Fragment(self.timeline, channel, 0, MIN_TIMESTAMP, True))
 
     def _by_channel(self, records: Records | None) -> dict[int, Any]:
         if records is None:

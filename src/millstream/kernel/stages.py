@@ -37,7 +37,14 @@ from millstream.kernel.pages import NEVER, Directory, PageStore, Store
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports
 from millstream.kernel.sequenced import TimelineOperator
 from millstream.kernel.state import Cursor
-from millstream.kernel.time import Control, EpochTime, Fragment, TimeTable, merge_controls
+from millstream.kernel.time import (
+    Control,
+    EpochTime,
+    Fragment,
+    TimeTable,
+    data_after_end,
+    merge_controls,
+)
 
 HEADER = "header"
 HEADER_FORMAT = 1
@@ -89,7 +96,10 @@ class Program:
 
 
 class SourceProgram(Program):
-    """The source stage of one source: stamps, the fused stateless steps, buffers, control."""
+    """The source stage of one source: stamps, the fused stateless steps, buffers, control.
+
+    ``source_id``: given if a generator in the next stage has to know which channels have finished.
+    """
 
     def __init__(
         self,
@@ -98,12 +108,12 @@ class SourceProgram(Program):
         slots: int,
         parameters: Mapping[str, str],
         *,
-        reports_channels_as: int | None = None,
+        source_id: int | None = None,
     ) -> None:
         super().__init__(slots, parameters)
         self.name = name
         self.chain = chain
-        self.reports_channels_as = reports_channels_as
+        self.source_id = source_id
 
     def run(self, blocks: Iterable[Block], task: int) -> Iterator[Row]:
         """Run the blocks of one task; ends with one control row for every slot."""
@@ -139,23 +149,21 @@ class SourceProgram(Program):
         ends = tuple(
             Fragment(
                 clock.timeline,
-                channel,
+                own := int(np.int64(channel) + clock.channel_offset),
                 frag,
-                clock.watermarks.get((channel, frag), MIN_TIMESTAMP),
+                clock.watermarks.get((own, frag), MIN_TIMESTAMP),
                 finished,
                 clock.at_epoch_end,
             )
             for clock in self.chain.clocks
             for (channel, frag), finished in fragments.items()
         )
-        if self.reports_channels_as is not None:
-            # A generator in the next stage gives the watermarks; it has to know what is finished.
-            ends += tuple(
-                Fragment(self.reports_channels_as, channel, frag, MIN_TIMESTAMP, finished)
-                for (channel, frag), finished in fragments.items()
-            )
-        if ends:
-            yield from control_rows(Control(fragments=ends), self.slots)
+        finished: frozenset[tuple[int, int]] = frozenset()
+        if self.source_id is not None:
+            done = [channel for (channel, _), is_done in fragments.items() if is_done]
+            finished = frozenset((self.source_id, channel) for channel in done)
+        if ends or finished:
+            yield from control_rows(Control(fragments=ends, finished=finished), self.slots)
 
     def close(self) -> None:
         if self.is_open:
@@ -320,12 +328,15 @@ class KeyedProgram(Program):
         operator = hosted.operator
         uid = operator.info.uid
         records = self._records(hosted, buffers, time)
+        everything = hosted.timelines | hosted.untimed
+        if records is not None and everything <= time.ended_before:
+            raise data_after_end(operator.info.name)
         before = state.clocks.get(uid, MIN_TIMESTAMP)
         clock = Clock(
             before=before,
             after=max(before, time.goal(hosted.timelines, hosted.untimed)),
             now_ms=time.now_ms,
-            ends=time.has_ended(hosted.timelines | hosted.untimed),
+            ends=time.has_ended(everything),
         )
         directory = state.directories.setdefault(uid, Directory())
         pages = PageStore(store, uid, directory, operator.names)
@@ -398,7 +409,8 @@ class KeyedProgram(Program):
         """What of a buffer may go on, and what has to wait."""
         edge = self.held_edges[row.tag]
         records = self._decode(edge, row, time)
-        free = time.releasable(records.keys)
+        timelines = [edge.ordered_by for edge in self.held_edges.values()]
+        free = time.releasable(records.keys, frozenset(t for t in timelines if t is not None))
         if not free.any() and count_and_raised(row.header)[1]:
             return None, row
         parts: list[Row | None] = []

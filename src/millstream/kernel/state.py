@@ -162,11 +162,12 @@ class AggregatingCell(_Cell, api.AggregatingState[Any, Any]):
 class Ttl:
     """The rules of a `StateTtlConfig` on pairs (value, last use)."""
 
-    __slots__ = ("cursor", "on_read", "show_expired", "ttl_ms")
+    __slots__ = ("cursor", "in_background", "on_read", "show_expired", "ttl_ms")
 
     def __init__(self, cursor: Cursor, config: StateTtlConfig) -> None:
         self.cursor = cursor
         self.ttl_ms = config.ttl_ms
+        self.in_background = config.cleanup_in_background
         self.on_read = config.update_type is StateTtlConfig.UpdateType.OnReadAndWrite
         self.show_expired = (
             config.visibility is StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp

@@ -42,13 +42,27 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What a source task or the driver tells every slot of the next stage."""
+    """What a source task or the driver tells every slot of the next stage.
+
+    ``finished`` are channels of sources, not of timelines: a watermark generator in the next stage
+    has to know of them.
+    """
 
     fragments: tuple[Fragment, ...] = ()
     announced: tuple[ChannelId, ...] = ()
     backlog: frozenset[ChannelId] = frozenset()
     ended: frozenset[int] = frozenset()
     started: bool = False
+    finished: frozenset[ChannelId] = frozenset()
+
+
+def data_after_end(where: str) -> CheckpointError:
+    """Everything has fired at the end; nothing right can be done with later records."""
+    return CheckpointError(
+        "DATA_AFTER_END",
+        f"{where} has brought records after the end of its input",
+        hint="begin a new run: a finished checkpoint cannot take more data",
+    )
 
 
 def merge_controls(controls: Iterable[Control]) -> Control:
@@ -62,6 +76,7 @@ def merge_controls(controls: Iterable[Control]) -> Control:
         backlog=frozenset().union(*(part.backlog for part in parts)),
         ended=frozenset().union(*(part.ended for part in parts)),
         started=any(part.started for part in parts),
+        finished=frozenset().union(*(part.finished for part in parts)),
     )
 
 
@@ -80,7 +95,6 @@ class TimeTable:
 
     channels: dict[ChannelId, Channel] = field(default_factory=dict)
     peaks: dict[int, int] = field(default_factory=dict)
-    announced: set[int] = field(default_factory=set)
     ended: set[int] = field(default_factory=set)
     now_ms: int = 0
 
@@ -96,12 +110,9 @@ class TimeTable:
         return EpochTime(self, floors, ended_before)
 
     def _announce(self, control: Control) -> None:
-        # A list counts once: at a later start its finished channels must not come back.
-        new = {timeline for timeline, _ in control.announced} - self.announced
+        # Whoever announces leaves out what has finished: that is known here no more.
         for channel_id in control.announced:
-            if channel_id[0] in new:
-                self.channels.setdefault(channel_id, Channel(active_ms=self.now_ms))
-        self.announced |= new
+            self.channels.setdefault(channel_id, Channel(active_ms=self.now_ms))
         if control.started:
             for channel in self.channels.values():
                 channel.active_ms = self.now_ms
@@ -113,11 +124,7 @@ class TimeTable:
         floors = {}
         for channel_id, fragments in by_channel.items():
             if channel_id[0] in self.ended:
-                raise CheckpointError(
-                    "DATA_AFTER_END",
-                    "a source has brought records after its end, which has fired everything already",
-                    hint="begin a new run: a finished checkpoint cannot take more data",
-                )
+                raise data_after_end("a source")
             fragments.sort(key=lambda fragment: fragment.start)
             channel = self.channels.setdefault(channel_id, Channel())
             floors[channel_id] = _floors(channel.watermark, fragments)
@@ -137,7 +144,7 @@ class TimeTable:
             if timeout is None:
                 continue
             if channel_id in control.backlog:
-                channel.active_ms = self.now_ms
+                channel.active_ms, channel.idle = self.now_ms, False
             elif self.now_ms - channel.active_ms >= timeout:
                 channel.idle = True
 
@@ -213,15 +220,16 @@ class EpochTime:
                 stamps[where] = np.maximum(stamps[where], floors[np.maximum(places, 0)])
         keys.stamp = stamps
 
-    def releasable(self, keys: OrderKeys) -> npt.NDArray[np.bool_]:
+    def releasable(self, keys: OrderKeys, timelines: frozenset[int]) -> npt.NDArray[np.bool_]:
         """Which records precede, in the one total order, all that any other channel may still bring.
 
-        That is (stamp, channel) < (watermark of c, c) for every other non-idle channel c.
+        That is (stamp, channel) < (watermark of c, c) for every other non-idle channel c of the
+        timelines that the records are ordered by.
         """
         bounds = sorted(
             (channel.watermark, channel_id[1])
             for channel_id, channel in self.table.channels.items()
-            if not channel.idle and channel_id[0] not in self.table.ended
+            if channel_id[0] in timelines - self.table.ended and not channel.idle
         )
         least, second = [*bounds, _BEYOND, _BEYOND][:2]
         own = keys.channel == least[1]

@@ -108,7 +108,7 @@ class Compiler:
             Chain(root),
             self.slots,
             self.options.configuration,
-            reports_channels_as=source.id if self._has_generator() else None,
+            source_id=source.id if self._has_generator() else None,
         )
 
     def _outputs(self, node: Node) -> dict[str, Chain]:
@@ -132,7 +132,17 @@ class Compiler:
         freeze = node.output_type is None or not node.output_type.is_immutable
         if isinstance(node, TimestampsNode):
             one_channel = not self.component.follows_source(node)
-            return TimelineOperator(info, node.id, node.strategy, one_channel=one_channel)
+            return TimelineOperator(
+                info,
+                node.id,
+                node.strategy,
+                sources=frozenset(
+                    source.id
+                    for source in self.component.sources
+                    if node.id in self.component.timelines_of_source(source.id)
+                ),
+                one_channel=one_channel,
+            )
         if isinstance(node, StatelessNode):
             return ChannelOperator(info, node.function, _by_channel, timed=timed, freeze=freeze)
         assert isinstance(node, KeyedNode)
@@ -155,8 +165,8 @@ class Compiler:
         return BY_CHANNEL
 
     def _stage(self, index: int, hosted: list[HostedOperator]) -> KeyedProgram:
-        wanted = self.options.channel_order == "watermark" and not self.batch
-        hold = wanted and index == self._first_clocked_level()
+        ordered = self.options.channel_order == "watermark" or self._splits_one_source()
+        hold = ordered and not self.batch and index == self._first_clocked_level()
         edges = [edge for edges in self.in_edges.values() for edge in edges]
         return KeyedProgram(
             index,
@@ -167,6 +177,20 @@ class Compiler:
             held_edges=[edge for edge in edges if edge.ordered_by is not None] if hold else (),
             is_last=index == len(self.component.levels) - 1,
         )
+
+    def _splits_one_source(self) -> bool:
+        """Whether the only source has several strategies: their channels move together.
+
+        One channel read twice is two; they wait for each other, so that results do not depend on
+        how epochs are cut, as with one channel.
+        """
+        if len(self.component.sources) != 1:
+            return False
+        timelines = self.component.timelines_of_source(self.component.sources[0].id)
+        followed = [
+            self.component.timing[n.id].timelines for lvl in self.component.levels for n in lvl
+        ]
+        return len(timelines & frozenset().union(*followed)) > 1
 
     def _has_generator(self) -> bool:
         return any(
@@ -252,7 +276,13 @@ class Compiler:
         return stored
 
     def _timestamps(self, node: Node, strategy: Any, parent: Step, entry: Node) -> Step:
-        step = TimestampStep(self._info(node), node.id, strategy, self._moves_at_epoch_end(entry))
+        step = TimestampStep(
+            self._info(node),
+            node.id,
+            strategy,
+            self._moves_at_epoch_end(entry),
+            self.component.channel_offset(entry.id, node.id),
+        )
         parent.children.append(step)
         return step
 

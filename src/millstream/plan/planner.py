@@ -70,7 +70,7 @@ class Component:
         found, todo = {source_id}, [source_id]
         while todo:
             for node in self.consumers(todo.pop()):
-                if isinstance(node, TimestampsNode):
+                if isinstance(node, TimestampsNode) and self.follows_source(node):
                     found.add(node.id)
                 if node.id not in self.hosted:
                     todo.append(node.id)
@@ -90,13 +90,24 @@ class Component:
         }
         return frozenset(found)
 
+    def channel_offset(self, source_id: int, timeline: int) -> int:
+        """What sets a timeline's channels apart from those of the source's first timeline.
+
+        Two strategies over one source make two channels of each of its own.
+        """
+        timed = sorted(self.timelines_of_source(source_id) - {source_id})
+        source = self.graph[source_id]
+        if isinstance(source, SourceNode) and source.strategy is not None:
+            timed.insert(0, source_id)
+        return timed.index(timeline) << 56 if timeline in timed else 0
+
     def announced(self, channels: Mapping[int, list[int]]) -> list[tuple[int, int]]:
         """(timeline, channel) for all that is known before the first record.
 
         ``channels``: the channels known of each source.
         """
         known = [
-            (timeline, channel)
+            (timeline, _wrapped(channel + self.channel_offset(source.id, timeline)))
             for source in self.sources
             for timeline in sorted(self.timelines_of_source(source.id))
             for channel in channels.get(source.id, ())
@@ -106,6 +117,11 @@ class Component:
             if isinstance(node, TimestampsNode) and not self.follows_source(node):
                 known.append((node_id, node_id << 32))
         return [item for item in known if item[0] in self.timing[item[0]].timelines]
+
+
+def _wrapped(number: int) -> int:
+    """A number as 64 bits hold it."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from millstream.common.errors import MillstreamError
 from millstream.common.typeinfo import TypeInformation
+from millstream.kernel.hashing import stable_hash
 from millstream.plan.specs import FilesSinkSpec
 
 KEPT_MANIFESTS = 100
@@ -71,7 +72,9 @@ class FileSink:
     def stage(self, values: list[Any], epoch: int, task: int) -> StagedFile:
         """Write a task's records of an epoch aside."""
         extension = {"text": "txt"}.get(self.spec.format, self.spec.format)
-        name = f"{self.spec.prefix}-{self.job[:8]}-{epoch:08d}-{task:04d}.{extension}"
+        # Jobs and sinks may share a folder: each has names of its own.
+        own = f"{self.job[:8]}-{stable_hash(self.sink):08x}"
+        name = f"{self.spec.prefix}-{own}-{epoch:08d}-{task:04d}.{extension}"
         staged = f"{self.own}/staging/{name}"
         self.fs.create_dir(f"{self.own}/staging", recursive=True)
         data = encoder(self.spec, self.type_info)(values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import uuid
 from collections.abc import Callable
@@ -192,7 +193,13 @@ class _Stream:
         self.ticked_ms = wall_clock_ms()
         self.due_ms = NEVER
         control = ControlChannel(f"{self.path}-control", self.builder.run, self.builder.values)
-        channels = {node.id: announced_channels(spark, node) for node in component.sources}
+        # A bounded source is announced once, when its run begins; the command is still there if the
+        # driver died before it was heard. Later its finished channels must not come back.
+        channels = {
+            node.id: announced_channels(spark, node)
+            for node in component.sources
+            if not (run.resumed and node.source.bounded)
+        }
         control.post(Control(started=True, announced=tuple(component.announced(channels))))
         self.control = control
         self.rows = self.builder.all_rows(control.rows(spark))
@@ -228,7 +235,7 @@ class _Stream:
         if not query.isActive:
             error = query.exception()
             if error is not None:
-                raise error
+                raise self.writer.failure or error
             return True
         progress = query.lastProgress
         if progress is None:
@@ -252,15 +259,32 @@ class _Stream:
     def _is_exhausted(self, progress: Any) -> bool:
         """Whether a trigger has found that no source has anything more to read."""
         assert self.query is not None
+        if not self._at_the_end(progress):
+            return False
         status = self.query.status
         if not status["isDataAvailable"] and not status["isTriggerActive"]:
             return True
         others = [s for s in progress["sources"] if self.control.folder not in s["description"]]
         return all(s["startOffset"] == s["endOffset"] for s in others)
 
+    def _at_the_end(self, progress: Any) -> bool:
+        """Whether our own sources have read all they have: a rate lets them pause before that."""
+        offsets = [_positions(source["endOffset"]) for source in progress["sources"]]
+        specs = [node.source for node in self.component.sources]
+        ends = [_ends(spec) for spec in specs if isinstance(spec, ChannelSpec)]
+        return all(offsets.count(end) >= ends.count(end) for end in ends)
+
     def stop(self) -> None:
         if self.query is not None and self.query.isActive:
             self.query.stop()
+
+
+def _positions(offset: Any) -> Any:
+    return json.loads(offset) if isinstance(offset, str) else offset
+
+
+def _ends(spec: ChannelSpec) -> dict[str, int | None]:
+    return {str(channel): spec.source.end(channel) for channel in spec.source.channels()}
 
 
 class StreamRun:

@@ -53,14 +53,14 @@ class ChannelReader:
         self.ref = ref
         self.slots = slots
         self.tasks = tasks
-        self.started_ms: int | None = None
+        self.began: dict[int, tuple[int, int]] = {}
 
     def next_position(self, channel: int, start: int) -> int:
         """How far an epoch that begins at ``start`` reads a channel."""
         end = self.spec.source.end(channel)
         stop = start + self._allowed(channel, start)
         if self.spec.rate is not None:
-            stop = min(stop, self._due())
+            stop = min(stop, self._due(channel, start))
         return max(start, stop if end is None else min(stop, end))
 
     def _allowed(self, channel: int, start: int) -> int:
@@ -73,11 +73,12 @@ class ChannelReader:
             return 1 << 62 if self.spec.source.end(channel) is not None else 100_000
         return per_epoch
 
-    def _due(self) -> int:
+    def _due(self, channel: int, start: int) -> int:
+        """How far the rate lets a channel come by now, from where this run found it."""
         assert self.spec.rate is not None
-        if self.started_ms is None:
-            self.started_ms = wall_clock_ms()
-        return int((wall_clock_ms() - self.started_ms) * self.spec.rate / 1000)
+        now_ms = wall_clock_ms()
+        began_ms, first = self.began.setdefault(channel, (now_ms, start))
+        return first + int((now_ms - began_ms) * self.spec.rate / 1000)
 
     def ranges(
         self, start: Mapping[str, int], end: Mapping[str, int]

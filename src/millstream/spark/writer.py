@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark import TaskContext
 
-from millstream.common.errors import user_code_error
+from millstream.common.errors import MillstreamError, user_code_error
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.buffers import (
     CONTROL,
@@ -88,9 +88,18 @@ class WriterProgram:
         yield pickle.dumps(("counts", counts))
 
     def _write(self, part: SinkPart, records: Records, epoch: int, task: int) -> Iterator[bytes]:
-        if part.files is not None:
-            yield pickle.dumps(("file", part.sink, part.files.stage(records.values, epoch, task)))
+        if part.files is None:
+            self._invoke(part, records, task)
             return
+        try:
+            staged = part.files.stage(records.values, epoch, task)
+        except MillstreamError:
+            raise
+        except Exception as error:
+            raise user_code_error(error, part.name, part.uid, location=part.location) from error
+        yield pickle.dumps(("file", part.sink, staged))
+
+    def _invoke(self, part: SinkPart, records: Records, task: int) -> None:
         value: Any = None
         invoke = getattr(part.function, "invoke", part.function)
         try:
@@ -164,6 +173,8 @@ class Writer:
         )
         self.ref = ProgramRef.of(f"{run}-writer-{id(self)}", self.program)
         self.on_epoch = on_epoch
+        # Spark turns an exception of a streaming writer into text; this is the exception itself.
+        self.failure: BaseException | None = None
 
     def _part(self, node: SinkNode, uids: dict[int, str]) -> SinkPart:
         spec = node.sink
@@ -193,6 +204,9 @@ class Writer:
             for node in frames:
                 self._write_frame(node, rows, epoch)
             self._commit(messages, epoch)
+        except BaseException as error:
+            self.failure = error
+            raise
         finally:
             if frames:
                 rows.unpersist()
@@ -243,7 +257,13 @@ class Writer:
         frame = self._decoded(node, rows)
         spec = node.sink
         if isinstance(spec, ForeachBatchSpec):
-            spec.function(frame, epoch)
+            try:
+                spec.function(frame, epoch)
+            except MillstreamError:
+                raise
+            except Exception as error:
+                uid = self.program.sinks[node.id].uid
+                raise user_code_error(error, node.name, uid, location=node.location) from error
         elif isinstance(spec, SparkFormatSpec):
             frame.write.format(spec.format).options(**spec.options).mode(spec.mode).save()
 

@@ -34,6 +34,7 @@ from millstream.kernel.state import Cursor
 from millstream.plan.graph import StatelessNode
 from millstream.plan.planner import reads_watermark
 from millstream.testing.cores import Core, KeyedCore, State, StepCore
+from millstream.testing.marks import checked_time
 from millstream.testing.records import StreamRecord
 from millstream.testing.totals import Totals
 
@@ -128,8 +129,8 @@ class _Harness:
     def process_element(self, value: Any, timestamp: int | None = None) -> None:
         """Give the function a record, with its event time if it has one."""
         self.open()
-        state = self._state.copy()
-        self._run(state, (value, timestamp))
+        time = None if timestamp is None else checked_time(timestamp)
+        self._run(self._state.copy(), (value, time))
 
     def process_elements(self, *elements: Any, timestamped: bool = False) -> None:
         """Give it several records; with ``timestamped`` they are pairs (value, timestamp)."""
@@ -139,18 +140,19 @@ class _Harness:
     def process_watermark(self, timestamp: int | Watermark) -> None:
         """Move the watermark, which fires timers. It never goes back."""
         self.open()
-        time = timestamp.timestamp if isinstance(timestamp, Watermark) else timestamp
-        state = self._state.copy()
-        moves = time > state.watermark
-        self._run(state, after=time)
+        mark = timestamp if isinstance(timestamp, Watermark) else Watermark(timestamp)
+        if mark != Watermark.MAX_WATERMARK:
+            checked_time(mark.timestamp)
+        moves = mark.timestamp > self._state.watermark
+        self._run(self._state.copy(), after=mark.timestamp)
         if moves:
-            self._output.append(Watermark(time))
+            self._output.append(mark)
 
     def set_processing_time(self, timestamp: int) -> None:
         """Move processing time, which fires its timers. It begins at 0 and never goes back."""
         self.open()
         state = self._state.copy()
-        state.now_ms = max(state.now_ms, timestamp)
+        state.now_ms = max(state.now_ms, checked_time(timestamp))
         self._run(state)
 
     def _run(
@@ -389,5 +391,9 @@ def _kind_of(function: Any, kind: str | None, kinds: dict[str, FunctionKind]) ->
             location=user_location(),
             hint=f"give a function object, or a plain function with kind= one of {list(plain)}",
         )
-    check_function(function, kinds[found])
+    place = kinds[found]
+    if "reduce" in kinds and found in _ADAPTERS:
+        # A plain function has no state: key_by before it changes nothing, so nothing is keyed.
+        place = place._replace(plain=False)
+    check_function(function, place)
     return found

@@ -124,11 +124,7 @@ class LocalJob:
             self.component, self.options, batch=self.batch, wall_clock_ms=lambda: self.now_ms
         )
         self.programs: Programs = compiler.compile()
-        channels = {
-            node.id: [node.id << 32 | c for c in spec.source.channels() if spec.source.end(c) != 0]
-            for node, spec in self._sources()
-        }
-        self._pending = Control(started=True, announced=tuple(self.component.announced(channels)))
+        self._starting = True
 
     def close(self) -> None:
         """Close the functions, as the end of their tasks does."""
@@ -199,18 +195,24 @@ class LocalJob:
         )
 
     def _control(self, end: bool) -> Control:
-        if not end:
-            return self._pending
         return Control(
-            started=self._pending.started,
-            announced=self._pending.announced,
-            ended=self.component.timelines(),
+            started=self._starting,
+            announced=self._announced() if self._starting else (),
+            ended=self.component.timelines() if end else frozenset(),
         )
+
+    def _announced(self) -> tuple[tuple[int, int], ...]:
+        """All channels that may still bring something."""
+        channels: dict[int, list[int]] = {}
+        for place, (node, spec) in self.places().items():
+            if self.committed.positions.get(place, 0) != spec.source.end(place[1]):
+                channels.setdefault(node.id, []).append(node.id << 32 | place[1])
+        return tuple(self.component.announced(channels))
 
     def _commit(self, work: Snapshot, gathered: _Gathered) -> dict[str, list[Output]]:
         epoch, work.epoch = work.epoch, work.epoch + 1
         self.committed = work
-        self._pending = Control()
+        self._starting = False
         for counters, accumulators in gathered.reports:
             self.totals.add(counters, accumulators)
         by_name: dict[str, list[Output]] = {}
@@ -245,6 +247,8 @@ class LocalJob:
         return rows
 
     def _stop_at_mark(self, spec: ChannelSpec, channel: int, start: int, stop: int) -> int:
+        if self._abort is not None:
+            return start  # The run has crashed before it came to this channel.
         if isinstance(spec.source, MarkedChannels):
             position = spec.source.abort(channel, start, stop)
             if position is not None:

@@ -101,9 +101,9 @@ def parsed(elements: Iterable[Any], timestamped: bool) -> Channel:
 
 def _timed(element: Any, timestamped: bool) -> tuple[Any, int | None]:
     if isinstance(element, TimestampedValue):
-        return element.value, _checked_time(element.timestamp)
+        return element.value, checked_time(element.timestamp)
     if isinstance(element, StreamRecord):
-        return element.value, None if element.timestamp is None else _checked_time(element[1])
+        return element.value, None if element.timestamp is None else checked_time(element[1])
     if not timestamped:
         return element, None
     if not isinstance(element, tuple) or len(element) != 2:
@@ -111,17 +111,23 @@ def _timed(element: Any, timestamped: bool) -> tuple[Any, int | None]:
             f"the element {short_repr(element)} is no (value, timestamp)",
             "with timestamped=True every element is a pair, or a TimestampedValue",
         )
-    return element[0], _checked_time(element[1])
+    return element[0], checked_time(element[1])
 
 
-def _checked_time(time: object) -> int:
+def checked_time(time: object) -> int:
+    """An event time, if it is one."""
     if type(time) is int and MIN_TIMESTAMP < time < MAX_TIMESTAMP:
         return time
-    raise _error(f"{short_repr(time)} is no timestamp", "give whole milliseconds since 1970")
+    raise PlanError(
+        "BAD_TIMESTAMP",
+        f"{short_repr(time)} is no timestamp",
+        location=user_location(),
+        hint="give whole milliseconds since 1970",
+    )
 
 
 def _check_watermark(mark: SetWatermark, records: int) -> None:
-    _checked_time(mark.timestamp)
+    checked_time(mark.timestamp)
     if records == 0:
         raise _error(
             f"WATERMARK({mark.timestamp}) comes before the first record of its channel",

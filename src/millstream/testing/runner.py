@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from millstream.common.errors import PlanError
 from millstream.plan.graph import JobGraph, Node, SinkNode, SourceNode
@@ -52,10 +53,10 @@ def run_local(
         a function that builds streams in an environment and may return those to observe: one, a
         list, or a dict by name.
     epochs
-        How the input is cut: None or ``"all"`` reads everything in one epoch, a number so many
-        records of each channel, a list the numbers of one epoch after the other (or for each
-        epoch a dict by the name of the source), ``"random"`` cuts at random. EPOCH marks of a
-        `TestSource` cut in any case.
+        How the input is cut: by default as the sources say, or else not at all, like ``"all"``.
+        A number reads so many records of each channel in an epoch, a list the numbers of one
+        epoch after the other (or for each epoch a dict by the name of the source); ``"random"``
+        cuts at random. EPOCH marks of a `TestSource` cut in any case.
     seed
         Of the random cut.
     slots, parallelism, channel_order
@@ -331,10 +332,14 @@ class _Part:
         }
 
     def _within_epoch(self, place: Place, number: int) -> int:
-        source = self.places[place][1].source
-        if isinstance(source, MarkedChannels):
+        """At most so many records, but not more than the source allows an epoch."""
+        per_epoch = self.places[place][1].per_epoch
+        if isinstance(per_epoch, Mapping):
             start = self._position(place)
-            return min(number, source.epoch_end(place[1], start) - start)
+            borders = accumulate(per_epoch.get(place[1], ()))
+            return min([number, *(border - start for border in borders if border > start)])
+        if per_epoch is not None and self.schedule.epochs is None:
+            return min(number, per_epoch)
         return number
 
     def _refuse_unbounded(self) -> None:

@@ -70,11 +70,6 @@ class MarkedChannels:
         eofs = self.tables[channel].eofs
         return next((eof for eof in eofs if eof > start), len(self.tables[channel]))
 
-    def epoch_end(self, channel: int, start: int) -> int:
-        """Where an epoch that begins at a position ends at the latest: at the next EPOCH mark."""
-        epochs = self.tables[channel].epochs
-        return next((epoch for epoch in epochs if epoch > start), len(self.tables[channel]))
-
 
 def abort_error(channel: int, position: int) -> AbortError:
     """What an ABORT mark raises."""

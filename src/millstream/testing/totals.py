@@ -24,6 +24,8 @@ class Totals:
     ) -> None:
         """Take in what a task reports. A clock is where it stands, all else is added up."""
         for name, number in counters.items():
+            if name.startswith("due:"):
+                continue  # A message to the runtime: when the next timer is due.
             before = 0 if name.startswith("clock:") else self.counters.get(name, 0)
             self.counters[name] = before + number
         for name, accumulator in accumulators:

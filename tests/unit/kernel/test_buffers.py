@@ -153,7 +153,6 @@ class TestWriter:
         assert len(self.values(sent)) == 60
         assert all(len(row.payload) <= buffers.TARGET_BYTES for row in sent[1:])
 
-    @pytest.mark.xfail(strict=True, reason="the first buffer goes out however large it is")
     def test_no_buffer_of_several_records_is_larger_than_the_limit(self) -> None:
         rows = self.rows([bytes(100_000) + bytes([i]) for i in range(40)])
         assert all(len(row.payload) <= buffers.TARGET_BYTES for row in rows)
@@ -162,7 +161,6 @@ class TestWriter:
         assert len(self.rows([bytes(2 * buffers.TARGET_BYTES)])) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="one pickle of all values keeps what they share shared")
 def test_records_that_share_an_object_do_not_share_it_behind_the_buffer() -> None:
     """Whether two records are in one buffer depends on the cut; a function may change its input."""
     shared: list[int] = []

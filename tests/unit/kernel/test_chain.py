@@ -261,7 +261,6 @@ class TestBranches:
         union = graph.graph.add(UnionNode, name="u", inputs=(graph.source, graph.source)).id
         assert graph.run(union) == [(0, 0), (0, 0), (1, 10), (1, 10)]
 
-    @pytest.mark.xfail(strict=True, reason="branches share the objects of the records")
     def test_map_that_changes_its_record_does_not_change_it_for_other_branches(self) -> None:
         def change(record: list[int]) -> list[int]:
             record.append(9)
@@ -272,7 +271,6 @@ class TestBranches:
         graph.sink(graph.source, "as it was")
         assert graph.job().run_all() == {"changed": [([1, 9], 0)], "as it was": [([1], 0)]}
 
-    @pytest.mark.xfail(strict=True, reason="flat_map and process take the objects, not copies")
     @pytest.mark.parametrize("kind", ["flat_map", "process"])
     def test_yielded_object_is_emitted_as_it_was_when_yielded(self, kind: str) -> None:
         class Prefixes:

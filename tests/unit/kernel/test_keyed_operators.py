@@ -212,7 +212,6 @@ class TestState:
         started = keyed_job(events, Function(process, on_timer, n=value_state("n")))
         assert sorted(values(started.run_all(1))) == [("a", 0), ("b", 1), ("c", 2)]
 
-    @pytest.mark.xfail(strict=True, reason="IndexError: the cells of the key are there already")
     def test_state_asked_for_in_process_element_works_from_the_first_record(self) -> None:
         class Late:
             def open(self, context: Any) -> None:
@@ -238,12 +237,7 @@ class TestInputs:
         "size",
         [
             1,
-            pytest.param(
-                None,
-                marks=pytest.mark.xfail(
-                    strict=True, reason="one pickle of a buffer's values keeps them shared"
-                ),
-            ),
+            pytest.param(None),
         ],
     )
     def test_function_that_changes_its_record_changes_no_other(self, size: int | None) -> None:

@@ -350,7 +350,6 @@ class TestTimeToLiveInAJob:
             started.epoch(0, now_ms=now_ms)
         assert started.state_entries() == 0
 
-    @pytest.mark.xfail(strict=True, reason="the sweep does not ask for cleanup_in_background")
     def test_without_background_cleanup_expired_state_stays_until_it_is_read(self) -> None:
         config = (
             StateTtlConfig.new_builder(100)

@@ -76,9 +76,9 @@ def paths(keys: OrderKeys) -> list[bytes]:
 def test_emissions_extend_the_path(shared: bool) -> None:
     rows: list[Row] = [(5, 0, 1, 0, n, [7] if shared else [n]) for n in range(3)]
     keys = keys_of(rows)
-    assert paths(keys.extended(None)) == [encoded([*row[5], 0]) for row in rows]
+    assert paths(keys.extended(None)) == [encoded([*row[5], 1]) for row in rows]
     assert paths(keys.extended([2, 0, 300])) == [
-        encoded([*row[5], n]) for row, n in zip(rows, [2, 0, 300], strict=True)
+        encoded([*row[5], n + 1]) for row, n in zip(rows, [2, 0, 300], strict=True)
     ]
     assert paths(keys.through(4)) == [encoded([*row[5], 4]) for row in rows]
 

@@ -159,7 +159,6 @@ def test_page_that_grows_splits_and_leaves_no_old_page_behind() -> None:
     assert all(len(data) <= 500 for data in kept.store.values())
 
 
-@pytest.mark.xfail(strict=True, reason="a page splits only if it has state beside its timers")
 def test_page_with_nothing_but_timers_splits_too() -> None:
     kept = Epochs()
     with tiny_pages(500):
@@ -169,11 +168,6 @@ def test_page_with_nothing_but_timers_splits_too() -> None:
     assert all(len(data) <= 500 for data in kept.store.values())
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="two keys of large values that agree in many hash bits double the directory until they "
-    "differ: 131,072 buckets for 1,000 keys, in the slot header of every epoch",
-)
 def test_directory_grows_with_the_number_of_keys_not_with_the_size_of_values() -> None:
     kept = Epochs()
     with kept.open() as page_store:

@@ -202,6 +202,24 @@ class TestErrors:
             ProcessHarness(len)
         with pytest.raises(PlanError, match="WRONG_ARITY"):
             ProcessHarness(lambda: 1, kind="map")
+        with pytest.raises(PlanError, match="WRONG_FUNCTION_KIND"):
+            KeyedProcessHarness(lambda value: value, same, kind="map")
+
+    @pytest.mark.parametrize("time", [1.5, "1", True, MIN_TIMESTAMP])
+    def test_times_are_whole_milliseconds(self, time: Any) -> None:
+        harness = sessions()
+        with pytest.raises(PlanError, match="BAD_TIMESTAMP"):
+            harness.process_element(("a", 1), time)
+        with pytest.raises(PlanError, match="BAD_TIMESTAMP"):
+            harness.process_watermark(time)
+        with pytest.raises(PlanError, match="BAD_TIMESTAMP"):
+            harness.set_processing_time(time)
+
+    def test_last_watermark_is_a_watermark(self) -> None:
+        harness = sessions()
+        harness.process_element(("a", 1), 5)
+        harness.process_watermark(MAX_WATERMARK)
+        assert harness.get_output() == [(("a", [1], [5]), 15), Watermark(MAX_WATERMARK)]
 
 
 class Twice(MapFunction):

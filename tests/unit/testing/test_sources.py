@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from testing_support import EVENTS, LATE, MONOTONOUS, NONE, Sessions, counts, new_env, same
+from testing_support import EVENTS, LATE, MONOTONOUS, NONE, Count, Sessions, counts, new_env, same
 
 from millstream.common import Types, WatermarkStrategy
 from millstream.common.errors import PlanError
@@ -108,13 +108,19 @@ class TestWatermarks:
             ("y", 5),
             ("b", 5),
             ("z", 5),
-            ("c", 5),
+            # Both channels have ended: the largest watermark counts.
+            ("c", 20),
         ]
 
     def test_values_that_do_not_equal_themselves_are_told_by_their_times(self) -> None:
         nan = float("nan")
         one, other = [(nan, 1), WATERMARK(10), (nan, 11)], [(nan, 2), WATERMARK(5), (nan, 12)]
-        assert [clock for _, clock in clocks(one, other, epochs=1)] == [MIN_TIMESTAMP] * 2 + [5, 5]
+        assert [clock for _, clock in clocks(one, other, epochs=1)] == [
+            MIN_TIMESTAMP,
+            MIN_TIMESTAMP,
+            5,
+            10,
+        ]
 
     def test_channels_that_look_alike_are_refused(self) -> None:
         one, other = [("a", 1), WATERMARK(10), ("b", 11)], [("a", 1), WATERMARK(5), ("x", 12)]
@@ -255,8 +261,6 @@ class TestAborts:
 
 
 def counts_of(env: StreamExecutionEnvironment, source: TestSource) -> Any:
-    from testing_support import Count
-
     return env.from_source(source, NONE, "elements").key_by(same).process(Count())
 
 
