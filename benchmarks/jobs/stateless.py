@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 import common
+
 from contract import parser, report, stopwatch
 from data import from_arguments
-
 from millstream import __version__
 from millstream.datastream import MapFunction, RuntimeContext
 from millstream.datastream.connectors.print import DiscardingSink

@@ -69,9 +69,11 @@ class Bounded(WatermarkGenerator):
 class Program:
     """source -> [fan] -> timestamps -> first -> [fan] -> [union with the source] -> second -> [fan].
 
-    ``fan_early`` comes before timestamps are assigned, so it makes the records that have stamps.
-    ``custom``: a generator of the user's makes the same watermarks, in a stage of its own. ``again``:
-    timestamps are assigned again before the second stage, with this bound; not for the oracle.
+    There is a union only where a stage follows: nothing is said about the order of a record that goes
+    straight to a sink among results. ``fan_early`` comes before timestamps are assigned, so it makes
+    the records that have stamps. ``custom``: a generator of the user's makes the same watermarks, in a
+    stage of its own. ``again``: timestamps are assigned again before the second stage, with this
+    bound; not for the oracle.
     """
 
     out_of_orderness: int
@@ -101,9 +103,8 @@ class Program:
         sinks = {"first": stream, "side": emitted.get(SIDE.tag_id, [])}
         if self.fan_between:
             stream = _fanned(stream)
-        if self.union:
-            stream = _itself(source) + stream
         if self.second is not None:
+            stream = _itself(source) + stream if self.union else stream
             stream = runs[1](stream).get(MAIN, [])
         sinks["last"] = _fanned(stream) if self.fan_late else stream
         return sinks
@@ -135,7 +136,7 @@ class Program:
 
     def _second_half(self, graph: JobGraph, start: int, first: int, dress: Dress) -> int:
         stream = _flat(graph, first) if self.fan_between else first
-        if self.union:
+        if self.union and self.second is not None:
             stream = graph.add(UnionNode, name="union", inputs=(start, stream)).id
         if self.again is not None:
             strategy = WatermarkStrategy.for_bounded_out_of_orderness(self.again)

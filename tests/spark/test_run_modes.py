@@ -567,7 +567,7 @@ def test_a_rate_counts_from_where_a_run_begins(monkeypatch: pytest.MonkeyPatch) 
     clock = iter([5_000, 5_000, 5_500, 6_000])
     monkeypatch.setattr("millstream.spark.sources.wall_clock_ms", lambda: next(clock))
     spec = DataGeneratorSource(numbered, None, RateLimiterStrategy.per_second(10)).to_spec()
-    reader = ChannelReader(1, spec, ProgramRef("", b""), (0,), 1)
+    reader = ChannelReader(1, spec, ProgramRef("", b""), (0,), 1, closes=False)
     assert [reader.next_position(0, 1_000) for _ in range(4)] == [1_000, 1_000, 1_005, 1_010]
 
 

@@ -268,7 +268,6 @@ def test_a_sink_function_is_opened_and_sees_each_record_once(
     assert by_text(tmp_path / "out") == EXPECTED
 
 
-@pytest.mark.xfail(strict=True, reason="nobody calls close() in the workers")
 @MODES
 def test_a_function_that_is_opened_is_closed(make_env: MakeEnv, tmp_path: Path, mode: str) -> None:
     env = make_env(mode)

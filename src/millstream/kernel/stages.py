@@ -239,6 +239,8 @@ class KeyedProgram(Program):
         self.idle_after = dict(idle_after)
         self.held_edges = {edge.tag: edge for edge in held_edges}
         self.is_last = is_last
+        self.timelines = frozenset().union(*(h.timelines | h.untimed for h in operators))
+        self.has_ended = False
         self.own_tags = {edge.tag for hosted in operators for edge in hosted.edges}
 
     def run(self, slot: int, rows: Iterable[Row], store: Store, now_ms: int) -> Iterator[Row]:
@@ -274,6 +276,7 @@ class KeyedProgram(Program):
             if isinstance(hosted.operator, TimelineOperator) and hosted.operator.fragments:
                 news = Control(fragments=tuple(hosted.operator.fragments))
                 yield from control_rows(news, self.slots)
+        self.has_ended = state.table.ended >= self.timelines
         store.put(HEADER, pickle.dumps((HEADER_FORMAT, state), protocol=5))
         yield self.report_row(slot, self._status(slot, state))
 

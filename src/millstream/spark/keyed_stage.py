@@ -65,9 +65,11 @@ class SlotProcessor(StatefulProcessor):
                 now_ms = int(frame["now"].iloc[0])
                 columns = [frame[name].tolist() for name in COLUMNS[1:]]
                 mine.extend(Row(slot, *fields) for fields in zip(*columns, strict=True))
-            store = SlotStore(self._pages)
-            for chunk in chunks(self._ref.get().run(slot, mine, store, now_ms)):
+            store, program = SlotStore(self._pages), self._ref.get()
+            for chunk in chunks(program.run(slot, mine, store, now_ms)):
                 yield self._frame(chunk)
+            if program.has_ended:
+                program.close()
 
     def _frame(self, chunk: list[Row]) -> pd.DataFrame:
         frame = pd.DataFrame.from_records(chunk, columns=list(COLUMNS))
@@ -115,6 +117,7 @@ def batch_stage(
                 found = list(group)
                 mine, now_ms = [row for row, _ in found], found[0][1]
                 yield from to_arrow(program.run(slot, mine, MemoryStore(), now_ms), values)
+            program.close()
 
     arranged = _with_now(rows).repartition(partitions, "slot").sortWithinPartitions("slot", "kind")
     return arranged.mapInArrow(run, SCHEMA)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,10 @@ from millstream.kernel.pages import NEVER
 from millstream.kernel.stages import control_rows
 from millstream.kernel.time import Control
 from millstream.plan.compile import Compiler, Programs
-from millstream.plan.graph import SourceNode
+from millstream.plan.graph import Node, SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component, JobPlan
-from millstream.plan.specs import ChannelSpec
+from millstream.plan.specs import ChannelSpec, FilesSinkSpec, FunctionSinkSpec
 from millstream.spark.control import ControlChannel
 from millstream.spark.keyed_stage import batch_stage, streaming_stage
 from millstream.spark.progress import Totals
@@ -29,6 +29,7 @@ from millstream.spark.sources import (
     ChannelReader,
     announced_channels,
     channel_rows,
+    readable_refusal,
     spark_rows,
 )
 from millstream.spark.worker import ProgramRef, wall_clock_ms
@@ -72,9 +73,9 @@ class _Builder:
 
         for node_id in sorted(self.component.live):
             node = self.component.graph[node_id]
-            for name in ("function", "selector", "source", "strategy"):
+            for name, part in _travelling(node):
                 try:
-                    cloudpickle.dumps(getattr(node, name, None))
+                    cloudpickle.dumps(part)
                 except Exception as cause:
                     return PlanError(
                         "UNPICKLABLE_FUNCTION",
@@ -87,9 +88,20 @@ class _Builder:
         return PlanError("UNPICKLABLE_FUNCTION", f"the job cannot be sent to the workers: {error}")
 
     def source_rows(self, node: SourceNode) -> DataFrame:
+        with readable_refusal(node):
+            return self._source_rows(node)
+
+    def _source_rows(self, node: SourceNode) -> DataFrame:
         ref = self.ref(f"source-{node.id}", self.programs.sources[node.id])
         if isinstance(node.source, ChannelSpec):
-            reader = ChannelReader(node.id, node.source, ref, self.values, self.options.parallelism)
+            reader = ChannelReader(
+                node.id,
+                node.source,
+                ref,
+                self.values,
+                self.options.parallelism,
+                closes=not self.streaming,
+            )
             name = f"millstream_{self.run}_{node.id}"
             return channel_rows(self.spark, reader, name, streaming=self.streaming)
         return spark_rows(
@@ -123,9 +135,20 @@ class _Builder:
             self.programs.sink_edges,
             self.component.uids,
             run.job_id,
-            self.run,
+            self.ref,
             on_epoch,
         )
+
+
+def _travelling(node: Node) -> Iterator[tuple[str, Any]]:
+    """What of an operator is sent to the workers."""
+    for name in ("function", "selector", "source", "strategy"):
+        yield name, getattr(node, name, None)
+    sink = getattr(node, "sink", None)
+    if isinstance(sink, FunctionSinkSpec):
+        yield "function", sink.function
+    elif isinstance(sink, FilesSinkSpec):
+        yield "encoder", sink.encoder
 
 
 class BatchRun:

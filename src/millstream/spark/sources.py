@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import (
     DataSource,
@@ -46,13 +48,21 @@ class ChannelReader:
     """Positions and ranges of a `ChannelSpec`; shared by stream and batch."""
 
     def __init__(
-        self, source_id: int, spec: ChannelSpec, ref: ProgramRef, slots: tuple[int, ...], tasks: int
+        self,
+        source_id: int,
+        spec: ChannelSpec,
+        ref: ProgramRef,
+        slots: tuple[int, ...],
+        tasks: int,
+        *,
+        closes: bool,
     ) -> None:
         self.source_id = source_id
         self.spec = spec
         self.ref = ref
         self.slots = slots
         self.tasks = tasks
+        self.closes = closes
         self.began: dict[int, tuple[int, int]] = {}
 
     def next_position(self, channel: int, start: int) -> int:
@@ -97,7 +107,10 @@ class ChannelReader:
     def rows(self, ranges: Sequence[tuple[int, int, int]]) -> Iterator[pa.RecordBatch]:
         with errors_that_travel(self.ref):
             task = ranges[0][0] if ranges else 0
-            yield from to_arrow(self.ref.get().run(self._blocks(ranges), task), self.slots)
+            program = self.ref.get()
+            yield from to_arrow(program.run(self._blocks(ranges), task), self.slots)
+            if self.closes:
+                program.close()
 
     def _blocks(self, ranges: Sequence[tuple[int, int, int]]) -> Iterator[Block]:
         for channel, first, last in ranges:
@@ -219,6 +232,7 @@ def spark_rows(
     else:
         assert isinstance(spec, DataFrameSpec)
         frame, task = _dataframe(spec, node, ref, slots)
+    task.closes = not streaming
     return frame.mapInArrow(task, SCHEMA)
 
 
@@ -291,12 +305,16 @@ class _SourceTask:
         self.slots = slots
         self.value = value
         self.names = names
+        self.closes = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with errors_that_travel(self.ref):
             context = TaskContext.get()
             task = context.partitionId() if context is not None else 0
-            yield from to_arrow(self.ref.get().run(self.blocks(batches, task), task), self.slots)
+            program = self.ref.get()
+            yield from to_arrow(program.run(self.blocks(batches, task), task), self.slots)
+            if self.closes:
+                program.close()
 
     def blocks(self, batches: Iterator[pa.RecordBatch], task: int) -> Iterator[Block]:
         raise NotImplementedError
@@ -399,6 +417,20 @@ class _PositionTask(_SourceTask):
         )
 
 
+@contextmanager
+def readable_refusal(node: SourceNode) -> Iterator[None]:
+    """Say at the user's line what Spark does not like about a source: a path that is not there."""
+    try:
+        yield
+    except AnalysisException as error:
+        raise PlanError(
+            "SOURCE_REFUSED",
+            f"Spark cannot read source {node.name!r}: {str(error).splitlines()[0]}",
+            location=node.location,
+            hint="check its path, format and options",
+        ) from None
+
+
 # -- what a bounded read consists of --------------------------------------------------------------
 
 
@@ -413,7 +445,8 @@ def announced_channels(spark: SparkSession, node: SourceNode) -> list[int]:
             if source.end(channel) != 0
         ]
     if isinstance(spec, FilesSpec) and not spec.watch:
-        files = spark.read.format("binaryFile").load(spec.path).where("length > 0")
+        with readable_refusal(node):
+            files = spark.read.format("binaryFile").load(spec.path).where("length > 0")
         rows = files.select(F.xxhash64(F.col("_metadata.file_path")).alias("id")).collect()
         return sorted(row["id"] for row in rows)
     return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,6 @@ from millstream.common.errors import MillstreamError
 
 BEGIN, END = "<<<millstream-error ", " millstream-error>>>"
 _programs: dict[str, Any] = {}
-_KEPT = 16
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,18 @@ class ProgramRef:
     def get(self) -> Any:
         program = _programs.get(self.key)
         if program is None:
+            self._close_earlier_runs()
             program = cloudpickle.loads(self.blob)
-            while len(_programs) >= _KEPT:
-                _programs.pop(next(iter(_programs)))
             _programs[self.key] = program
         return program
+
+    def _close_earlier_runs(self) -> None:
+        """A worker process serves one job after the other; functions of an earlier one are done."""
+        run = self.key.split("-")[0]
+        for key in [key for key in _programs if key.split("-")[0] != run]:
+            program = _programs.pop(key)
+            with suppress(MillstreamError):
+                program.close()
 
     def forget(self) -> None:
         """Start from a fresh copy next time."""

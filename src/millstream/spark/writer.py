@@ -65,6 +65,7 @@ class WriterProgram:
     sinks: dict[int, SinkPart]
     edges: dict[int, tuple[int, Codec]]
     opened: set[int] = field(default_factory=set)
+    reports: Reports = field(default_factory=Reports)
 
     def run(self, batches: Iterator[pa.RecordBatch], epoch: int, task: int) -> Iterator[bytes]:
         """Write what a task has for each sink; yields the messages the driver commits by."""
@@ -86,6 +87,9 @@ class WriterProgram:
         for sink, records in parts.items():
             yield from self._write(self.sinks[sink], in_order(records), epoch, task)
         yield pickle.dumps(("counts", counts))
+        yield pickle.dumps(("report", pickle.dumps(self.reports.take())))
+        # What a sink function keeps back it writes when it is closed: before the epoch commits.
+        self.close()
 
     def _write(self, part: SinkPart, records: Records, epoch: int, task: int) -> Iterator[bytes]:
         if part.files is None:
@@ -112,13 +116,21 @@ class WriterProgram:
             ) from error
 
     def _open(self, part: SinkPart, task: int) -> None:
-        """Open a sink function before its first record in this worker process."""
+        """Open a sink function before its first record in this task."""
         if part.sink not in self.opened:
             self.opened.add(part.sink)
             opener = getattr(part.function, "open", None)
             if opener is not None:
                 info = OperatorInfo(part.name, part.uid, part.location)
-                opener(KernelRuntimeContext(info, Reports(), task, task + 1))
+                opener(KernelRuntimeContext(info, self.reports, task, task + 1))
+
+    def close(self) -> None:
+        """Close the sink functions that this task has opened."""
+        for sink in self.opened:
+            closer = getattr(self.sinks[sink].function, "close", None)
+            if closer is not None:
+                closer()
+        self.opened.clear()
 
 
 def _data(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int, bytes, bytes]]:
@@ -153,7 +165,7 @@ class Writer:
         edges: list[SinkEdge],
         uids: dict[int, str],
         job: str,
-        run: str,
+        make_ref: Callable[[str, Any], ProgramRef],
         on_epoch: Callable[[int, EpochReport], None],
     ) -> None:
         self.nodes = {node.id: node for node in sinks}
@@ -171,7 +183,7 @@ class Writer:
             {node.id: self._part(node, uids) for node in sinks},
             {edge.tag: (edge.sink, self.codecs[edge.tag]) for edge in edges},
         )
-        self.ref = ProgramRef.of(f"{run}-writer-{id(self)}", self.program)
+        self.ref = make_ref("writer", self.program)
         self.on_epoch = on_epoch
         # Spark turns an exception of a streaming writer into text; this is the exception itself.
         self.failure: BaseException | None = None

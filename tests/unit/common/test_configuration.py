@@ -142,7 +142,7 @@ def test_validate_suggests_the_closest_key() -> None:
 
 def test_validate_lists_the_options_if_none_is_close() -> None:
     config = Configuration().set_string("millstream.qqqqqqqqqqqq", "2")
-    with pytest.raises(ConfigurationError, match="millstream.pause, millstream.slots"):
+    with pytest.raises(ConfigurationError, match=r"millstream\.pause, millstream\.slots"):
         config.validate([SLOTS, PAUSE])
 
 

@@ -11,10 +11,18 @@ from millstream.common.job import JobExecutionResult, JobID, JobStatus
 
 
 def test_states() -> None:
-    assert [status.name for status in JobStatus] == (
-        "CREATED RUNNING FAILING FAILED CANCELLING CANCELED FINISHED RESTARTING SUSPENDED "
-        "RECONCILING"
-    ).split()
+    assert [status.name for status in JobStatus] == [
+        "CREATED",
+        "RUNNING",
+        "FAILING",
+        "FAILED",
+        "CANCELLING",
+        "CANCELED",
+        "FINISHED",
+        "RESTARTING",
+        "SUSPENDED",
+        "RECONCILING",
+    ]
     final = {status.name for status in JobStatus if status.is_globally_terminal_state()}
     assert final == {"FAILED", "CANCELED", "FINISHED"}
     ended = {status.name for status in JobStatus if status.is_terminal_state()}

@@ -61,8 +61,8 @@ class Person:
         (dict[str, tuple[str, int]], Types.MAP(Types.STRING(), PAIR)),
         (Dict[str, int], Types.MAP(Types.STRING(), Types.LONG())),  # noqa: UP006
         (int | None, Types.LONG()),
-        (Optional[int], Types.LONG()),  # noqa: UP007, UP045
-        (Union[None, str], Types.STRING()),  # noqa: UP007, UP045
+        (Optional[int], Types.LONG()),  # noqa: UP045
+        (Union[None, str], Types.STRING()),  # noqa: UP007
         (Annotated[int, "id"], Types.LONG()),
         (UserId, Types.LONG()),
         (tuple[str, UserId | None], PAIR),

@@ -199,5 +199,5 @@ def test_numpy_timestamps_become_ints() -> None:
 
 
 def test_watermark() -> None:
-    assert Watermark.MAX_WATERMARK == Watermark(MAX_TIMESTAMP)
+    assert Watermark(MAX_TIMESTAMP) == Watermark.MAX_WATERMARK
     assert Watermark(1) < Watermark(2) and Watermark(1).timestamp == 1

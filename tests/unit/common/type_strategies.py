@@ -25,12 +25,28 @@ from millstream.common.types import Row
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 ATOMS: dict[str, Callable[[], TypeInformation]] = {
     name: getattr(Types, name)
-    for name in (
-        "STRING BYTE BOOLEAN SHORT INT LONG FLOAT DOUBLE CHAR BIG_INT BIG_DEC INSTANT "
-        "SQL_DATE SQL_TIME SQL_TIMESTAMP PICKLED_BYTE_ARRAY"
-    ).split()
+    for name in [
+        "STRING",
+        "BYTE",
+        "BOOLEAN",
+        "SHORT",
+        "INT",
+        "LONG",
+        "FLOAT",
+        "DOUBLE",
+        "CHAR",
+        "BIG_INT",
+        "BIG_DEC",
+        "INSTANT",
+        "SQL_DATE",
+        "SQL_TIME",
+        "SQL_TIMESTAMP",
+        "PICKLED_BYTE_ARRAY",
+    ]
 }
-PRIMITIVES = [ATOMS[n]() for n in "BOOLEAN BYTE SHORT INT LONG FLOAT DOUBLE CHAR".split()]
+PRIMITIVES = [
+    ATOMS[n]() for n in ["BOOLEAN", "BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "CHAR"]
+]
 # Nested values take their time, and more of it on a busy machine.
 RELAXED = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
