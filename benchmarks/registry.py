@@ -24,6 +24,8 @@ class Benchmark:
     most_records: int | None = None
     # The most repeats, for what takes many minutes.
     most_repeats: int | None = None
+    # Keys of its own instead of the number all others have.
+    keys: int | None = None
     # Baselines are what the others are compared with.
     baseline: bool = False
 
@@ -99,9 +101,34 @@ BASELINES = [
     ),
 ]
 
-# Scripts of this project, e.g.
-#   Benchmark(name="millstream-count", script="millstream/count.py", workload="count",
-#             python="spark")
-MILLSTREAM: list[Benchmark] = []
+MILLSTREAM = [
+    Benchmark(
+        name="millstream-count",
+        script="jobs/count.py",
+        workload="count",
+        python="spark",
+    ),
+    Benchmark(
+        name="millstream-count-batch",
+        script="jobs/count.py",
+        workload="count",
+        python="spark",
+        arguments=("--mode", "batch"),
+    ),
+    # Growth: fifty times the keys, nearly every record of a key of its own.
+    Benchmark(
+        name="millstream-count-5m-keys",
+        script="jobs/count.py",
+        workload="count",
+        python="spark",
+        keys=5_000_000,
+    ),
+    Benchmark(
+        name="millstream-stateless",
+        script="jobs/stateless.py",
+        workload="stateless",
+        python="spark",
+    ),
+]
 
 REGISTRY: list[Benchmark] = [*MILLSTREAM, *BASELINES]

@@ -62,7 +62,7 @@ def command(benchmark: Benchmark, settings: Settings, records: int) -> list[str]
         str(HERE / benchmark.script),
         *benchmark.arguments,
         *("--records", str(records)),
-        *("--keys", str(settings.keys)),
+        *("--keys", str(benchmark.keys or settings.keys)),
         *("--files", str(settings.files)),
         *("--cache", str(settings.cache)),
     ]
@@ -117,7 +117,7 @@ def run_benchmark(benchmark: Benchmark, settings: Settings) -> dict:
 
 
 def repeat(benchmark: Benchmark, settings: Settings, records: int) -> list[dict]:
-    ensure(records, settings.keys, settings.files, settings.cache)
+    ensure(records, benchmark.keys or settings.keys, settings.files, settings.cache)
     runs = []
     for _ in range(min(settings.repeats, benchmark.most_repeats or settings.repeats)):
         runs.append(run_once(benchmark, settings, records))
@@ -150,7 +150,8 @@ def shown_command(benchmark: Benchmark, settings: Settings, records: int) -> str
     # As anyone would type it: no path of this machine.
     options = [
         *benchmark.arguments,
-        *("--records", str(records), "--keys", str(settings.keys), "--files", str(settings.files)),
+        *("--records", str(records), "--keys", str(benchmark.keys or settings.keys)),
+        *("--files", str(settings.files)),
     ]
     return " ".join(["python", f"benchmarks/{benchmark.script}", *options])
 
@@ -179,7 +180,9 @@ def save(settings: Settings, results: dict[str, dict], markdown: Path) -> None:
     machine = describe()
     text = json.dumps({"machine": machine, "results": known}, indent=2)
     (settings.folder / "results.json").write_text(text + "\n")
-    markdown.write_text(render(machine, list(known.values())))
+    text = render(machine, list(known.values()))
+    latency = settings.folder / "latency.md"
+    markdown.write_text(text + (latency.read_text() if latency.exists() else ""))
 
 
 def parse_arguments() -> argparse.Namespace:

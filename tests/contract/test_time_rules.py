@@ -924,13 +924,7 @@ class TestEnd:
                 (("a rings", -1), 500),
             ]
 
-    @pytest.mark.parametrize(
-        "batch",
-        [
-            pytest.param(False),
-            True,
-        ],
-    )
+    @pytest.mark.parametrize("batch", [False, True])
     def test_timer_at_the_largest_time_fires_at_end(self, batch: bool) -> None:
         started = job([[("a1", 0)]], Probe(timer_at(MAX)), batch=batch)
         assert started.run_all()["out"] == [(("a1", MIN), 0), (("a rings", MAX), MAX)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -175,21 +176,22 @@ class Recording(KeyedProcessFunction):
 
 
 class Appending(SinkFunction):
-    """Appends a line for each pair to a file of its process, which ``open`` makes."""
+    """Appends a line for each pair to a file that ``open`` makes and ``close`` marks as whole."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
     def open(self, runtime_context: Any) -> None:
-        self.path = Path(self.folder, f"{os.getpid()}-{id(self)}.txt")
-        self.path.touch(exist_ok=False)
+        handle, name = tempfile.mkstemp(dir=self.folder, suffix=".txt")
+        os.close(handle)
+        self.path = Path(name)
 
     def invoke(self, value: tuple[str, int]) -> None:
         with self.path.open("a") as file:
             file.write(text_of(value) + "\n")
 
     def close(self) -> None:
-        self.path.with_suffix(".closed").touch()
+        self.path.with_suffix(".closed").touch(exist_ok=False)
 
 
 # -- for the tests of errors -----------------------------------------------------------------------

@@ -215,22 +215,24 @@ class ProcessContext:
         return self._now_ms()
 
     def current_watermark(self) -> int:
-        raise self._needs_key("reads the watermark")
+        raise needs_key(self._info, "reads the watermark")
 
     def register_event_time_timer(self, timestamp: int) -> None:
-        raise self._needs_key("registers a timer")
+        raise needs_key(self._info, "registers a timer")
 
     register_processing_time_timer = register_event_time_timer
     delete_event_time_timer = register_event_time_timer
     delete_processing_time_timer = register_event_time_timer
 
-    def _needs_key(self, what: str) -> PlanError:
-        return PlanError(
-            "NEEDS_KEY",
-            f"operator {self._info.name!r} {what}, but its input is not keyed",
-            location=self._info.location,
-            hint="call key_by(...) before process(...)",
-        )
+
+def needs_key(info: OperatorInfo, what: str) -> PlanError:
+    """The error of a function that does without a key what only a key makes possible."""
+    return PlanError(
+        "NEEDS_KEY",
+        f"operator {info.name!r} {what}, but its input is not keyed",
+        location=info.location,
+        hint="call key_by(...) before process(...)",
+    )
 
 
 class ProcessStep(FlatMapStep):

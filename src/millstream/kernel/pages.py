@@ -254,8 +254,6 @@ class PageStore:
             )
         columns = self._arrange(names, columns, len(keys))
         entries = dict(zip(keys, map(list, zip(*columns, strict=True)), strict=True))
-        if not columns:
-            entries = {key: [] for key in keys}
         return Page(depth, prefix, entries, event_timers, tick_timers, data)
 
     def _arrange(self, stored: tuple[str, ...], columns: list[Any], n: int) -> list[Any]:

@@ -17,9 +17,9 @@ from millstream.common.errors import MillstreamError
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel.buffers import Records
-from millstream.kernel.chain import timestamps_of
+from millstream.kernel.chain import needs_key, timestamps_of
 from millstream.kernel.hashing import stable_hash
-from millstream.kernel.keyed import Clock, KeyedOperator
+from millstream.kernel.keyed import Clock, Context, KeyedOperator, TimerService
 from millstream.kernel.order import OrderKeys
 from millstream.kernel.outputs import Emit
 from millstream.kernel.pages import PageStore
@@ -30,9 +30,39 @@ from millstream.kernel.time import Control, Fragment
 class ChannelOperator(KeyedOperator):
     """A process function without a key that reads the watermark; its key is the channel."""
 
+    def __init__(self, info: OperatorInfo, function: Any, *, timed: bool, freeze: bool) -> None:
+        super().__init__(info, function, _no_selector, timed=timed, freeze=freeze)
+        self.context = _ChannelContext(self)
+
+    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        # Without a cursor the context refuses keyed state: a channel is no key of the user's.
+        super().open(lambda info, cursor: make_context(info, None))
+
     def keys_of(self, records: Records, rows: list[int], values: list[Any]) -> list[Any]:
         keys: list[Any] = records.keys.channel[rows].tolist()
         return keys
+
+
+class _ChannelContext(Context):
+    """The context of a function without a key, where the watermark is known."""
+
+    def __init__(self, operator: ChannelOperator) -> None:
+        super().__init__(operator)
+        self._timers = _ChannelTimers(operator)
+
+    def get_current_key(self) -> Any:
+        raise needs_key(self._operator.info, "asks for the current key")
+
+
+class _ChannelTimers(TimerService):
+    """The clock alone: timers belong to keys."""
+
+    def register_event_time_timer(self, timestamp: int) -> None:
+        raise needs_key(self._operator.info, "registers a timer")
+
+    register_processing_time_timer = register_event_time_timer
+    delete_event_time_timer = register_event_time_timer
+    delete_processing_time_timer = register_event_time_timer
 
 
 class _Output:

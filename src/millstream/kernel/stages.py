@@ -136,7 +136,7 @@ class SourceProgram(Program):
         self.chain.flush()
         yield from ready
         yield from self._control_rows(fragments)
-        yield self.report_row(task % self.slots, {f"in:{self.name}": count})
+        yield self.report_row(task % self.slots, {f"in:{self.name}": count, "read": count})
 
     def _push(self, block: Block) -> None:
         n = len(block.values)

@@ -144,7 +144,7 @@ class Compiler:
                 one_channel=one_channel,
             )
         if isinstance(node, StatelessNode):
-            return ChannelOperator(info, node.function, _by_channel, timed=timed, freeze=freeze)
+            return ChannelOperator(info, node.function, timed=timed, freeze=freeze)
         assert isinstance(node, KeyedNode)
         if node.kind == "reduce":
             return ReduceOperator(
@@ -324,7 +324,3 @@ class Compiler:
 def _timeline(node: Node, strategy: Any) -> int | None:
     """The timeline a strategy at a node makes; none if it gives no watermarks."""
     return None if strategy.kind == "none" else node.id
-
-
-def _by_channel(value: Any) -> Any:
-    raise AssertionError("a channel operator has no key selector")

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from millstream.common.errors import user_code_error
+
 FileFormat = Literal["text", "csv", "json", "parquet"]
 
 
@@ -200,4 +202,11 @@ class GeneratorSource:
         numbers = range(first + start * self.parts, first + stop * self.parts, self.parts)
         if self.function is None:
             return list(numbers), None
-        return [self.function(number) for number in numbers], None
+        return [self._made(number) for number in numbers], None
+
+    def _made(self, number: int) -> Any:
+        assert self.function is not None
+        try:
+            return self.function(number)
+        except Exception as error:
+            raise user_code_error(error, "generator source", "source", number) from error

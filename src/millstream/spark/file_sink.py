@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from millstream.common.errors import MillstreamError
+from millstream.common.errors import CheckpointError, MillstreamError
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.hashing import stable_hash
 from millstream.plan.specs import FilesSinkSpec
@@ -42,9 +43,7 @@ def open_path(path: str) -> tuple[pafs.FileSystem, str]:
     if "://" in path:
         fs, inner = pafs.FileSystem.from_uri(path)
         return fs, inner
-    if path.startswith("file:"):
-        path = path[len("file:") :]
-    return pafs.LocalFileSystem(), path
+    return pafs.LocalFileSystem(), os.path.abspath(path.removeprefix("file:"))
 
 
 class FileSink:
@@ -57,6 +56,7 @@ class FileSink:
         self.type_info = type_info
         self.job = job
         self.sink = sink
+        # Tasks have working directories of their own: a relative path is the driver's.
         self.fs, self.folder = open_path(spec.path)
         self.own = f"{self.folder}/_millstream/{job}-{sink}"
 
@@ -91,6 +91,13 @@ class FileSink:
         """Publish an epoch: the manifest first, then the files it names."""
         self.fs.create_dir(self.own, recursive=True)
         listed = [[file.staged, file.name] for file in files]
+        missing = [file.staged for file in files if not self._exists(file.staged)]
+        if missing:
+            raise CheckpointError(
+                "STAGED_FILE_GONE",
+                f"{missing[0]} was written by a task and is not there",
+                hint="write to a path that driver and workers share",
+            )
         manifest = self._manifest(epoch)
         with self.fs.open_output_stream(f"{manifest}.tmp") as stream:
             stream.write(json.dumps({"version": 1, "files": listed}).encode())

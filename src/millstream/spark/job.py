@@ -175,13 +175,11 @@ class _Body:
             line.finish()
             client._status = JobStatus.FAILED
             client._result.set_exception(readable(error))
-        finally:
-            _remove_temporary(self.folder, self.run_info)
 
     def _loop(self, line: ProgressLine) -> None:
-        self.execution.start()
-        self.client._status = JobStatus.RUNNING
         try:
+            self.execution.start()
+            self.client._status = JobStatus.RUNNING
             while not self.execution.advance():
                 if self.client._cancelled.is_set():
                     self.client._status = JobStatus.CANCELLING
@@ -190,6 +188,8 @@ class _Body:
                 time.sleep(POLL_SECONDS)
         finally:
             self.execution.stop()
+            # Before the result is known: a program that has it may exit at once.
+            _remove_temporary(self.folder, self.run_info)
 
 
 def readable(error: BaseException) -> BaseException:

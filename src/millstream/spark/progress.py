@@ -83,7 +83,7 @@ class ProgressLine:
 
     def _text(self, moment: float) -> str:
         counters = self._totals.snapshot()
-        records = sum(n for name, n in counters.items() if name.startswith("in:source:"))
+        records = counters.get("read", 0)
         seconds = max(moment - self._began, 1e-9)
         clocks = [n for name, n in counters.items() if name.startswith("clock:")]
         watermark = _moment(min(clocks)) if clocks else "none"

@@ -87,6 +87,13 @@ class _Builder:
                     )
         return PlanError("UNPICKLABLE_FUNCTION", f"the job cannot be sent to the workers: {error}")
 
+    def _limited(self, spec: ChannelSpec) -> ChannelSpec:
+        """The source with the job's limit of records per epoch and channel, if it has none itself."""
+        limit = self.options.configuration.get("millstream.epoch.max-records")
+        if limit is None or spec.per_epoch is not None:
+            return spec
+        return replace(spec, per_epoch=int(limit))
+
     def source_rows(self, node: SourceNode) -> DataFrame:
         with readable_refusal(node):
             return self._source_rows(node)
@@ -96,7 +103,7 @@ class _Builder:
         if isinstance(node.source, ChannelSpec):
             reader = ChannelReader(
                 node.id,
-                node.source,
+                self._limited(node.source),
                 ref,
                 self.values,
                 self.options.parallelism,

@@ -27,12 +27,11 @@ RUNTIME_SETTINGS = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "256",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
 }
 """Settings the runtime owns; they can be set on a running session."""
 
 START_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",

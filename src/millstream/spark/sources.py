@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
 
 BLOCK = 16_384
 DEFAULT_EPOCH_BYTES = 256 << 20
+
+
+def absolute(path: str) -> str:
+    """A path as the driver means it; the JVM may have another working directory."""
+    return path if ":" in path else os.path.abspath(path)
 
 
 def global_channel(source_id: int, channel: int) -> int:
@@ -241,7 +247,9 @@ def _read_files(
 ) -> DataFrame:
     schema = spec.schema
     if schema is None and spec.format != "text":
-        schema = spark.read.format(spec.format).options(**spec.options).load(spec.path).schema
+        schema = (
+            spark.read.format(spec.format).options(**spec.options).load(absolute(spec.path)).schema
+        )
     reader = spark.readStream if streaming else spark.read
     reader = reader.format(spec.format).options(**spec.options)
     if schema is not None:
@@ -253,7 +261,7 @@ def _read_files(
         else:
             size = configuration.get("millstream.epoch.max-bytes", str(DEFAULT_EPOCH_BYTES))
             reader = reader.option("maxBytesPerTrigger", size)
-    return reader.load(spec.path)
+    return reader.load(absolute(spec.path))
 
 
 def value_type(node: SourceNode, frame: DataFrame) -> TypeInformation:
@@ -446,7 +454,7 @@ def announced_channels(spark: SparkSession, node: SourceNode) -> list[int]:
         ]
     if isinstance(spec, FilesSpec) and not spec.watch:
         with readable_refusal(node):
-            files = spark.read.format("binaryFile").load(spec.path).where("length > 0")
+            files = spark.read.format("binaryFile").load(absolute(spec.path)).where("length > 0")
         rows = files.select(F.xxhash64(F.col("_metadata.file_path")).alias("id")).collect()
         return sorted(row["id"] for row in rows)
     return []

@@ -369,13 +369,8 @@ class ProcessHarness(_Harness):
         if self._kind == "process":
             node = StatelessNode(id=1, name="", kind="process", function=function)
             if reads_watermark(node):
-                return KeyedCore(ChannelOperator(self.info, function, _by_channel, timed=True))
+                return KeyedCore(ChannelOperator(self.info, function, timed=True, freeze=True))
         return StepCore(self.info, self._kind, function)
-
-
-def _by_channel(value: Any) -> int:
-    """The key that a `ChannelOperator` takes itself: the one channel of a harness."""
-    return 0
 
 
 def _kind_of(function: Any, kind: str | None, kinds: dict[str, FunctionKind]) -> str:

@@ -228,22 +228,13 @@ class TestState:
 
 class TestInputs:
     @EPOCHS
-    def test_function_that_changes_its_record_changes_no_other_of_declared_type(
-        self, size: int | None
+    @pytest.mark.parametrize("typed", [False, True])
+    def test_function_that_changes_its_record_changes_no_other(
+        self, typed: bool, size: int | None
     ) -> None:
-        assert values(self.twice_the_same().run_all(size)) == [[1, 9], [1, 9]]
+        assert values(self.twice_the_same(typed=typed).run_all(size)) == [[1, 9], [1, 9]]
 
-    @pytest.mark.parametrize(
-        "size",
-        [
-            1,
-            pytest.param(None),
-        ],
-    )
-    def test_function_that_changes_its_record_changes_no_other(self, size: int | None) -> None:
-        assert values(self.twice_the_same(typed=False).run_all(size)) == [[1, 9], [1, 9]]
-
-    def twice_the_same(self, *, typed: bool = True) -> LocalJob:
+    def twice_the_same(self, *, typed: bool) -> LocalJob:
         """A collection with one object in two places, and a function that changes its input."""
 
         def process(function: Any, value: Any, ctx: Any) -> Any:
