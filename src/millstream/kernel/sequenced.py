@@ -31,7 +31,7 @@ class ChannelOperator(KeyedOperator):
     """A process function without a key that reads the watermark; its key is the channel."""
 
     def __init__(self, info: OperatorInfo, function: Any, *, timed: bool, freeze: bool) -> None:
-        super().__init__(info, function, _no_selector, timed=timed, freeze=freeze)
+        super().__init__(info, function, _no_key, timed=timed, freeze=freeze)
         self.context = _ChannelContext(self)
 
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
@@ -190,6 +190,11 @@ class TimelineOperator(KeyedOperator):
 
     def _periodic(self, generator: Any, output: _Output) -> None:
         self._guarded(lambda: generator.on_periodic_emit(output), None)
+
+
+def _no_key(value: Any) -> int:
+    """Where records have no channel, as in a harness, they all belong together."""
+    return 0
 
 
 def _no_selector(value: Any) -> Any:
