@@ -76,6 +76,10 @@ class Component:
                     todo.append(node.id)
         return frozenset(found)
 
+    def has_clock(self, source_id: int) -> bool:
+        """Whether any timeline follows the source's channels."""
+        return any(t in self.timing[t].timelines for t in self.timelines_of_source(source_id))
+
     def follows_source(self, node: Node) -> bool:
         """Whether no hosted operator lies between a node and its sources."""
         before = [self.graph[node_id] for node_id in node.inputs]

@@ -29,6 +29,7 @@ from millstream.spark.sources import (
     ChannelReader,
     announced_channels,
     channel_rows,
+    is_capped,
     readable_refusal,
     spark_rows,
 )
@@ -42,6 +43,18 @@ if TYPE_CHECKING:
 log = logging.getLogger("millstream")
 MIN_TICK_MS = 200
 BATCH_SLOTS = 8
+
+LIMITED_BATCHES = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
+}
+"""How Spark cuts Arrow batches: by bytes, which costs it more than 1 us a row to watch."""
+
+SMALL_BATCHES = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1024",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str((1 << 31) - 1),
+}
+"""Without a limit by bytes, where an epoch's input is small: 1,024 buffers of 1 MB fit a batch."""
 
 
 class _Builder:
@@ -123,7 +136,8 @@ class _Builder:
     def all_rows(self, control: DataFrame) -> DataFrame:
         """Sources and control, through all keyed stages."""
         parts = [self.source_rows(node) for node in self.component.sources]
-        rows = reduce(lambda left, right: left.union(right), [*parts, control])
+        # The first part gives the session: a DataFrame of the user's may belong to another one.
+        rows = reduce(lambda left, right: left.union(right), [control, *parts])
         for index, program in enumerate(self.programs.stages):
             ref = self.ref(f"stage-{index}", program)
             if self.streaming:
@@ -228,7 +242,7 @@ class _Stream:
         channels = {
             node.id: announced_channels(spark, node)
             for node in component.sources
-            if not (run.resumed and node.source.bounded)
+            if component.has_clock(node.id) and not (run.resumed and node.source.bounded)
         }
         control.post(Control(started=True, announced=tuple(component.announced(channels))))
         self.control = control
@@ -328,7 +342,12 @@ class StreamRun:
         run: Run,
         totals: Totals,
     ) -> None:
-        spark.conf.set("spark.sql.shuffle.partitions", str(options.parallelism))
+        settings = {"spark.sql.shuffle.partitions": str(options.parallelism)}
+        sources = [node for component in plan.components for node in component.sources]
+        capped = all(is_capped(node, options.configuration) for node in sources)
+        settings |= SMALL_BATCHES if capped else LIMITED_BATCHES
+        for key, value in settings.items():
+            spark.conf.set(key, options.configuration.get(key, value))
         self.streams = [
             _Stream(spark, component, options, run, totals) for component in plan.components
         ]

@@ -47,7 +47,7 @@ def get_session(
     """The session to run on, with the runtime's settings."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     extra = {key: value for key, value in configuration.items() if key.startswith("spark.")}
-    spark = given if given is not None else _active_or_new(parallelism, extra)
+    spark = _beside(given) if given is not None else _active_or_new(parallelism, extra)
     for key, value in {**RUNTIME_SETTINGS, **extra}.items():
         _set(spark, key, value)
     return spark
@@ -58,7 +58,7 @@ def _active_or_new(parallelism: int, extra: Mapping[str, str]) -> SparkSession:
 
     active = SparkSession.getActiveSession()
     if active is not None:
-        return active
+        return _beside(active)
     require_java()
     _let_workers_import_the_program()
     builder = SparkSession.builder.appName("millstream")
@@ -74,6 +74,16 @@ def _active_or_new(parallelism: int, extra: Mapping[str, str]) -> SparkSession:
         builder = builder.config(key, value)
     spark: SparkSession = builder.getOrCreate()
     return spark
+
+
+def _beside(session: SparkSession) -> SparkSession:
+    """A session like the user's, in the same Spark, for what a job has to set: theirs stays as it is."""
+    own: SparkSession = session.newSession()
+    known = own.conf.getAll
+    for key, value in session.conf.getAll.items():
+        if known.get(key) != value and own.conf.isModifiable(key):
+            own.conf.set(key, value)
+    return own
 
 
 def _let_workers_import_the_program() -> None:

@@ -370,17 +370,35 @@ class _FileTask(_SourceTask):
 
     def blocks(self, batches: Iterator[pa.RecordBatch], task: int) -> Iterator[Block]:
         positions: dict[tuple[int, int], int] = {}
+        gathered: list[Any] = []
+        place = (0, 0)
+        for found, values in self._runs_of_fragments(batches):
+            # Spark's batches may be small; a block of many records costs less a record.
+            if gathered and (found != place or len(gathered) >= BLOCK):
+                yield self._block(place, gathered, positions)
+                gathered = []
+            place = found
+            gathered.extend(values)
+        if gathered:
+            yield self._block(place, gathered, positions)
+
+    def _runs_of_fragments(
+        self, batches: Iterator[pa.RecordBatch]
+    ) -> Iterator[tuple[tuple[int, int], list[Any]]]:
         for batch in batches:
-            if not batch.num_rows:
-                continue
-            values = self.values(batch)
-            channels = batch.column("ms_channel").to_numpy()
-            frags = batch.column("ms_frag").to_numpy()
-            for start, end in _runs(channels, frags):
-                place = (int(channels[start]), int(frags[start]))
-                position = positions.get(place, 0)
-                positions[place] = position + end - start
-                yield Block(values[start:end], None, *place, position, finished=True)
+            if batch.num_rows:
+                values = self.values(batch)
+                channels = batch.column("ms_channel").to_numpy()
+                frags = batch.column("ms_frag").to_numpy()
+                for start, end in _runs(channels, frags):
+                    yield (int(channels[start]), int(frags[start])), values[start:end]
+
+    def _block(
+        self, place: tuple[int, int], values: list[Any], positions: dict[tuple[int, int], int]
+    ) -> Block:
+        position = positions.get(place, 0)
+        positions[place] = position + len(values)
+        return Block(values, None, *place, position, finished=True)
 
 
 class _PositionTask(_SourceTask):
@@ -458,3 +476,28 @@ def announced_channels(spark: SparkSession, node: SourceNode) -> list[int]:
         rows = files.select(F.xxhash64(F.col("_metadata.file_path")).alias("id")).collect()
         return sorted(row["id"] for row in rows)
     return []
+
+
+COMPRESSED = (".gz", ".bz2", ".zst", ".zstd", ".lz4", ".snappy", ".deflate", ".xz")
+SMALL_EPOCH_BYTES = 512 << 20
+
+
+def is_capped(node: SourceNode, configuration: Mapping[str, str]) -> bool:
+    """Whether an epoch's input is known to be small: plain text files of a bounded, local read."""
+    spec = node.source
+    if isinstance(spec, ChannelSpec):
+        return True
+    if not isinstance(spec, FilesSpec) or spec.watch or spec.format == "parquet":
+        return False
+    path = absolute(spec.path).removeprefix("file://").removeprefix("file:")
+    if ":" in path or not os.path.isdir(path):
+        return False
+    files = [entry for entry in os.scandir(path) if entry.is_file()]
+    if any(entry.name.endswith(COMPRESSED) for entry in files):
+        return False
+    max_files = configuration.get("millstream.epoch.max-files")
+    if max_files is None:
+        limit = configuration.get("millstream.epoch.max-bytes", str(DEFAULT_EPOCH_BYTES))
+        return limit.isdigit() and int(limit) <= SMALL_EPOCH_BYTES
+    sizes = sorted((entry.stat().st_size for entry in files), reverse=True)
+    return sum(sizes[: int(max_files)]) <= SMALL_EPOCH_BYTES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -26,13 +27,15 @@ class ProgramRef:
 
     @staticmethod
     def of(key: str, program: Any) -> ProgramRef:
-        return ProgramRef(key, cloudpickle.dumps(program))
+        return ProgramRef(key, cloudpickle.dumps((program, _classes_of_the_script())))
 
     def get(self) -> Any:
         program = _programs.get(self.key)
         if program is None:
             self._close_earlier_runs()
-            program = cloudpickle.loads(self.blob)
+            program, classes = cloudpickle.loads(self.blob)
+            # Records and state name such classes; here is where pickle looks for them.
+            vars(sys.modules["__main__"]).update(classes)
             _programs[self.key] = program
         return program
 
@@ -47,6 +50,21 @@ class ProgramRef:
     def forget(self) -> None:
         """Start from a fresh copy next time."""
         _programs.pop(self.key, None)
+
+
+def _classes_of_the_script() -> dict[str, type]:
+    """The classes that the user's main script defines: no worker could import them."""
+    script = vars(sys.modules["__main__"]).items()
+    own = {n: c for n, c in script if isinstance(c, type) and c.__module__ == "__main__"}
+    return {name: found for name, found in own.items() if _can_travel(found)}
+
+
+def _can_travel(thing: Any) -> bool:
+    try:
+        cloudpickle.dumps(thing)
+    except Exception:
+        return False
+    return True
 
 
 def wall_clock_ms() -> int:
