@@ -35,7 +35,7 @@ def test_a_job_that_is_broken_at_a_random_point_writes_each_record_once(
 ) -> None:
     assert Scenario.of(seed).kind == kind
     chaos = run_seed(seed)
-    assert len(chaos.left) == 0, "the job had ended before it could be broken"
+    assert not chaos.left, "the job had ended before it could be broken"
     if kind == "driver":
         assert -9 in chaos.exits
 

@@ -42,7 +42,7 @@ from millstream.common.time import MIN_TIMESTAMP, Instant
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import DataGeneratorSource, RateLimiterStrategy
 from millstream.datastream.connectors.file_system import FileSource, StreamFormat
-from millstream.spark.sources import ChannelReader
+from millstream.spark.channel_source import ChannelReader
 from millstream.spark.worker import ProgramRef
 
 pytestmark = pytest.mark.spark

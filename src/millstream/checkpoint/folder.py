@@ -7,6 +7,7 @@ has ended: a job resumes only an unfinished run, else it begins the next one.
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -19,11 +20,14 @@ FORMAT = 1
 
 
 def open_path(path: str) -> tuple[pafs.FileSystem, str]:
-    """The file system of a path or URI, and the path within it."""
+    """The file system of a path or URI, and the path within it.
+
+    A relative path is the driver's: tasks and the JVM have working directories of their own.
+    """
     if "://" in path:
         fs, inner = pafs.FileSystem.from_uri(path)
         return fs, inner
-    return pafs.LocalFileSystem(), path.removeprefix("file:")
+    return pafs.LocalFileSystem(), os.path.abspath(path.removeprefix("file:"))
 
 
 @dataclass(frozen=True)

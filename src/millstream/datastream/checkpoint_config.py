@@ -38,6 +38,7 @@ class CheckpointConfig:
         self._interval_ms: int | None = None
         self._mode = CheckpointingMode.EXACTLY_ONCE
         self._directory: str | None = None
+        self._directory_chosen = False
         self._retention = ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
         self._timeout_ms = 600_000
         self._min_pause_ms = 0
@@ -72,6 +73,7 @@ class CheckpointConfig:
     def set_checkpoint_storage_dir(self, checkpoint_path: str) -> CheckpointConfig:
         """Set where checkpoints are kept: a job that finds its own there goes on from it."""
         self._directory = checked_path(checkpoint_path)
+        self._directory_chosen = True
         return self
 
     def set_checkpoint_storage(self, storage: CheckpointStorage) -> CheckpointConfig:
@@ -79,6 +81,7 @@ class CheckpointConfig:
         if not isinstance(storage, CheckpointStorage):
             raise _bad(f"a CheckpointStorage is needed, got {storage!r}")
         self._directory = storage.get_checkpoint_path()
+        self._directory_chosen = True
         return self
 
     # -- without -------------------------------------------------------------------------------

@@ -78,11 +78,22 @@ class EnvironmentSettings:
             channel_order=self.channel_order,
             auto_watermark_interval_ms=self.config.get_auto_watermark_interval(),
             checkpoint_interval_ms=self.checkpoints._interval_ms,
-            checkpoint_dir=self.checkpoints.get_checkpoint_directory(),
+            checkpoint_dir=self._checkpoint_directory(job_name or self.name),
             show_progress=self.progress,
             configuration={**self.config.get_global_job_parameters(), **self.passed_on},
             **named,
         )
+
+    def _checkpoint_directory(self, job_name: str | None) -> str | None:
+        """Where checkpoints go: as said, or to a folder of the job's below the working directory.
+
+        A job that has not enabled checkpointing keeps nothing to resume from, as in Flink.
+        """
+        checkpoints = self.checkpoints
+        if checkpoints._directory_chosen or checkpoints._interval_ms is None:
+            return checkpoints.get_checkpoint_directory()
+        folder = re.sub(r"[^A-Za-z0-9._-]+", "-", job_name or JobOptions().name).strip("-.")
+        return f".millstream/{folder or 'job'}"
 
     def set_channel_order(self, order: str) -> None:
         """Set the order of records of several channels."""

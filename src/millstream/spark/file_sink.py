@@ -12,7 +12,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
+from millstream.checkpoint.folder import open_path
 from millstream.common.errors import CheckpointError, MillstreamError
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.hashing import stable_hash
@@ -38,14 +38,6 @@ class StagedFile:
     records: int
 
 
-def open_path(path: str) -> tuple[pafs.FileSystem, str]:
-    """The file system of a path, and the path within it."""
-    if "://" in path:
-        fs, inner = pafs.FileSystem.from_uri(path)
-        return fs, inner
-    return pafs.LocalFileSystem(), os.path.abspath(path.removeprefix("file:"))
-
-
 class FileSink:
     """One folder, written by one job."""
 
@@ -56,7 +48,6 @@ class FileSink:
         self.type_info = type_info
         self.job = job
         self.sink = sink
-        # Tasks have working directories of their own: a relative path is the driver's.
         self.fs, self.folder = open_path(spec.path)
         self.own = f"{self.folder}/_millstream/{job}-{sink}"
 

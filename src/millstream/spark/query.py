@@ -21,14 +21,13 @@ from millstream.plan.graph import Node, SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component, JobPlan
 from millstream.plan.specs import ChannelSpec, FilesSinkSpec, FunctionSinkSpec
+from millstream.spark.channel_source import ChannelReader, channel_rows
 from millstream.spark.control import ControlChannel
 from millstream.spark.keyed_stage import batch_stage, streaming_stage
 from millstream.spark.progress import Totals
 from millstream.spark.rows import SCHEMA, slot_values
 from millstream.spark.sources import (
-    ChannelReader,
     announced_channels,
-    channel_rows,
     is_capped,
     readable_refusal,
     spark_rows,

@@ -288,3 +288,10 @@ def test_slot_sharing_group_says_what_it_needs() -> None:
         SlotSharingGroup.builder("g").set_cpu_cores(0)
     with pytest.raises(ValueError, match="bytes"):
         MemorySize(-1)
+
+
+def test_enabled_checkpointing_without_a_directory_has_a_folder_of_the_job() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.enable_checkpointing(1000)
+    assert env._settings.options("Word count / 2").checkpoint_dir == ".millstream/Word-count-2"
+    assert env._settings.options(None).checkpoint_dir == ".millstream/millstream-job"
