@@ -40,6 +40,21 @@ class Count(KeyedProcessFunction):
         yield ctx.get_current_key(), count
 
 
+class Delay(KeyedProcessFunction):
+    """Says when a record comes, and so many milliseconds of processing time later."""
+
+    def __init__(self, millis: int) -> None:
+        self.millis = millis
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        now = ctx.timer_service().current_processing_time()
+        ctx.timer_service().register_processing_time_timer(now + self.millis)
+        yield "set", value, now
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        yield "fired", ctx.get_current_key(), ctx.timer_service().current_processing_time()
+
+
 class ReadClock(KeyedProcessFunction):
     """(record, watermark just before it) for each record."""
 

@@ -6,19 +6,27 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
-from spark_programs import Recording, numbered, text_of
-from spark_support import Collecting, cancel, data_files, lines_of, wait_for_job
+from spark_programs import ReadClock, Recording, by_time, numbered, text_of
+from spark_support import Collecting, cancel, data_files, lines_of, wait_for_job, write_lines
 from tests.chaos.run import Scenario, run_seed
 
 from millstream.common import WatermarkStrategy
 from millstream.common.job import JobStatus
+from millstream.common.time import MIN_TIMESTAMP
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import DataGeneratorSource, FileSink, RateLimiterStrategy
+from millstream.kernel.pages import NEVER
+from millstream.spark.control import ControlChannel
+from millstream.spark.progress import Totals
+from millstream.spark.query import _Stream
+from millstream.spark.writer import EpochReport
 
 pytestmark = pytest.mark.spark
 
@@ -132,3 +140,57 @@ def test_the_checkpoint_says_which_program_it_belongs_to(make_env: MakeEnv, tmp_
     assert {"uid": "keyed-process-1", "kind": "keyed", "query": 0, "level": 1}.items() <= next(
         operator for operator in manifest["operators"] if operator["kind"] == "keyed"
     ).items()
+
+
+def test_a_run_that_died_before_its_first_word_still_announces_its_files(
+    make_env: MakeEnv, tmp_path: Path
+) -> None:
+    """A file that is listed holds the clock until it is read, also if the driver died at the start."""
+    for number, times in enumerate([(10, 20, 30), (5, 15)]):
+        path = write_lines(tmp_path / "in" / f"{number}.txt", map(str, times))
+        os.utime(path, (1_000 + number, 1_000 + number))
+    wanted = {(10, MIN_TIMESTAMP), (20, MIN_TIMESTAMP), (30, MIN_TIMESTAMP)}
+    assert clocks(make_env, tmp_path) >= wanted
+    run = tmp_path / "checkpoint" / "000001"
+    (run / "FINISHED").unlink()
+    for left in run.glob("query-*"):
+        shutil.rmtree(left)
+    assert clocks(make_env, tmp_path) >= wanted
+
+
+def clocks(make_env: MakeEnv, folder: Path) -> set[tuple[int, int]]:
+    """What clock each record saw, one file an epoch."""
+    env, sink = make_env(settings={"millstream.epoch.max-files": 1}), Collecting()
+    env.set_checkpoint_directory(str(folder / "checkpoint"))
+    lines = env.read_text_file(str(folder / "in")).map(lambda line: (line, int(line)))
+    timed = lines.assign_timestamps_and_watermarks(by_time(1))
+    timed.key_by(lambda pair: "all").process(ReadClock()).sink_to(sink)
+    env.execute()
+    return {(value[1], clock) for value, clock in sink.values}
+
+
+def test_ticks_do_not_pile_up_while_an_epoch_takes_long(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Old commands are removed: a pile of ticks would take away those an epoch has yet to hear."""
+    now = iter(range(0, 1_000_000, 500))
+    monkeypatch.setattr("millstream.spark.query.wall_clock_ms", lambda: next(now))
+    stream = object.__new__(_Stream)
+    stream.query = SlowQuery()
+    stream.control = ControlChannel(str(tmp_path / "control"), "run", (0,))
+    stream.totals = Totals()
+    stream.end_epoch, stream.bounded, stream.tick_waits = None, False, False
+    stream.tick_ms, stream.ticked_ms, stream.due_ms = 200, 0, NEVER
+    for _ in range(200):
+        assert not stream.advance()
+    assert len(list((tmp_path / "control").iterdir())) == 1
+    stream._on_epoch(0, EpochReport())
+    assert not stream.advance()
+    assert len(list((tmp_path / "control").iterdir())) == 2
+
+
+class SlowQuery:
+    """A query in the middle of an epoch."""
+
+    isActive = True
+    lastProgress: ClassVar = {"batchId": 0}

@@ -18,6 +18,7 @@ import pytest
 from spark_programs import (
     ODD,
     Count,
+    Delay,
     ReadClock,
     SplitOdd,
     Tally,
@@ -572,6 +573,23 @@ def test_a_rate_counts_from_where_a_run_begins(monkeypatch: pytest.MonkeyPatch) 
     spec = DataGeneratorSource(numbered, None, RateLimiterStrategy.per_second(10)).to_spec()
     reader = ChannelReader(1, spec, ProgramRef("", b""), (0,), 1, closes=False)
     assert [reader.next_position(0, 1_000) for _ in range(4)] == [1_000, 1_000, 1_005, 1_010]
+
+
+def test_a_processing_time_timer_fires_although_no_record_comes(
+    make_env: MakeEnv, tmp_path: Path
+) -> None:
+    write_lines(tmp_path / "in" / "1.txt", ["a", "b"])
+    env, sink = make_env(), Collecting()
+    source = FileSource.text(str(tmp_path / "in"), watch=True)
+    words = env.from_source(source, WatermarkStrategy.no_watermarks(), "lines")
+    words.key_by(lambda word: word).process(Delay(100)).sink_to(sink)
+    client = env.execute_async()
+    wait_for_job(lambda: len(sink.records) == 4, client, "what the timers bring")
+    cancel(client)
+    set_at = {word: time for what, word, time in sink.values if what == "set"}
+    fired_at = {word: time for what, word, time in sink.values if what == "fired"}
+    assert set_at.keys() == fired_at.keys() == {"a", "b"}
+    assert all(fired_at[word] >= set_at[word] + 100 for word in "ab")
 
 
 def test_a_watched_directory_takes_files_as_they_come_until_it_is_cancelled(

@@ -12,6 +12,8 @@ import base64
 import json
 from typing import TYPE_CHECKING
 
+import pyarrow.fs as pafs
+
 from millstream.checkpoint.folder import open_path
 from millstream.kernel.stages import control_rows
 from millstream.kernel.time import Control
@@ -33,6 +35,11 @@ class ControlChannel:
         self.fs, self.folder = open_path(path)
         self.fs.create_dir(self.folder, recursive=True)
         self.count = 0
+
+    def has_spoken(self) -> bool:
+        """Whether any run has posted a command, be it heard or not."""
+        found = self.fs.get_file_info(pafs.FileSelector(self.folder))
+        return any(not info.base_name.startswith(".") for info in found)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The rows the stages get."""

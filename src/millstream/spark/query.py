@@ -234,6 +234,7 @@ class _Stream:
         self.end_epoch: int | None = None
         self.tick_ms = self._tick_ms()
         self.ticked_ms = wall_clock_ms()
+        self.tick_waits = False
         self.due_ms = NEVER
         control = ControlChannel(f"{self.path}-control", self.builder.run, self.builder.values)
         # A bounded source is announced once, when its run begins; the command is still there if the
@@ -241,7 +242,7 @@ class _Stream:
         channels = {
             node.id: announced_channels(spark, node)
             for node in component.sources
-            if component.has_clock(node.id) and not (run.resumed and node.source.bounded)
+            if component.has_clock(node.id) and not (control.has_spoken() and node.source.bounded)
         }
         control.post(Control(started=True, announced=tuple(component.announced(channels))))
         self.control = control
@@ -268,6 +269,7 @@ class _Stream:
         self.totals.add(epoch, report)
         due = [when for name, when in report.counters.items() if name.startswith("due:")]
         self.due_ms = min(due, default=NEVER)
+        self.tick_waits = False
         if report.ended:
             self.end_epoch = epoch
 
@@ -288,16 +290,21 @@ class _Stream:
         if self.bounded and not self.end_posted and self._is_exhausted(progress):
             self.control.post(Control(ended=self.component.timelines()))
             self.end_posted = True
-        self._tick()
+        if not self.tick_waits:
+            self._tick()
         return False
 
     def _tick(self) -> None:
-        """Give the stages the time when a timer is due, and from time to time to judge idleness."""
+        """Give the stages the time when a timer is due, and from time to time to judge idleness.
+
+        One that waits to be heard is enough: while an epoch takes long they would pile up, and old
+        commands are removed.
+        """
         now_ms = wall_clock_ms()
         due = self.ticked_ms < self.due_ms <= now_ms
         if due or (self.tick_ms is not None and now_ms - self.ticked_ms >= self.tick_ms):
             self.control.post(Control())
-            self.ticked_ms = now_ms
+            self.ticked_ms, self.tick_waits = now_ms, True
 
     def _is_exhausted(self, progress: Any) -> bool:
         """Whether a trigger has found that no source has anything more to read."""
