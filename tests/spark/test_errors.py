@@ -77,8 +77,10 @@ def test_a_user_exception_shows_the_users_frame_operator_uid_and_record(
         assert part in str(error)
 
 
-@MODES
-@pytest.mark.parametrize("place", ["process_element", "on_timer", "open"])
+@pytest.mark.parametrize(
+    ("mode", "place"),
+    [("streaming", "process_element"), ("batch", "on_timer"), ("batch", "open")],
+)
 def test_an_exception_in_a_keyed_function_names_its_operator(
     make_env: MakeEnv, mode: str, place: str
 ) -> None:
@@ -158,14 +160,14 @@ def test_a_failing_job_run_as_python_app_py_stops_with_a_non_zero_exit(tmp_path:
 def test_a_missing_java_is_one_line_that_says_what_to_install(tmp_path: Path) -> None:
     script = tmp_path / "app.py"
     script.write_text(FAILING_APP)
-    env = program_env(PATH=str(tmp_path), JAVA_HOME="")
-    done = run_script(script, env={name: v for name, v in env.items() if name != "JAVA_HOME"})
+    env = program_env(PATH=str(tmp_path))
+    env.pop("JAVA_HOME", None)
+    done = run_script(script, env=env)
     assert done.code != 0
-    last = done.err.strip().splitlines()
-    told = [line for line in last if "NO_JAVA" in line]
-    assert told
-    assert "Java 17" in told[0]
-    assert "install" in done.err
+    told = [line for line in done.err.splitlines() if "NO_JAVA" in line]
+    assert len(told) == 1
+    assert "Spark needs Java 17 or later" in told[0]
+    assert "what to do: install a JDK" in done.err
 
 
 def test_an_old_java_is_refused_by_its_version(tmp_path: Path) -> None:
@@ -273,8 +275,14 @@ def test_a_result_of_the_wrong_type_names_operator_and_value(make_env: MakeEnv, 
     assert "LONG" in str(error)
 
 
-@MODES
-@pytest.mark.parametrize(("key", "code"), [(None, "NULL_KEY"), ([1], "UNHASHABLE_KEY")])
+@pytest.mark.parametrize(
+    ("mode", "key", "code"),
+    [
+        ("streaming", None, "NULL_KEY"),
+        ("batch", None, "NULL_KEY"),
+        ("batch", [1], "UNHASHABLE_KEY"),
+    ],
+)
 def test_a_key_that_is_no_key_names_operator_and_line(
     make_env: MakeEnv, mode: str, key: Any, code: str
 ) -> None:
@@ -291,11 +299,8 @@ def test_a_key_that_is_no_key_names_operator_and_line(
     assert error.hint
 
 
-@MODES
-def test_an_event_time_timer_without_timestamps_says_what_to_add(
-    make_env: MakeEnv, mode: str
-) -> None:
-    env = make_env(mode)
+def test_an_event_time_timer_without_timestamps_says_what_to_add(make_env: MakeEnv) -> None:
+    env = make_env("batch")
     events = env.from_collection([("a", 1)])
     events.key_by(lambda event: event[0]).process(Alarm()).name("Alarm").sink_to(Collecting())
     error = failure_of(env)

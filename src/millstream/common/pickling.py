@@ -6,16 +6,12 @@ import io
 import pickle
 from typing import Any
 
-_MAIN_MODULE = b"__main__"
-
 
 def dumps(value: Any) -> bytes:
-    """Pickle a value so that a worker can read it, wherever its class is defined.
+    """Pickle a value; what pickle cannot name, such as a class made in a function, goes by value.
 
-    Classes of the user's main script do not exist under that name in a worker: plain pickle
-    either fails there or writes a reference that leads nowhere. For those, cloudpickle writes the
-    class itself. The bytes are searched for the module's name, which is one fast scan; text that
-    happens to contain it costs time only.
+    Classes of the user's main script are named like any other: the runtime takes care that a
+    worker finds them under that name, so that records, state and functions agree on one class.
 
     Examples
     --------
@@ -23,13 +19,12 @@ def dumps(value: Any) -> bytes:
     {1, 2}
     """
     try:
-        data = pickle.dumps(value, 5)
+        return pickle.dumps(value, 5)
     except Exception:
         by_value = _by_value(value)
         if by_value is None:
             raise
         return by_value
-    return (_by_value(value) or data) if _MAIN_MODULE in data else data
 
 
 def dumps_apart(values: list[Any]) -> bytes:
@@ -51,8 +46,7 @@ def dumps_apart(values: list[Any]) -> bytes:
         pickler.dump(values)
     except Exception:
         return dumps(values)
-    data = buffer.getvalue()
-    return dumps(values) if _MAIN_MODULE in data else data
+    return buffer.getvalue()
 
 
 def _by_value(value: Any) -> bytes | None:
