@@ -133,6 +133,20 @@ class Tally(MapFunction):
         return value
 
 
+class Opened(MapFunction):
+    """Writes down in which processes it was opened."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def open(self, runtime_context: Any) -> None:
+        with open(self.path, "a") as file:
+            file.write(f"{os.getpid()}\n")
+
+    def map(self, value: Any) -> Any:
+        return value
+
+
 def numbered(number: int) -> tuple[str, int]:
     """The record with a number, for generators: two keys, a second apart."""
     return "ab"[number % 2], number * 1_000

@@ -19,6 +19,7 @@ from spark_programs import (
     ODD,
     Count,
     Delay,
+    Opened,
     ReadClock,
     SplitOdd,
     Tally,
@@ -271,6 +272,20 @@ def test_two_disconnected_pipelines_are_one_job(make_env: MakeEnv, mode: str) ->
     env.execute()
     assert sorted(letters.values) == [("x", 1), ("x", 2), ("y", 1)]
     assert numbers.records == [(-1, 10), (-2, 20), (-3, 30)]
+
+
+def test_pipelines_that_run_at_once_do_not_open_their_functions_in_every_epoch(
+    make_env: MakeEnv, tmp_path: Path
+) -> None:
+    env = make_env()
+    for name in ("left", "right"):
+        source = DataGeneratorSource(numbered, 6, RateLimiterStrategy.per_checkpoint(2))
+        pairs = env.from_source(source, WatermarkStrategy.no_watermarks(), name)
+        pairs.map(Opened(str(tmp_path / name))).sink_to(Collecting())
+    env.execute()
+    for name in ("left", "right"):
+        processes = (tmp_path / name).read_text().split()
+        assert len(processes) == len(set(processes)), "opened twice in one worker process"
 
 
 @MODES
@@ -569,7 +584,8 @@ def test_a_bounded_generator_with_a_rate_gives_all_its_records(make_env: MakeEnv
 def test_a_rate_counts_from_where_a_run_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job that resumes at record 1,000 does not wait until its rate would have made 1,000."""
     clock = iter([5_000, 5_000, 5_500, 6_000])
-    monkeypatch.setattr("millstream.spark.sources.wall_clock_ms", lambda: next(clock))
+    module = vars(sys.modules[ChannelReader.__module__])
+    monkeypatch.setitem(module, "wall_clock_ms", lambda: next(clock))
     spec = DataGeneratorSource(numbered, None, RateLimiterStrategy.per_second(10)).to_spec()
     reader = ChannelReader(1, spec, ProgramRef("", b""), (0,), 1, closes=False)
     assert [reader.next_position(0, 1_000) for _ in range(4)] == [1_000, 1_000, 1_005, 1_010]

@@ -15,6 +15,7 @@ from pyspark import cloudpickle
 from millstream.common.errors import MillstreamError
 
 BEGIN, END = "<<<millstream-error ", " millstream-error>>>"
+KEPT_RUNS = 4
 _programs: dict[str, Any] = {}
 
 
@@ -40,9 +41,9 @@ class ProgramRef:
         return program
 
     def _close_earlier_runs(self) -> None:
-        """A worker process serves one job after the other; functions of an earlier one are done."""
-        run = self.key.split("-")[0]
-        for key in [key for key in _programs if key.split("-")[0] != run]:
+        """Queries that run at once take turns in a worker process; those of long before are done."""
+        runs = list(dict.fromkeys(_run_of(key) for key in [*_programs, self.key]))
+        for key in [key for key in _programs if _run_of(key) in runs[:-KEPT_RUNS]]:
             program = _programs.pop(key)
             with suppress(MillstreamError):
                 program.close()
@@ -50,6 +51,10 @@ class ProgramRef:
     def forget(self) -> None:
         """Start from a fresh copy next time."""
         _programs.pop(self.key, None)
+
+
+def _run_of(key: str) -> str:
+    return key.split("-")[0]
 
 
 def _classes_of_the_script() -> dict[str, type]:
