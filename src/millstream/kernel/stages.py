@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import gc
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -62,16 +62,22 @@ class Block:
     finished: bool = False
 
 
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """A stage makes millions of acyclic objects at a time: collecting among them costs a third."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+P = ParamSpec("P")
+
+
+def collecting_rarely(run: Callable[P, Iterator[Row]]) -> Callable[P, Iterator[Row]]:
+    """A stage makes millions of acyclic objects: looking for cycles as often as usual costs a third."""
+
+    @wraps(run)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> Iterator[Row]:
+        usual = gc.get_threshold()
+        gc.set_threshold(500_000, 20, 100)
+        try:
+            yield from run(*args, **kwargs)
+        finally:
+            gc.set_threshold(*usual)
+
+    return wrapped
 
 
 class Program:
@@ -115,6 +121,7 @@ class SourceProgram(Program):
         self.chain = chain
         self.source_id = source_id
 
+    @collecting_rarely
     def run(self, blocks: Iterable[Block], task: int) -> Iterator[Row]:
         """Run the blocks of one task; ends with one control row for every slot."""
         ready: list[Row] = []
@@ -126,8 +133,7 @@ class SourceProgram(Program):
         fragments: dict[tuple[int, int], bool] = {}
         count = 0
         for block in blocks:
-            with no_garbage_collection():
-                self._push(block)
+            self._push(block)
             place = (block.channel, block.frag)
             fragments[place] = fragments.get(place, False) or block.finished
             count += len(block.values)
@@ -243,6 +249,7 @@ class KeyedProgram(Program):
         self.has_ended = False
         self.own_tags = {edge.tag for hosted in operators for edge in hosted.edges}
 
+    @collecting_rarely
     def run(self, slot: int, rows: Iterable[Row], store: Store, now_ms: int) -> Iterator[Row]:
         """One epoch of one slot."""
         ready: list[Row] = []
@@ -269,8 +276,7 @@ class KeyedProgram(Program):
                 chain.bind(ready.append, slot)
             if isinstance(hosted.operator, TimelineOperator):
                 hosted.operator.control = control
-            with no_garbage_collection():
-                self._run_operator(hosted, buffers, state, store, time)
+            self._run_operator(hosted, buffers, state, store, time)
             yield from ready
             ready.clear()
             if isinstance(hosted.operator, TimelineOperator) and hosted.operator.fragments:

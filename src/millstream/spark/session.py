@@ -7,13 +7,17 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from millstream.common.errors import EnvironmentSetupError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 log = logging.getLogger("millstream")
@@ -25,6 +29,8 @@ RUNTIME_SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    # Spark keeps one pool of Python workers for each value of this: one pool serves all our stages.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "256",
 }
@@ -39,6 +45,12 @@ START_SETTINGS = {
     "spark.sql.streaming.metricsEnabled": "false",
 }
 """Settings that only a new session can take."""
+
+_HERE = Path(__file__).parent
+# What plans a query runs a few times, what moves records runs millions of times: only the latter is
+# worth the optimising compiler. Compiling everything cost 10 s of processor time in a job's first
+# half minute, compiling nothing doubled what a record costs in the JVM.
+_JIT = f"-XX:+UnlockDiagnosticVMOptions -XX:CompilerDirectivesFile={_HERE / 'hot_paths.json'}"
 
 
 def get_session(
@@ -65,15 +77,28 @@ def _active_or_new(parallelism: int, extra: Mapping[str, str]) -> SparkSession:
     under_spark_submit = "PYSPARK_GATEWAY_PORT" in os.environ
     if "spark.master" not in extra and not under_spark_submit:
         builder = builder.master(f"local[{max(parallelism, 1)}]")
-    logging_file = Path(__file__).with_name("log4j2.properties")
-    # Spark in one process runs cold: the optimising compiler costs a short job more than it gives.
-    # Measured: half of the JVM's processor time until the first output of a word count.
-    java = f"-XX:TieredStopAtLevel=1 -Dlog4j2.configurationFile=file:{logging_file}"
-    quiet = {"spark.driver.extraJavaOptions": java}
+    options = f"{_JIT} -Dlog4j2.configurationFile=file:{_HERE / 'log4j2.properties'}"
+    quiet = {"spark.driver.extraJavaOptions": options}
     for key, value in {**START_SETTINGS, **quiet, **RUNTIME_SETTINGS, **extra}.items():
         builder = builder.config(key, value)
     spark: SparkSession = builder.getOrCreate()
+    Thread(target=_start_workers, args=(spark, max(parallelism, 1)), daemon=True).start()
     return spark
+
+
+def _start_workers(spark: SparkSession, tasks: int) -> None:
+    """Let Spark start its Python workers, and they their imports, while the query is being planned."""
+
+    def load_what_stages_need(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for module in ("pandas", "millstream.spark.sources", "millstream.spark.keyed_stage"):
+            import_module(module)
+        yield from batches
+
+    # A session that is stopped at once, or workers that fail: the job itself will tell.
+    with suppress(Exception):
+        own = _beside(spark)
+        numbers = own.range(0, tasks, 1, tasks)
+        numbers.mapInArrow(load_what_stages_need, numbers.schema).collect()
 
 
 def _beside(session: SparkSession) -> SparkSession:

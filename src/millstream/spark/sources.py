@@ -23,7 +23,7 @@ from millstream.spark.rows import SCHEMA, to_arrow
 from millstream.spark.worker import ProgramRef, errors_that_travel
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 DEFAULT_EPOCH_BYTES = 256 << 20
 
@@ -49,9 +49,7 @@ def spark_rows(
         frame = _read_files(spark, spec, configuration, streaming)
         names = frame.columns
         frame = frame.select(
-            "*",
-            F.xxhash64(F.col("_metadata.file_path")).alias("ms_channel"),
-            F.col("_metadata.file_block_start").alias("ms_frag"),
+            "*", _file_channel().alias("ms_channel"), F.input_file_block_start().alias("ms_frag")
         )
         task = _FileTask(ref, slots, value_type(node, frame.select(*names)), names)
     elif isinstance(spec, SocketSpec):
@@ -67,6 +65,11 @@ def spark_rows(
         frame, task = _dataframe(spec, node, ref, slots)
     task.closes = not streaming
     return frame.mapInArrow(task, SCHEMA)
+
+
+def _file_channel() -> Column:
+    """The channel of a file: Spark knows its name without copying it into every row."""
+    return F.xxhash64(F.input_file_name())
 
 
 def _read_files(
@@ -300,7 +303,7 @@ def announced_channels(spark: SparkSession, node: SourceNode) -> list[int]:
     if isinstance(spec, FilesSpec) and not spec.watch:
         with readable_refusal(node):
             files = spark.read.format("binaryFile").load(absolute(spec.path)).where("length > 0")
-        rows = files.select(F.xxhash64(F.col("_metadata.file_path")).alias("id")).collect()
+        rows = files.select(_file_channel().alias("id")).collect()
         return sorted(row["id"] for row in rows)
     return []
 
