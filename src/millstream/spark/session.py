@@ -29,6 +29,7 @@ RUNTIME_SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
     # Spark keeps one pool of Python workers for each value of this: one pool serves all our stages.
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
@@ -40,6 +41,7 @@ START_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    "spark.python.daemon.module": "millstream.spark.daemon",
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.driver.memory": "4g",
     "spark.sql.streaming.metricsEnabled": "false",
@@ -50,7 +52,10 @@ _HERE = Path(__file__).parent
 # What plans a query runs a few times, what moves records runs millions of times: only the latter is
 # worth the optimising compiler. Compiling everything cost 10 s of processor time in a job's first
 # half minute, compiling nothing doubled what a record costs in the JVM.
-_JIT = f"-XX:+UnlockDiagnosticVMOptions -XX:CompilerDirectivesFile={_HERE / 'hot_paths.json'}"
+_JIT = (
+    "-XX:+UnlockDiagnosticVMOptions -XX:-DisplayVMOutput "
+    f"-XX:CompilerDirectivesFile={_HERE / 'hot_paths.json'}"
+)
 
 
 def get_session(
