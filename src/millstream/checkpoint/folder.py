@@ -38,6 +38,11 @@ class Run:
     job_id: str
     resumed: bool
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it lies on a disk of this machine."""
+        return isinstance(open_path(self.path)[0], pafs.LocalFileSystem)
+
     def query_path(self, component: int) -> str:
         """Where Spark keeps the checkpoint of a component's query."""
         return f"{self.path}/query-{component}"

@@ -61,11 +61,11 @@ class PickleCodec:
         return values
 
 
+@dataclass(frozen=True)
 class ArrowCodec:
     """Values of a declared type, as Arrow columns; what does not fit the type is refused."""
 
-    def __init__(self, type_info: TypeInformation) -> None:
-        self.type_info = type_info
+    type_info: TypeInformation
 
     def encode(self, values: list[Any]) -> bytes:
         arrays = self.type_info.to_arrow_arrays(values)
@@ -77,8 +77,12 @@ class ArrowCodec:
         return data
 
     def decode(self, data: memoryview) -> list[Any]:
-        batch = pa.ipc.open_stream(data).read_next_batch()
-        return self.type_info.from_arrow_arrays(batch.columns)
+        return self.type_info.from_arrow_arrays(self.columns([data]))
+
+    def columns(self, buffers: list[memoryview]) -> list[pa.Array]:
+        """The columns of several buffers, one behind the other."""
+        batches = [pa.ipc.open_stream(data).read_next_batch() for data in buffers]
+        return [pa.concat_arrays(parts) for parts in zip(*batches, strict=True)]
 
 
 def codec_for(type_info: TypeInformation | None) -> Codec:
@@ -100,10 +104,14 @@ class Records:
     def __len__(self) -> int:
         return len(self.values)
 
+    def values_at(self, rows: Ints) -> list[Any]:
+        """The values at the given rows."""
+        return list(map(self.values.__getitem__, rows.tolist()))
+
     def take(self, rows: Ints) -> Records:
         """The records at the given rows."""
         return Records(
-            list(map(self.values.__getitem__, rows.tolist())),
+            self.values_at(rows),
             self.ts[rows],
             self.keys.take(rows),
             None if self.hashes is None else self.hashes[rows],
@@ -170,13 +178,28 @@ def count_and_raised(header: bytes) -> tuple[int, bool]:
 
 def decode(header: bytes, payload: bytes, codec: Codec) -> Records:
     """The records of a data buffer."""
-    n, _, fields, hashes, path = pickle.loads(header)
-    reader = _Payload(payload, n)
-    ts, stamp, born, channel, frag, pos = [reader.array(np.int64, value) for value in fields]
-    decoded_hashes = None if hashes == ABSENT else reader.array(np.uint32, hashes)
-    decoded_path: Paths = path if isinstance(path, bytes) else reader.array(f"S{path}")
-    keys = OrderKeys(stamp, born, channel, frag, pos, decoded_path)
-    return Records(codec.decode(reader.rest()), ts, keys, decoded_hashes)
+    received = Received.of(header, payload)
+    return Records(codec.decode(received.data), received.ts, received.keys, received.hashes)
+
+
+@dataclass(slots=True)
+class Received:
+    """A data buffer whose values are still as they travelled."""
+
+    data: memoryview
+    ts: Ints
+    keys: OrderKeys
+    hashes: Hashes | None
+
+    @staticmethod
+    def of(header: bytes, payload: bytes) -> Received:
+        n, _, fields, hashes, path = pickle.loads(header)
+        reader = _Payload(payload, n)
+        ts, stamp, born, channel, frag, pos = [reader.array(np.int64, value) for value in fields]
+        decoded_hashes = None if hashes == ABSENT else reader.array(np.uint32, hashes)
+        decoded_path: Paths = path if isinstance(path, bytes) else reader.array(f"S{path}")
+        keys = OrderKeys(stamp, born, channel, frag, pos, decoded_path)
+        return Received(reader.rest(), ts, keys, decoded_hashes)
 
 
 def concat_records(parts: list[Records]) -> Records:

@@ -18,7 +18,8 @@ import numpy as np
 from millstream.common.errors import MillstreamError, PlanError, user_code_error
 from millstream.common.output_tag import OutputTag
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
-from millstream.kernel.buffers import NO_TIMESTAMP, Records
+from millstream.kernel.arrivals import Incoming
+from millstream.kernel.buffers import NO_TIMESTAMP
 from millstream.kernel.calls import apply_each
 from millstream.kernel.hashing import stable_hash, tie_breaker
 from millstream.kernel.order import (
@@ -205,7 +206,7 @@ class KeyedOperator:
 
     # -- one epoch -------------------------------------------------------------------------------
 
-    def run(self, records: Records | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
+    def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
         """Process the records of an epoch, sorted by order key, and all timers that fall due."""
         assert self.opened is not None
         self.clock = clock
@@ -223,10 +224,10 @@ class KeyedOperator:
             outputs.flush(FLUSH)
         outputs.flush()
 
-    def _visits(self, records: Records | None, pages: PageStore) -> Iterator[tuple[int, list[int]]]:
+    def _visits(self, records: Incoming | None, pages: PageStore) -> Iterator[tuple[int, Ints]]:
         """The pages this epoch touches, each with its records in order."""
         directory = pages.directory
-        groups: dict[int, list[int]] = {}
+        groups: dict[int, Ints] = {}
         if records is not None and len(records):
             assert records.hashes is not None
             pages.prepare(records.hashes)
@@ -235,24 +236,24 @@ class KeyedOperator:
             firsts, starts = np.unique(buckets[order], return_index=True)
             ends = [*starts[1:].tolist(), len(order)]
             for first, start, end in zip(firsts.tolist(), starts.tolist(), ends, strict=True):
-                groups[first] = order[start:end].tolist()
+                groups[first] = order[start:end]
         due = directory.due(self.clock.after, self.clock.now_ms)
         for bucket in directory.with_timers() if self.clock.ends else due:
-            groups.setdefault(bucket, [])
+            groups.setdefault(bucket, _NOTHING)
         if self.opened is not None and self.opened.expiring:
             for bucket in directory.next_to_sweep(SWEPT_PAGES):
-                groups.setdefault(bucket, [])
+                groups.setdefault(bucket, _NOTHING)
         # Buckets are renumbered when the directory doubles; the lowest hash of a page is not.
         lowest = [(bucket << (32 - directory.depth), rows) for bucket, rows in groups.items()]
         for low, rows in lowest:
             yield low >> (32 - directory.depth), rows
 
-    def run_page(self, records: Records | None, rows: list[int], outputs: Outputs) -> None:
+    def run_page(self, records: Incoming | None, rows: Ints, outputs: Outputs) -> None:
         """Due processing-time timers, the page's records with the timers between them, the rest."""
         page, clock = self.page, self.clock
         if page.tick_timers:
             self._fire_ticks(outputs)
-        if rows:
+        if len(rows):
             assert records is not None
             self._process(records, rows, outputs)
         if page.event_timers:
@@ -265,17 +266,17 @@ class KeyedOperator:
         if clock.ends:
             page.tick_timers.clear()
 
-    def _process(self, records: Records, rows: list[int], outputs: Outputs) -> None:
+    def _process(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
         page, cursor, context = self.page, self.cursor, self.context
         entries, event_timers, tick_timers = page.entries, page.event_timers, page.tick_timers
         process, freeze = self.function.process_element, self.freeze
         emit_value, emit_row = outputs.main()
-        values = list(map(records.values.__getitem__, rows))
+        values = records.values_at(rows)
         keys = self.keys_of(records, rows, values)
         names = self.names
         value: Any = None
         try:
-            for row, key, value in zip(rows, keys, values, strict=True):
+            for row, key, value in zip(rows.tolist(), keys, values, strict=True):
                 self.key = key
                 cells = entries.get(key)
                 if new := cells is None:
@@ -310,7 +311,7 @@ class KeyedOperator:
         clocks = self._moments[1]
         return self.clock.before if clocks is None else int(clocks[row])
 
-    def keys_of(self, records: Records, rows: list[int], values: list[Any]) -> list[Any]:
+    def keys_of(self, records: Incoming, rows: Ints, values: list[Any]) -> list[Any]:
         """The keys of records, as their selector gives them."""
         return apply_each(self.selector, values, self._failure)
 
@@ -416,15 +417,15 @@ class ReduceOperator(KeyedOperator):
         super().open(make_context)
         self.names.append("reduced")
 
-    def _process(self, records: Records, rows: list[int], outputs: Outputs) -> None:
+    def _process(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
         entries = self.page.entries
         reduce = getattr(self.function, "reduce", self.function)
-        values = list(map(records.values.__getitem__, rows))
+        values = records.values_at(rows)
         keys = self.keys_of(records, rows, values)
         last: dict[Any, int] = {}
         value: Any = None
         try:
-            for row, key, value in zip(rows, keys, values, strict=True):
+            for row, key, value in zip(rows.tolist(), keys, values, strict=True):
                 cells = entries.get(key)
                 if cells is None:
                     reduced = value

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from millstream.common.output_tag import OutputTag
+from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import Records
 from millstream.kernel.order import (
     COLUMNS,
@@ -57,7 +58,7 @@ class Outputs:
     whose emissions need a place or an event time of their own.
     """
 
-    def __init__(self, emit: Emit, records: Records | None, freeze: bool) -> None:
+    def __init__(self, emit: Emit, records: Incoming | None, freeze: bool) -> None:
         self._emit = emit
         self._records = records
         self._n = 0 if records is None else len(records)

@@ -16,11 +16,12 @@ import numpy as np
 from millstream.common.errors import MillstreamError
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import Records
 from millstream.kernel.chain import needs_key, timestamps_of
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.keyed import Clock, Context, KeyedOperator, TimerService
-from millstream.kernel.order import OrderKeys
+from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.outputs import Emit
 from millstream.kernel.pages import PageStore
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
@@ -38,7 +39,7 @@ class ChannelOperator(KeyedOperator):
         # Without a cursor the context refuses keyed state: a channel is no key of the user's.
         super().open(lambda info, cursor: make_context(info, None))
 
-    def keys_of(self, records: Records, rows: list[int], values: list[Any]) -> list[Any]:
+    def keys_of(self, records: Incoming, rows: Ints, values: list[Any]) -> list[Any]:
         keys: list[Any] = records.keys.channel[rows].tolist()
         return keys
 
@@ -115,7 +116,7 @@ class TimelineOperator(KeyedOperator):
     def close(self) -> None:
         self.opened = None
 
-    def run(self, records: Records | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
+    def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
         pages.names = self.names
         self.fragments = []
         finished = {channel for source, channel in self.control.finished if source in self.sources}
@@ -149,7 +150,7 @@ class TimelineOperator(KeyedOperator):
         for channel in sorted(channels):
             self.fragments.append(Fragment(self.timeline, channel, 0, MIN_TIMESTAMP, True))
 
-    def _by_channel(self, records: Records | None) -> dict[int, Any]:
+    def _by_channel(self, records: Incoming | None) -> dict[int, Any]:
         if records is None:
             return {}
         if self.one_channel:

@@ -17,17 +17,17 @@ import numpy as np
 
 from millstream.common.errors import CheckpointError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
+from millstream.kernel.arrivals import Incoming, in_order
 from millstream.kernel.buffers import (
     CONTROL,
     DATA,
     NO_TIMESTAMP,
     REPORT,
     Codec,
+    Received,
     Records,
     Row,
-    concat_records,
     count_and_raised,
-    decode,
     encode,
 )
 from millstream.kernel.chain import Chain
@@ -364,26 +364,22 @@ class KeyedProgram(Program):
 
     def _records(
         self, hosted: HostedOperator, buffers: Mapping[int, list[Row]], time: EpochTime
-    ) -> Records | None:
+    ) -> Incoming | None:
         """The operator's records of this epoch, in order."""
-        parts = []
+        parts: list[tuple[Codec, Received]] = []
         for edge in hosted.edges:
             for row in buffers.get(edge.tag, ()):
-                records = self._decode(edge, row, time)
+                received = self._receive(edge, row, time)
                 if edge.siblings > 1:
-                    records.keys = records.keys.through(edge.index)
-                parts.append(records)
-        if not parts:
-            return None
-        records = concat_records(parts)
-        order = records.keys.argsort()
-        return records if order is None else records.take(order)
+                    received.keys = received.keys.through(edge.index)
+                parts.append((edge.codec, received))
+        return in_order(parts) if parts else None
 
-    def _decode(self, edge: InEdge, row: Row, time: EpochTime) -> Records:
-        records = decode(row.header, row.payload, edge.codec)
+    def _receive(self, edge: InEdge, row: Row, time: EpochTime) -> Received:
+        received = Received.of(row.header, row.payload)
         if edge.timeline is not None and not count_and_raised(row.header)[1]:
-            time.raise_stamps(edge.timeline, records.keys)
-        return records
+            time.raise_stamps(edge.timeline, received.keys)
+        return received
 
     # -- channel order "watermark" ---------------------------------------------------------------
 
@@ -417,7 +413,7 @@ class KeyedProgram(Program):
     def _divide(self, row: Row, time: EpochTime) -> tuple[Row | None, Row | None]:
         """What of a buffer may go on, and what has to wait."""
         edge = self.held_edges[row.tag]
-        records = self._decode(edge, row, time)
+        records = in_order([(edge.codec, self._receive(edge, row, time))])
         timelines = [edge.ordered_by for edge in self.held_edges.values()]
         free = time.releasable(records.keys, frozenset(t for t in timelines if t is not None))
         if not free.any() and count_and_raised(row.header)[1]:

@@ -55,6 +55,13 @@ SMALL_BATCHES = {
 }
 """Without a limit by bytes, where an epoch's input is small: 1,024 buffers of 1 MB fit a batch."""
 
+LOCAL_FILES = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    )
+}
+"""How Spark writes a checkpoint on a local disk. Its default asks eight processes about each file."""
+
 
 class _Builder:
     """Turns one component into a DataFrame of its last stage's rows."""
@@ -352,6 +359,8 @@ class StreamRun:
         sources = [node for component in plan.components for node in component.sources]
         capped = all(is_capped(node, options.configuration) for node in sources)
         settings |= SMALL_BATCHES if capped else LIMITED_BATCHES
+        if run.is_local:
+            settings |= LOCAL_FILES
         for key, value in settings.items():
             spark.conf.set(key, options.configuration.get(key, value))
         self.streams = [

@@ -1,0 +1,86 @@
+"""The records that wait for a keyed operator, in order; their values are made when they are needed.
+
+Millions of Python objects that all wait at once do not fit the processor's caches. So values of a
+declared type stay in Arrow columns until the page of their keys has its turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.common.typeinfo import TypeInformation
+from millstream.kernel.buffers import ArrowCodec, Codec, Hashes, Received, Records
+from millstream.kernel.order import Ints, OrderKeys, concat
+
+FEW = 16_384
+
+
+class Incoming(Protocol):
+    """What an operator needs of its records: all in order, with values at some of the rows."""
+
+    @property
+    def ts(self) -> Ints: ...
+    @property
+    def keys(self) -> OrderKeys: ...
+    @property
+    def hashes(self) -> Hashes | None: ...
+
+    def __len__(self) -> int: ...
+
+    def values_at(self, rows: Ints) -> list[Any]: ...
+
+    def take(self, rows: Ints) -> Records: ...
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """Many records in order. ``places`` says where the value of each lies in the Arrow columns."""
+
+    type_info: TypeInformation
+    columns: list[pa.Array]
+    places: Ints
+    ts: Ints
+    keys: OrderKeys
+    hashes: Hashes | None
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def values_at(self, rows: Ints) -> list[Any]:
+        """The values at the given rows."""
+        places = pa.array(self.places[rows])
+        return self.type_info.from_arrow_arrays([column.take(places) for column in self.columns])
+
+    def take(self, rows: Ints) -> Records:
+        """The records at the given rows."""
+        hashes = None if self.hashes is None else self.hashes[rows]
+        return Records(self.values_at(rows), self.ts[rows], self.keys.take(rows), hashes)
+
+
+def in_order(parts: Sequence[tuple[Codec, Received]]) -> Incoming:
+    """The records of some buffers, by order key."""
+    buffers = [buffer for _, buffer in parts]
+    ts = np.concatenate([buffer.ts for buffer in buffers])
+    keys = concat([buffer.keys for buffer in buffers])
+    found = [buffer.hashes for buffer in buffers if buffer.hashes is not None]
+    hashes = np.concatenate(found) if len(found) == len(buffers) else None
+    order = keys.argsort()
+    codec = parts[0][0]
+    if len(ts) > FEW and isinstance(codec, ArrowCodec) and all(c == codec for c, _ in parts):
+        places = np.arange(len(ts)) if order is None else order
+        columns = codec.columns([buffer.data for buffer in buffers])
+        if order is not None:
+            ts, keys, hashes = (
+                ts[order],
+                keys.take(order),
+                None if hashes is None else hashes[order],
+            )
+        return Arrivals(codec.type_info, columns, places, ts, keys, hashes)
+    values = [value for codec, buffer in parts for value in codec.decode(buffer.data)]
+    records = Records(values, ts, keys, hashes)
+    return records if order is None else records.take(order)
