@@ -37,7 +37,7 @@ BASELINES = [
         workload="count",
         python="flink",
         arguments=("--mode", "process"),
-        most_records=200_000,
+        most_records=100_000,
         baseline=True,
     ),
     # The defaults cache 1000 states in a worker; with more keys than that nearly each record goes
@@ -49,6 +49,7 @@ BASELINES = [
         python="flink",
         arguments=("--mode", "process", "--bundle-size", "20000", "--state-cache", "200000"),
         most_repeats=1,
+        most_records=1_000_000,
         baseline=True,
     ),
     Benchmark(
@@ -57,6 +58,7 @@ BASELINES = [
         workload="count",
         python="flink",
         arguments=("--mode", "thread"),
+        most_records=1_000_000,
         baseline=True,
     ),
     Benchmark(
@@ -72,6 +74,7 @@ BASELINES = [
         workload="count",
         python="spark",
         arguments=("--api", "row"),
+        most_records=400_000,
         baseline=True,
     ),
     Benchmark(
@@ -81,6 +84,7 @@ BASELINES = [
         python="spark",
         arguments=("--api", "pandas"),
         most_repeats=1,
+        most_records=200_000,
         baseline=True,
     ),
     Benchmark(

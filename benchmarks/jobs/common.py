@@ -32,7 +32,7 @@ def environment(arguments: argparse.Namespace, dataset: Dataset) -> StreamExecut
 
 def add_arguments(options: argparse.ArgumentParser) -> None:
     options.add_argument("--mode", choices=("streaming", "batch"), default="streaming")
-    options.add_argument("--epochs", type=int, default=4)
+    options.add_argument("--epochs", type=int, default=2)
     options.add_argument("--source", choices=("parquet", "csv"), default="csv")
 
 

@@ -37,7 +37,8 @@ def main() -> int:
     with stopwatch() as startup:
         env = common.environment(arguments, dataset)
     pairs = common.records(env, arguments, dataset)
-    pairs.key_by(lambda pair: pair[0]).process(RunningCount()).sink_to(DiscardingSink())
+    counts = pairs.key_by(lambda pair: pair[0]).process(RunningCount(), output_type=common.PAIR)
+    counts.sink_to(DiscardingSink())
     with stopwatch() as job:
         result = env.execute("count")
     return report(

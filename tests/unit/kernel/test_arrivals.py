@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millstream.common import Types
@@ -44,6 +44,7 @@ def content(found: Incoming, rows: list[int]) -> list[tuple[Any, ...]]:
     )
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.lists(st.tuples(st.text(max_size=3), st.integers(-5, 5)), min_size=1, max_size=8),
