@@ -49,7 +49,7 @@ BASELINES = [
         python="flink",
         arguments=("--mode", "process", "--bundle-size", "20000", "--state-cache", "200000"),
         most_repeats=1,
-        most_records=1_000_000,
+        most_records=200_000,
         baseline=True,
     ),
     Benchmark(

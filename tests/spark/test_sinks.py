@@ -13,12 +13,13 @@ import pytest
 from spark_programs import Alarm, Appending, FailsOnce, Recording, by_time, numbered, text_of
 from spark_support import Collecting, data_files, lines_of
 
-from millstream.common import Types, WatermarkStrategy
+from millstream.common import Row, Types, WatermarkStrategy
 from millstream.common.errors import UserCodeError
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import (
     DataGeneratorSource,
     FileSink,
+    FileSource,
     PrintSink,
     RateLimiterStrategy,
     Sink,
@@ -134,6 +135,23 @@ def test_plain_readers_of_a_folder_see_all_records_once(
         assert sorted(row.value for row in frame.collect()) == sorted(lines_of(out))
     else:
         assert sorted((row["key"], row["time"]) for row in frame.collect()) == EXPECTED
+
+
+def test_what_a_csv_sink_writes_a_csv_source_reads(make_env: MakeEnv, tmp_path: Path) -> None:
+    texts = ["plain", 'say "x", or', "", None, "back\\slash", "'"]
+    records = [Row(text=text, n=n) for n, text in enumerate(texts)]
+    row_type = Types.ROW_NAMED(["text", "n"], [Types.STRING(), Types.LONG()])
+    env, out = make_env("batch"), str(tmp_path / "out")
+    written = env.from_collection(records, row_type)
+    written.sink_to(FileSink.csv(out, compression="gzip", nullValue="NULL"))
+    env.execute()
+    sink, env = Collecting(), make_env("batch")
+    source = FileSource.csv(out, schema="text STRING, n BIGINT", nullValue="NULL", emptyValue="")
+    read = env.from_source(source, WatermarkStrategy.no_watermarks(), "csv")
+    read.map(lambda row: (row.n, row.text)).sink_to(sink)
+    env.execute()
+    assert sorted(sink.values) == list(enumerate(texts))
+    assert all(path.suffix == ".gz" for path in data_files(tmp_path / "out"))
 
 
 def failing_job(env: StreamExecutionEnvironment, folder: Path) -> None:

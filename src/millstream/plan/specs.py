@@ -10,6 +10,20 @@ from millstream.common.errors import user_code_error
 
 FileFormat = Literal["text", "csv", "json", "parquet"]
 
+_TEXT_COMPRESSION = ("none", "gzip", "bzip2")
+FILE_SINK_OPTIONS: Mapping[FileFormat, Mapping[str, tuple[str, ...]]] = {
+    "text": {"compression": _TEXT_COMPRESSION},
+    "json": {"compression": _TEXT_COMPRESSION},
+    "csv": {
+        "compression": _TEXT_COMPRESSION,
+        "header": ("true", "false"),
+        "quoteAll": ("true", "false"),
+        **dict.fromkeys(("sep", "quote", "escape", "lineSep", "nullValue"), ()),
+    },
+    "parquet": {"compression": ("none", "snappy", "gzip", "zstd", "lz4", "brotli")},
+}
+"""The options of Spark's writers that file sinks have, and the values of those that are a choice."""
+
 
 @runtime_checkable
 class ChannelSource(Protocol):

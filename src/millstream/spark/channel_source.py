@@ -22,6 +22,7 @@ from pyspark.sql.datasource import (
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.stages import Block
 from millstream.plan.specs import ChannelSpec
+from millstream.spark.named_sources import stream_reader
 from millstream.spark.rows import SCHEMA, to_arrow
 from millstream.spark.worker import ProgramRef, errors_that_travel, wall_clock_ms
 
@@ -165,7 +166,7 @@ class ChannelBatchReader(DataSourceReader):
 
 
 def channel_rows(
-    spark: SparkSession, reader: ChannelReader, name: str, *, streaming: bool
+    spark: SparkSession, reader: ChannelReader, name: str, uid: str, *, streaming: bool
 ) -> DataFrame:
     """The rows of a source of ours. Spark knows a Python source by name, so each gets its own."""
 
@@ -185,5 +186,5 @@ def channel_rows(
 
     spark.dataSource.register(ChannelData)
     if streaming:
-        return spark.readStream.format(name).load()
+        return stream_reader(spark, uid).format(name).load()
     return spark.read.format(name).load()

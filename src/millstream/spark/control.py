@@ -17,6 +17,7 @@ import pyarrow.fs as pafs
 from millstream.checkpoint.folder import open_path
 from millstream.kernel.stages import control_rows
 from millstream.kernel.time import Control
+from millstream.spark.named_sources import stream_reader
 from millstream.spark.rows import SCHEMA
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class ControlChannel:
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The rows the stages get."""
-        return spark.readStream.format("json").schema(SCHEMA).load(self.path)
+        return stream_reader(spark, "control").format("json").schema(SCHEMA).load(self.path)
 
     def post(self, control: Control) -> None:
         """Send a message to all slots with the next epoch."""

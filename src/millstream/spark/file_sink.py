@@ -9,22 +9,19 @@ which the next start does. An epoch with a manifest is never written a second ti
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.fs as pafs
-import pyarrow.parquet as pq
 
 from millstream.checkpoint.folder import open_path
-from millstream.common.errors import CheckpointError, MillstreamError
+from millstream.common.errors import CheckpointError
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.hashing import stable_hash
 from millstream.plan.specs import FilesSinkSpec
+from millstream.spark.file_formats import encoded, extension
 
 KEPT_MANIFESTS = 100
 
@@ -62,13 +59,12 @@ class FileSink:
 
     def stage(self, values: list[Any], epoch: int, task: int) -> StagedFile:
         """Write a task's records of an epoch aside."""
-        extension = {"text": "txt"}.get(self.spec.format, self.spec.format)
         # Jobs and sinks may share a folder: each has names of its own.
         own = f"{self.job[:8]}-{stable_hash(self.sink):08x}"
-        name = f"{self.spec.prefix}-{own}-{epoch:08d}-{task:04d}.{extension}"
+        name = f"{self.spec.prefix}-{own}-{epoch:08d}-{task:04d}.{extension(self.spec)}"
         staged = f"{self.own}/staging/{name}"
         self.fs.create_dir(f"{self.own}/staging", recursive=True)
-        data = encoder(self.spec, self.type_info)(values)
+        data = encoded(self.spec, self.type_info, values)
         with self.fs.open_output_stream(staged) as stream:
             stream.write(data)
         return StagedFile(staged, name, len(values))
@@ -128,74 +124,3 @@ class FileSink:
 
     def _exists(self, path: str) -> bool:
         return bool(self.fs.get_file_info(path).type != pafs.FileType.NotFound)
-
-
-# -- formats --------------------------------------------------------------------------------------
-
-
-def encoder(spec: FilesSinkSpec, type_info: TypeInformation | None) -> Callable[[list[Any]], bytes]:
-    """How records become the bytes of a file."""
-    if spec.format == "text":
-        to_text = spec.encoder or str
-        return lambda values: "".join(f"{to_text(value)}\n" for value in values).encode()
-    if spec.format == "csv":
-        return lambda values: _csv(values, spec, type_info)
-    if spec.format == "json":
-        return lambda values: "".join(
-            json.dumps(_plain(value), default=str) + "\n" for value in values
-        ).encode()
-    return lambda values: _parquet(values, type_info)
-
-
-def _fields(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, tuple | list) or hasattr(value, "as_dict") else [value]
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON knows it; rows with names become objects."""
-    if hasattr(value, "as_dict"):
-        return {name: _plain(part) for name, part in value.as_dict().items()}
-    if isinstance(value, dict):
-        return {str(name): _plain(part) for name, part in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(part) for part in value]
-    return value
-
-
-def _csv(values: list[Any], spec: FilesSinkSpec, type_info: TypeInformation | None) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=spec.options.get("sep", ","), lineterminator="\n")
-    if spec.options.get("header", "false").lower() == "true":
-        writer.writerow(_names(values, type_info))
-    writer.writerows(_fields(value) for value in values)
-    return text.getvalue().encode()
-
-
-def _names(values: list[Any], type_info: TypeInformation | None) -> list[str]:
-    names = getattr(type_info, "get_field_names", None)
-    if names is not None:
-        return list(names())
-    first = values[0] if values else ()
-    if hasattr(first, "as_dict"):
-        return list(first.as_dict())
-    return [f"f{index}" for index in range(len(_fields(first)))]
-
-
-def _parquet(values: list[Any], type_info: TypeInformation | None) -> bytes:
-    names = _names(values, type_info)
-    columns = list(zip(*map(_fields, values), strict=True))
-    try:
-        if type_info is not None:
-            arrays = list(type_info.to_arrow_arrays(values))[: len(names)]
-        else:
-            arrays = [pa.array(list(column)) for column in columns]
-    except pa.ArrowException as error:
-        raise MillstreamError(
-            "PARQUET_TYPE",
-            f"records cannot be written as Parquet columns: {error}",
-            hint="declare the type of the stream: map(..., output_type=Types.ROW_NAMED(...))",
-        ) from error
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.table(arrays, names=names), sink)
-    data: bytes = sink.getvalue().to_pybytes()
-    return data

@@ -20,10 +20,11 @@ from millstream.plan.compile import Compiler, Programs
 from millstream.plan.graph import Node, SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component, JobPlan
-from millstream.plan.specs import ChannelSpec, FilesSinkSpec, FunctionSinkSpec
+from millstream.plan.specs import ChannelSpec, DataFrameSpec, FilesSinkSpec, FunctionSinkSpec
 from millstream.spark.channel_source import ChannelReader, channel_rows
 from millstream.spark.control import ControlChannel
 from millstream.spark.keyed_stage import batch_stage, streaming_stage
+from millstream.spark.named_sources import BY_NAME
 from millstream.spark.progress import Totals
 from millstream.spark.rows import SCHEMA, slot_values
 from millstream.spark.sources import (
@@ -129,10 +130,12 @@ class _Builder:
                 closes=not self.streaming,
             )
             name = f"millstream_{self.run}_{node.id}"
-            return channel_rows(self.spark, reader, name, streaming=self.streaming)
+            uid = self.component.uids[node.id]
+            return channel_rows(self.spark, reader, name, uid, streaming=self.streaming)
         return spark_rows(
             self.spark,
             node,
+            self.component.uids[node.id],
             ref,
             self.values,
             self.options.configuration,
@@ -361,6 +364,8 @@ class StreamRun:
         settings |= SMALL_BATCHES if capped else LIMITED_BATCHES
         if run.is_local:
             settings |= LOCAL_FILES
+        unnamed = any(isinstance(node.source, DataFrameSpec) for node in sources)
+        settings[BY_NAME] = "false" if unnamed else "true"
         for key, value in settings.items():
             spark.conf.set(key, options.configuration.get(key, value))
         self.streams = [

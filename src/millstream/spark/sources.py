@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from millstream.kernel.stages import Block
 from millstream.plan.graph import SourceNode
 from millstream.plan.specs import ChannelSpec, DataFrameSpec, FilesSpec, SocketSpec
 from millstream.spark.channel_source import BLOCK, global_channel
+from millstream.spark.named_sources import stream_reader
 from millstream.spark.rows import SCHEMA, to_arrow
 from millstream.spark.worker import ProgramRef, errors_that_travel
 
@@ -36,6 +38,7 @@ def absolute(path: str) -> str:
 def spark_rows(
     spark: SparkSession,
     node: SourceNode,
+    uid: str,
     ref: ProgramRef,
     slots: tuple[int, ...],
     configuration: Mapping[str, str],
@@ -44,9 +47,13 @@ def spark_rows(
 ) -> DataFrame:
     """The rows of a Spark source: read, project, and one ``mapInArrow``."""
     spec = node.source
+    frame: DataFrame
     task: _SourceTask
     if isinstance(spec, FilesSpec):
-        frame = _read_files(spark, spec, configuration, streaming)
+        reader = _reader(spark, spec, stream_reader(spark, uid) if streaming else spark.read)
+        if streaming:
+            reader = reader.options(**_epoch_limit(configuration))
+        frame = reader.load(absolute(spec.path))
         names = frame.columns
         frame = frame.select(
             "*", _file_channel().alias("ms_channel"), F.input_file_block_start().alias("ms_frag")
@@ -54,7 +61,8 @@ def spark_rows(
         task = _FileTask(ref, slots, value_type(node, frame.select(*names)), names)
     elif isinstance(spec, SocketSpec):
         frame = (
-            spark.readStream.format("socket")
+            stream_reader(spark, uid)
+            .format("socket")
             .option("host", spec.host)
             .option("port", spec.port)
             .load()
@@ -72,26 +80,23 @@ def _file_channel() -> Column:
     return F.xxhash64(F.input_file_name())
 
 
-def _read_files(
-    spark: SparkSession, spec: FilesSpec, configuration: Mapping[str, str], streaming: bool
-) -> DataFrame:
+def _reader(spark: SparkSession, spec: FilesSpec, reader: Any) -> Any:
+    """A reader, streaming or not, of the files that a spec describes."""
     schema = spec.schema
     if schema is None and spec.format != "text":
         schema = (
             spark.read.format(spec.format).options(**spec.options).load(absolute(spec.path)).schema
         )
-    reader = spark.readStream if streaming else spark.read
     reader = reader.format(spec.format).options(**spec.options)
-    if schema is not None:
-        reader = reader.schema(schema)
-    if streaming:
-        max_files = configuration.get("millstream.epoch.max-files")
-        if max_files is not None:
-            reader = reader.option("maxFilesPerTrigger", max_files)
-        else:
-            size = configuration.get("millstream.epoch.max-bytes", str(DEFAULT_EPOCH_BYTES))
-            reader = reader.option("maxBytesPerTrigger", size)
-    return reader.load(absolute(spec.path))
+    return reader if schema is None else reader.schema(schema)
+
+
+def _epoch_limit(configuration: Mapping[str, str]) -> dict[str, str]:
+    max_files = configuration.get("millstream.epoch.max-files")
+    if max_files is not None:
+        return {"maxFilesPerTrigger": max_files}
+    size = configuration.get("millstream.epoch.max-bytes", str(DEFAULT_EPOCH_BYTES))
+    return {"maxBytesPerTrigger": size}
 
 
 def value_type(node: SourceNode, frame: DataFrame) -> TypeInformation:
@@ -302,12 +307,30 @@ def announced_channels(spark: SparkSession, node: SourceNode) -> list[int]:
         ]
     if isinstance(spec, FilesSpec) and not spec.watch:
         with readable_refusal(node):
-            files = spark.read.format("binaryFile").load(absolute(spec.path)).where("length > 0")
-        rows = files.select(_file_channel().alias("id")).collect()
-        return sorted(row["id"] for row in rows)
+            return sorted(_files_with_records(spark, spec))
     return []
 
 
+def _files_with_records(spark: SparkSession, spec: FilesSpec) -> set[int]:
+    """The channels of the files that will speak: one that never does would hold the clock.
+
+    A line of text is a record, so that a length is enough to know. A small file of another format may
+    hold a header, a schema or white space only: Spark has to look.
+    """
+    listed = spark.read.format("binaryFile").load(absolute(spec.path)).where("length > 0")
+    files = listed.select(_file_channel().alias("id"), "path", "length").collect()
+    small = [] if spec.format == "text" else [f for f in files if f["length"] < SMALL_FILE]
+    channels = {file["id"] for file in files}
+    if small:
+        channels -= {file["id"] for file in small}
+        paths = [re.sub(r"([\[\]{}*?\\])", r"\\\1", file["path"]) for file in small]
+        speaking = _reader(spark, spec, spark.read).load(paths)
+        heard = speaking.select(_file_channel().alias("id")).distinct()
+        channels |= {row["id"] for row in heard.collect()}
+    return channels
+
+
+SMALL_FILE = 64 << 10
 COMPRESSED = (".gz", ".bz2", ".zst", ".zstd", ".lz4", ".snappy", ".deflate", ".xz")
 SMALL_EPOCH_BYTES = 512 << 20
 

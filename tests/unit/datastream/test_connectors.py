@@ -135,7 +135,7 @@ def test_generator_refused(make: Any, code: str) -> None:
         ),
         (
             FileSource.csv("/a"),
-            FilesSpec(path="/a", format="csv", options={"header": "true"}),
+            FilesSpec(path="/a", format="csv", options={"header": "true", "escape": '"'}),
             None,
         ),
         (
@@ -143,7 +143,7 @@ def test_generator_refused(make: Any, code: str) -> None:
             FilesSpec(
                 path="/a",
                 format="csv",
-                options={"header": "false", "sep": ";"},
+                options={"header": "false", "escape": '"', "sep": ";"},
                 schema="`word` STRING, `n` BIGINT",
             ),
             ROW,

@@ -76,7 +76,7 @@ def test_csv_files() -> None:
     )
     assert len(schema) == schema.size() == 2
     source = FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema), "/a").build()
-    options = {"header": "true", "sep": "|"}
+    options = {"header": "true", "escape": '"', "sep": "|"}
     assert source.to_spec() == FilesSpec(path="/a", format="csv", options=options, schema=DDL)
     assert source.get_produced_type() == ROW
     sink = FileSink.for_bulk_format("/o", CsvBulkWriters.for_schema(schema)).build()

@@ -26,7 +26,7 @@ from millstream.datastream.connectors.file_policies import (
 )
 from millstream.datastream.connectors.spark import option_text
 from millstream.datastream.spark_schema import row_type_of_ddl, row_type_of_schema, to_ddl
-from millstream.plan.specs import FileFormat, FilesSinkSpec, FilesSpec
+from millstream.plan.specs import FILE_SINK_OPTIONS, FileFormat, FilesSinkSpec, FilesSpec
 
 __all__ = [
     "BucketAssigner",
@@ -123,7 +123,8 @@ class FileSource(Source):
         **options
             What else Spark's reader takes, such as ``sep=";"``.
         """
-        return _rows("csv", paths, schema, watch, {"header": header, **options})
+        # As the sink writes it, and RFC 4180 has it: a quote within quotes is doubled.
+        return _rows("csv", paths, schema, watch, {"header": header, "escape": '"', **options})
 
     @staticmethod
     def json(*paths: str, schema: Any = None, watch: bool = False, **options: object) -> FileSource:
@@ -358,6 +359,7 @@ class FileSink(Sink):
         return FileSink.BulkFormatBuilder(FileSink(checked_path(base_path), writer_factory))
 
     def to_spec(self) -> FilesSinkSpec:
+        _check_options(self.writer)
         return FilesSinkSpec(
             path=self.path,
             format=self.writer.format,
@@ -430,6 +432,21 @@ def _sink(
 ) -> FileSink:
     writer = BulkWriterFactory(name, {key: option_text(value) for key, value in options.items()})
     return FileSink(checked_path(path), writer, checked_path(prefix), encoder)
+
+
+def _check_options(writer: BulkWriterFactory) -> None:
+    known = FILE_SINK_OPTIONS[writer.format]
+    for name, value in writer.options.items():
+        if name in known and (not known[name] or value.lower() in known[name]):
+            continue
+        wrong = f"{name}={value!r}" if name in known else name
+        choice = known.get(name) or sorted(known)
+        raise PlanError(
+            "UNKNOWN_OPTION",
+            f"a {writer.format} sink has no option {wrong}",
+            location=user_location(),
+            hint=f"it knows {', '.join(choice)}; write_to({writer.format!r}, ...) takes all of Spark's",
+        )
 
 
 def _encoder(encoder: Any) -> Callable[[Any], str] | None:

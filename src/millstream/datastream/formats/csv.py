@@ -16,6 +16,7 @@ from millstream.common.types import Row
 from millstream.datastream.connectors.file_system import BulkWriterFactory, StreamFormat, row_format
 from millstream.datastream.formats.json import named_row_type, positional_values
 from millstream.datastream.formats.values import from_text, to_plain
+from millstream.plan.specs import FILE_SINK_OPTIONS
 
 __all__ = [
     "CsvBulkWriters",
@@ -59,7 +60,7 @@ class CsvSchemaBuilder:
 
     def __init__(self) -> None:
         self._columns: dict[str, TypeInformation] = {}
-        self._options: dict[str, str] = {"header": "false"}
+        self._options: dict[str, str] = {"header": "false", "escape": '"'}
 
     def add_string_column(self, name: str) -> CsvSchemaBuilder:
         """Add a column of text."""
@@ -100,11 +101,11 @@ class CsvSchemaBuilder:
         return self._set("quote", "")
 
     def set_escape_char(self, char: str) -> CsvSchemaBuilder:
-        """Set what stands before a quote in text, by default a backslash."""
+        """Set what stands before a quote in text; by default a quote is doubled."""
         return self._set("escape", char)
 
     def disable_escape_char(self) -> CsvSchemaBuilder:
-        """Let a doubled quote stand for one, instead of a character before it."""
+        """Let a doubled quote stand for one, as is the default."""
         return self._set("escape", '"')
 
     def set_line_separator(self, separator: str) -> CsvSchemaBuilder:
@@ -187,7 +188,9 @@ class CsvBulkWriters:
     @staticmethod
     def for_schema(schema: CsvSchema) -> BulkWriterFactory:
         """Return the way to write files with this schema."""
-        return BulkWriterFactory("csv", schema.options, schema.row_type)
+        known = FILE_SINK_OPTIONS["csv"]
+        options = {name: value for name, value in schema.options.items() if name in known}
+        return BulkWriterFactory("csv", options, schema.row_type)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,103 @@
+"""What a file sink writes: its options do what they say."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from millstream.common import Row, Types
+from millstream.common.errors import PlanError
+from millstream.datastream.connectors.file_system import FileSink
+from millstream.datastream.formats.csv import CsvBulkWriters, CsvSchema
+from millstream.spark.file_formats import encoded, extension
+
+PAIRS: list[Any] = [("a", 1), ('say "x", or', None)]
+
+
+def written(sink: FileSink, values: list[Any] | None = None) -> str:
+    return encoded(sink.to_spec(), None, PAIRS if values is None else values).decode()
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, 'f0,f1\na,1\n"say ""x"", or",\n'),
+        ({"header": False}, 'a,1\n"say ""x"", or",\n'),
+        ({"header": False, "sep": ";"}, 'a;1\n"say ""x"", or";\n'),
+        ({"header": False, "nullValue": "NULL"}, 'a,1\n"say ""x"", or",NULL\n'),
+        ({"header": False, "quoteAll": True}, '"a","1"\n"say ""x"", or",""\n'),
+        ({"header": False, "quote": "'"}, "a,1\n'say \"x\", or',\n"),
+        ({"header": False, "escape": "\\"}, 'a,1\n"say \\"x\\", or",\n'),
+        ({"header": False, "quote": "", "escape": "\\"}, 'a,1\nsay "x"\\, or,\n'),
+        ({"header": False, "lineSep": "\r\n"}, 'a,1\r\n"say ""x"", or",\r\n'),
+    ],
+)
+def test_csv_options(options: dict[str, Any], text: str) -> None:
+    assert written(FileSink.csv("/o", **options)) == text
+
+
+def test_a_csv_schema_gives_its_options_to_the_writer() -> None:
+    schema = (
+        CsvSchema.builder()
+        .add_string_column("word")
+        .add_number_column("n")
+        .set_column_separator("|")
+        .set_null_value("-")
+        .set_allow_comments()
+        .build()
+    )
+    sink = FileSink.for_bulk_format("/o", CsvBulkWriters.for_schema(schema)).build()
+    assert written(sink, [("a", None)]) == "a|-\n"
+
+
+@pytest.mark.parametrize(
+    ("compression", "ending", "decompress"),
+    [("gzip", ".gz", gzip.decompress), ("bzip2", ".bz2", bz2.decompress), ("none", "", bytes)],
+)
+def test_text_is_compressed_under_a_name_that_says_so(
+    compression: str, ending: str, decompress: Any
+) -> None:
+    spec = FileSink.text("/o", compression=compression).to_spec()
+    assert extension(spec) == f"txt{ending}"
+    assert decompress(encoded(spec, None, ["a", "é"])) == "a\né\n".encode()
+
+
+def test_json_has_rows_as_objects() -> None:
+    values = [Row(word="a", at=(1, None)), ("b", {"n": 2})]
+    text = encoded(FileSink.json("/o").to_spec(), None, values).decode()
+    assert text == '{"word": "a", "at": [1, null]}\n["b", {"n": 2}]\n'
+
+
+@pytest.mark.parametrize("compression", ["snappy", "zstd", "none"])
+def test_parquet_is_compressed_as_asked(compression: str) -> None:
+    row_type = Types.ROW_NAMED(["word", "n"], [Types.STRING(), Types.LONG()])
+    spec = FileSink.parquet("/o", compression=compression).to_spec()
+    data = encoded(spec, row_type, [Row(word="a", n=1)])
+    file = pq.ParquetFile(io.BytesIO(data))
+    assert extension(spec) == "parquet"
+    assert file.read().to_pylist() == [{"word": "a", "n": 1}]
+    wanted = "UNCOMPRESSED" if compression == "none" else compression.upper()
+    assert file.metadata.row_group(0).column(0).compression == wanted
+
+
+@pytest.mark.parametrize(
+    ("sink", "named", "hint"),
+    [
+        (FileSink.csv("/o", delimiter=";"), "delimiter", "sep"),
+        (FileSink.json("/o", dateFormat="yyyy"), "dateFormat", "compression"),
+        (FileSink.text("/o", compression="zip"), "compression='zip'", "gzip"),
+        (FileSink.parquet("/o", header=True), "header", "compression"),
+    ],
+)
+def test_an_option_that_would_have_no_effect_is_refused(
+    sink: FileSink, named: str, hint: str
+) -> None:
+    with pytest.raises(PlanError, match="UNKNOWN_OPTION") as caught:
+        sink.to_spec()
+    assert named in str(caught.value)
+    assert hint in str(caught.value)
