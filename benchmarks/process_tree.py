@@ -16,6 +16,7 @@ try:
 except ImportError:
     psutil = None
 
+PROC = Path("/proc/self/stat")
 INTERVAL_SECONDS = 0.25
 GRACE_SECONDS = 5.0
 
@@ -37,7 +38,8 @@ class Sample:
 
 
 def sample_all() -> dict[int, Sample]:
-    return _sample_psutil() if psutil else _sample_proc()
+    # psutil's start times are floats that drift with the clock: a process could count twice.
+    return _sample_proc() if PROC.exists() else _sample_psutil()
 
 
 def _sample_psutil() -> dict[int, Sample]:

@@ -65,7 +65,7 @@ class FileSink:
         staged = f"{self.own}/staging/{name}"
         self.fs.create_dir(f"{self.own}/staging", recursive=True)
         data = encoded(self.spec, self.type_info, values)
-        with self.fs.open_output_stream(staged) as stream:
+        with self.fs.open_output_stream(staged, compression=None) as stream:
             stream.write(data)
         return StagedFile(staged, name, len(values))
 
