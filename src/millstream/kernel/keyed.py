@@ -212,6 +212,7 @@ class KeyedOperator:
         self.clock = clock
         self.cursor.now_ms = clock.now_ms
         pages.names = self.names
+        pages.growing = self.cursor.growing
         outputs = Outputs(emit, records, self.freeze)
         if records is not None:
             clocks = clock.at(records.keys.stamp) if self.timed else None

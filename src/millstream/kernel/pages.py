@@ -4,14 +4,15 @@ A page is a hash bucket of keys, found through a directory (extendible hashing o
 the key hash), so a small page stays a single value in the store, a huge state is never rewritten
 whole, and a page that does not exist costs no read. The directory also keeps, per page, when its next
 timer is due: an epoch with nothing due touches no page, and no index of timers is needed beside.
+What splitting by keys cannot make smaller, a long list or a big map of one key, moves out of its page.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +20,15 @@ import numpy.typing as npt
 from millstream.common.errors import CheckpointError
 from millstream.common.pickling import dumps
 from millstream.common.time import MAX_TIMESTAMP
+from millstream.kernel import large
+from millstream.kernel.buckets import MAX_DEPTH, Buckets, spread
 from millstream.kernel.hashing import stable_hash
+from millstream.kernel.large import LargeCell, LongList, cell_id, fetch, moved_out
 from millstream.kernel.order import Ints
 
-FORMAT = 1
+FORMAT = 2
 SPLIT_BYTES = 16_384
 SPLIT_KEYS = 768
-MAX_DEPTH = 20
 NEVER = MAX_TIMESTAMP
 
 Timers = dict[Any, list[tuple[int, Any]]]
@@ -54,13 +57,17 @@ class MemoryStore(dict[str, bytes]):
 
 @dataclass(slots=True)
 class Page:
-    """The state of the keys of one bucket; ``cells`` of a key are in the order of the state names."""
+    """The state of the keys of one bucket; ``cells`` of a key are in the order of the state names.
+
+    ``large``: per key that has some, the handles of its large cells when the page was loaded.
+    """
 
     depth: int
     prefix: int
     entries: dict[Any, list[Any]] = field(default_factory=dict)
     event_timers: Timers = field(default_factory=dict)
     tick_timers: Timers = field(default_factory=dict)
+    large: dict[Any, list[LargeCell]] = field(default_factory=dict)
     stored: bytes | None = None
 
     def key_count(self) -> int:
@@ -77,32 +84,13 @@ def _next_due(timers: Timers) -> int:
 
 
 @dataclass(slots=True)
-class Directory:
-    """Where pages are. Arrays have an element per bucket of ``depth`` leading hash bits."""
+class Directory(Buckets):
+    """Where pages are, and when their next timers are due."""
 
-    depth: int = 0
-    depths: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(1, np.uint8))
-    present: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(1, np.bool_))
+    ARRAYS: ClassVar[tuple[str, ...]] = ("depths", "present", "event_due", "tick_due")
+
     event_due: Ints = field(default_factory=lambda: np.full(1, NEVER, np.int64))
     tick_due: Ints = field(default_factory=lambda: np.full(1, NEVER, np.int64))
-    swept: int = 0
-
-    def buckets(self, hashes: npt.NDArray[np.uint32]) -> Ints:
-        """For each hash the first bucket of its page, which names the page."""
-        bucket = hashes.astype(np.int64) >> (32 - self.depth)
-        shift = self.depth - self.depths[bucket].astype(np.int64)
-        firsts: Ints = (bucket >> shift) << shift
-        return firsts
-
-    def locate(self, bucket: int) -> tuple[int, int]:
-        """Depth and prefix of the page that starts at a bucket."""
-        depth = int(self.depths[bucket])
-        return depth, bucket >> (self.depth - depth)
-
-    def span(self, depth: int, prefix: int) -> slice:
-        """The buckets a page covers."""
-        shift = self.depth - depth
-        return slice(prefix << shift, (prefix + 1) << shift)
 
     def with_timers(self) -> list[int]:
         """First buckets of the pages with any timer."""
@@ -113,46 +101,19 @@ class Directory:
         hit = self.present & ((self.event_due <= clock) | (self.tick_due <= now_ms))
         return self._firsts(hit)
 
-    def all_present(self) -> list[int]:
-        """First buckets of all pages that exist."""
-        return self._firsts(self.present)
-
-    def next_to_sweep(self, number: int) -> list[int]:
-        """First buckets of some pages, in turn: over time every page has its turn."""
-        pages = self.all_present()
-        chosen = [pages[(self.swept + i) % len(pages)] for i in range(min(number, len(pages)))]
-        self.swept = (self.swept + number) % max(len(pages), 1)
-        return chosen
-
-    def _firsts(self, hit: npt.NDArray[np.bool_]) -> list[int]:
-        found = np.flatnonzero(hit)
-        shift = self.depth - self.depths[found].astype(np.int64)
-        firsts: list[int] = np.unique((found >> shift) << shift).tolist()
-        return firsts
-
-    def useful_depth(self) -> int:
-        """How deep pages may lie: a few large values must not make a directory of empty buckets."""
-        pages = int((1 / (1 << (self.depth - self.depths[self.present].astype(np.int64)))).sum())
-        return max(pages, 1).bit_length() + 4
-
-    def split(self, depth: int, prefix: int, bits: int) -> None:
-        """Make 2**bits pages of one."""
-        missing = depth + bits - self.depth
-        if missing > 0:
-            self.depth += missing
-            for name in ("depths", "present", "event_due", "tick_due"):
-                setattr(self, name, np.repeat(getattr(self, name), 1 << missing))
-        self.depths[self.span(depth, prefix)] = depth + bits
-
 
 class PageStore:
-    """The pages of one operator in one slot, during one epoch."""
+    """The pages of one operator in one slot, during one epoch.
+
+    ``growing``: which cells are lists and maps of a list or map state, which may become large.
+    """
 
     def __init__(self, store: Store, uid: str, directory: Directory, names: list[str]) -> None:
         self.store = store
         self.uid = uid
         self.directory = directory
         self.names = names
+        self.growing: Collection[int] = ()
 
     def load(self, bucket: int) -> Page:
         """The page that starts at a bucket."""
@@ -160,17 +121,16 @@ class PageStore:
         depth, prefix = directory.locate(bucket)
         if not directory.present[bucket]:
             return Page(depth, prefix)
-        data = self.store.get(self._name(depth, prefix))
-        if data is None:
-            raise CheckpointError(
-                "MISSING_PAGE",
-                f"page {depth}.{prefix} of operator {self.uid!r} is gone from the state store",
-                hint="the checkpoint is damaged: go on from another checkpoint or a savepoint",
-            )
-        return self._decode(data, depth, prefix)
+        what = f"page {depth}.{prefix} of operator {self.uid!r}"
+        return self._decode(fetch(self.store, self._name(depth, prefix), what), depth, prefix)
 
     def write(self, page: Page) -> None:
-        """Write a page back if it changed, in two halves if it has grown too large."""
+        """Write a page back if it changed, in parts if it has grown too large."""
+        if page.large:
+            self._settle(page)
+        self._write(page)
+
+    def _write(self, page: Page) -> None:
         directory, name = self.directory, self._name(page.depth, page.prefix)
         span = directory.span(page.depth, page.prefix)
         if page.is_empty():
@@ -180,13 +140,14 @@ class PageStore:
             directory.event_due[span] = directory.tick_due[span] = NEVER
             return
         data = self._encode(page)
-        room = min(MAX_DEPTH, directory.useful_depth()) - page.depth
-        if len(data) > SPLIT_BYTES and page.key_count() > 1 and room > 0:
-            # To half of the limit, so that the parts have room to grow.
-            ratio = 2 * len(data) // SPLIT_BYTES
-            for part in self.split(page, min(ratio.bit_length() - 1, room)):
-                self.write(part)
-            return
+        if len(data) > SPLIT_BYTES:
+            bits = directory.bits_to_split(page.depth, page.key_count(), len(data), SPLIT_BYTES)
+            if bits:
+                for part in self.split(page, bits):
+                    self._write(part)
+                return
+            if self._move_out(page, len(data)):
+                data = self._encode(page)
         directory.present[span] = True
         directory.event_due[span] = _next_due(page.event_timers)
         directory.tick_due[span] = _next_due(page.tick_timers)
@@ -196,20 +157,17 @@ class PageStore:
 
     def split(self, page: Page, bits: int) -> list[Page]:
         """2**bits pages in place of one; they are not yet in the store."""
-        directory = self.directory
-        start = directory.span(page.depth, page.prefix).start
-        if directory.present[start]:
-            self.store.remove(self._name(page.depth, page.prefix))
-        depth = page.depth + bits
-        directory.split(page.depth, page.prefix, bits)
-        first = page.prefix << bits
-        parts = [Page(depth, first + number) for number in range(1 << bits)]
-        directory.present[directory.span(page.depth, page.prefix)] = False
-        for name in ("entries", "event_timers", "tick_timers"):
-            targets = [getattr(part, name) for part in parts]
-            for key, value in getattr(page, name).items():
-                targets[(stable_hash(key) >> (32 - depth)) - first][key] = value
-        return parts
+        directory, depth, prefix = self.directory, page.depth, page.prefix
+        if directory.present[directory.span(depth, prefix).start]:
+            self.store.remove(self._name(depth, prefix))
+        directory.split(depth, prefix, bits)
+        tables = (page.entries, page.event_timers, page.tick_timers, page.large)
+        parts = [spread(table, depth, prefix, bits, stable_hash) for table in tables]
+        first = prefix << bits
+        return [
+            Page(depth + bits, first + number, *of_page)
+            for number, of_page in enumerate(zip(*parts, strict=True))
+        ]
 
     def prepare(self, hashes: npt.NDArray[np.uint32]) -> None:
         """Split pages that many new keys may fall on before they are filled: later it costs more."""
@@ -229,6 +187,49 @@ class PageStore:
         for bucket in self.directory.all_present():
             yield self.load(bucket)
 
+    # -- large cells -----------------------------------------------------------------------------
+
+    def _settle(self, page: Page) -> None:
+        """Bring the values of large cells up to date; those of cells that are gone go too."""
+        for key, handles in list(page.large.items()):
+            in_place = {id(cell) for cell in page.entries.get(key, ())}
+            kept = [handle for handle in handles if id(handle) in in_place]
+            for handle in kept:
+                handle.flush()
+            for handle in handles:
+                if id(handle) not in in_place:
+                    handle.drop()
+            if kept:
+                page.large[key] = kept
+            else:
+                del page.large[key]
+
+    def _move_out(self, page: Page, size: int) -> bool:
+        """Make a page smaller that splitting cannot: True if something has moved out of it."""
+        moved = False
+        for key, cells in page.entries.items():
+            for index in self.growing:
+                cell = cells[index]
+                if isinstance(cell, LongList):
+                    moved |= cell.seal()
+                elif size > large.LARGE_BYTES and isinstance(cell, list | dict):
+                    name = cell_id(key, self.names[index])
+                    handle = moved_out(cell, name, self.store, self.uid)
+                    if handle is not None:
+                        cells[index] = handle
+                        page.large.setdefault(key, []).append(handle)
+                        moved = True
+        return moved
+
+    def _bound(self, cells: list[Any]) -> list[LargeCell]:
+        """The large cells among a key's cells, now with their store."""
+        handles = [cell for cell in cells if isinstance(cell, LargeCell)]
+        for handle in handles:
+            handle.bind(self.store, self.uid)
+        return handles
+
+    # -- bytes -----------------------------------------------------------------------------------
+
     def _name(self, depth: int, prefix: int) -> str:
         return f"{self.uid}/{depth}.{prefix}"
 
@@ -241,20 +242,23 @@ class PageStore:
             columns,
             page.event_timers,
             page.tick_timers,
+            list(page.large),
         )
         return dumps(content)
 
     def _decode(self, data: bytes, depth: int, prefix: int) -> Page:
-        version, names, keys, columns, event_timers, tick_timers = pickle.loads(data)
+        version, *content = pickle.loads(data)
         if version != FORMAT:
             raise CheckpointError(
                 "PAGE_FORMAT",
                 f"state of operator {self.uid!r} has page format {version}, this is {FORMAT}",
                 hint="run the Millstream version that wrote it and take a savepoint there",
             )
+        names, keys, columns, event_timers, tick_timers, with_large = content
         columns = self._arrange(names, columns, len(keys))
         entries = dict(zip(keys, map(list, zip(*columns, strict=True)), strict=True))
-        return Page(depth, prefix, entries, event_timers, tick_timers, data)
+        handles = {key: self._bound(entries[key]) for key in with_large}
+        return Page(depth, prefix, entries, event_timers, tick_timers, handles, data)
 
     def _arrange(self, stored: tuple[str, ...], columns: list[Any], n: int) -> list[Any]:
         """Stored columns in the order of today's names; a name of today only is empty."""

@@ -2,12 +2,13 @@
 
 An operator points the shared `Cursor` at the current key's cells; each state object reads and writes
 its own cell. With a time to live a cell, or each element in it, is a pair (value, last use in
-processing time); an expired one is never returned by default, and removed when met.
+processing time); an expired one is never returned by default, and removed when met. The content of a
+list or map cell is a list or dict, or the handle of a large one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from millstream.common import state as api
@@ -17,15 +18,20 @@ from millstream.common.state import (
     StateDescriptor,
     StateTtlConfig,
 )
+from millstream.kernel.large import BigMap, LongList
 
 
 class Cursor:
-    """What the states of an operator point at: the cells of the current key, and the time."""
+    """What the states of an operator point at: the cells of the current key, and the time.
 
-    __slots__ = ("cells", "now_ms")
+    ``growing``: which cells belong to list and map states; their content may become large.
+    """
+
+    __slots__ = ("cells", "growing", "now_ms")
 
     def __init__(self) -> None:
         self.cells: list[Any] = []
+        self.growing: set[int] = set()
         self.now_ms = 0
 
 
@@ -51,10 +57,11 @@ class ValueCell(_Cell, api.ValueState[Any]):
 
 
 class ListCell(_Cell, api.ListState[Any]):
-    """A list; an empty one is no state."""
+    """A list; an empty one is no state. ``get`` gives the elements that are there at the call."""
 
     def get(self) -> Iterable[Any]:
-        return iter(self._cursor.cells[self._index] or ())
+        content = self._cursor.cells[self._index]
+        return iter(content[:] if content.__class__ is list else content or ())
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.get())
@@ -77,7 +84,7 @@ class ListCell(_Cell, api.ListState[Any]):
 class MapCell(_Cell, api.MapState[Any, Any]):
     """A map; an empty one is no state."""
 
-    def _map(self) -> dict[Any, Any]:
+    def _map(self) -> MutableMapping[Any, Any]:
         return self._cursor.cells[self._index] or {}
 
     def get(self, key: Any) -> Any:
@@ -224,11 +231,16 @@ class TtlListCell(ListCell):
         self._ttl = ttl
 
     def get(self) -> Iterable[Any]:
-        ttl = self._ttl
-        pairs = self._cursor.cells[self._index] or []
+        ttl, cells = self._ttl, self._cursor.cells
+        content = cells[self._index]
+        if isinstance(content, LongList) and not (ttl.on_read or ttl.show_expired):
+            content = cells[self._index] = content.without_expired(ttl.expired)
+            if isinstance(content, LongList):
+                elements = iter(content)
+                return (pair[0] for pair in elements if not ttl.expired(pair))
+        pairs = list(content or ())
         shown = [pair[0] for pair in pairs if ttl.visible(pair)]
-        kept = [ttl.touched(pair) for pair in pairs if not ttl.expired(pair)]
-        self._cursor.cells[self._index] = kept or None
+        cells[self._index] = [ttl.touched(pair) for pair in pairs if not ttl.expired(pair)] or None
         return iter(shown)
 
     def add(self, value: Any) -> None:
@@ -250,34 +262,43 @@ class TtlMapCell(MapCell):
     def _map(self) -> dict[Any, Any]:
         """The visible entries; expired ones are removed by the way."""
         ttl = self._ttl
-        pairs = self._cursor.cells[self._index] or {}
-        shown = {key: pair[0] for key, pair in pairs.items() if ttl.visible(pair)}
-        kept = {key: pair for key, pair in pairs.items() if not ttl.expired(pair)}
-        self._cursor.cells[self._index] = kept or None
-        return shown
+        pairs = list(super()._map().items())
+        for key, pair in pairs:
+            if ttl.expired(pair):
+                self.remove(key)
+        return {key: pair[0] for key, pair in pairs if ttl.visible(pair)}
 
-    def _touch(self, keys: Iterable[Any]) -> None:
-        pairs = self._cursor.cells[self._index] or {}
-        for key in keys:
-            if key in pairs:
-                pairs[key] = self._ttl.touched(pairs[key])
+    def _read(self, key: Any) -> Any:
+        """The visible pair of a key, or None; it is used by this, or removed if it has expired."""
+        ttl, pairs = self._ttl, super()._map()
+        pair = pairs.get(key)
+        if pair is None:
+            return None
+        if ttl.expired(pair):
+            self.remove(key)
+        elif ttl.on_read:
+            pairs[key] = ttl.touched(pair)
+        return pair if ttl.visible(pair) else None
 
     def get(self, key: Any) -> Any:
-        value = self._map().get(key)
-        self._touch((key,))
-        return value
+        pair = self._read(key)
+        return None if pair is None else pair[0]
 
     def contains(self, key: Any) -> bool:
-        found = key in self._map()
-        self._touch((key,))
-        return found
+        return self._read(key) is not None
 
     def put(self, key: Any, value: Any) -> None:
+        pair = super()._map().get(key)
+        if pair is not None and self._ttl.expired(pair):
+            # It counts as gone: the order of the map must not tell whether it was swept before.
+            self.remove(key)
         super().put(key, self._ttl.wrap(value))
 
     def items(self) -> Iterable[tuple[Any, Any]]:
         content = self._map()
-        self._touch(content)
+        if self._ttl.on_read:
+            for key in content:
+                self._read(key)
         return iter(list(content.items()))
 
     def values(self) -> Iterable[Any]:
@@ -331,6 +352,8 @@ def _reduce_callable(function: Any) -> Callable[[Any, Any], Any]:
 
 def bind(descriptor: StateDescriptor, cursor: Cursor, index: int) -> api.State:
     """The state object of a descriptor over cell ``index`` of the cursor."""
+    if descriptor.kind in ("list", "map"):
+        cursor.growing.add(index)
     arguments: list[Any] = [cursor, index]
     if isinstance(descriptor, ReducingStateDescriptor):
         arguments.append(_reduce_callable(descriptor.get_reduce_function()))
@@ -366,7 +389,12 @@ def sweep(cells: list[Any], kinds: list[tuple[int, str, Ttl]]) -> bool:
         content = cells[index]
         if content is None:
             continue
-        if kind == "list":
+        if isinstance(content, LongList):
+            cells[index] = content.without_expired(ttl.expired)
+        elif isinstance(content, BigMap):
+            content.sweep(ttl.expired)
+            cells[index] = content or None
+        elif kind == "list":
             cells[index] = [pair for pair in content if not ttl.expired(pair)] or None
         elif kind == "map":
             live = {key: pair for key, pair in content.items() if not ttl.expired(pair)}
