@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from targets import verdicts
+
 MEBIBYTE = 2**20
 
 EXPLANATION = """\
@@ -25,6 +27,9 @@ def render(machine: dict[str, str], results: list[dict]) -> str:
     for workload, group in groupby(by_workload, key=lambda result: result["workload"]):
         members = sorted(group, key=lambda result: -result["records_per_second"])
         parts += [f"## {workload}\n", _rates(members), _ratios(members), _commands(members)]
+    rows = verdicts({result["name"]: result for result in results})
+    if rows:
+        parts += ["## Targets\n", _table(["Target", "Aim", "Measured", "Verdict"], rows)]
     return "\n".join(part for part in parts if part)
 
 
