@@ -9,8 +9,9 @@ lines of text; the epochs count 1,000 records each over 100,000 keys.
 from __future__ import annotations
 
 import sys
-import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
@@ -22,6 +23,7 @@ from contract import PARALLELISM
 from data import DEFAULT_CACHE, ensure
 from millstream.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from millstream.datastream.connectors.print import DiscardingSink
+from millstream.spark import query
 from millstream.spark.session import get_session
 
 EPOCHS = 30
@@ -39,30 +41,30 @@ def word_count(env: StreamExecutionEnvironment, folder: Path) -> float:
         return time.perf_counter() - began
 
 
-class Progress(threading.Thread):
-    """Keeps the progress reports of the running query: they are gone when it stops."""
+@contextmanager
+def spark_reports() -> Iterator[dict[int, dict]]:
+    """Spark's reports of the epochs that run within, which are gone when a query has stopped."""
+    reports: dict[int, dict] = {}
+    stop = query._Stream.stop
 
-    def __init__(self, spark) -> None:
-        super().__init__(daemon=True)
-        self.spark = spark
-        self.reports: dict[int, dict] = {}
-        self.done = threading.Event()
+    def keep_and_stop(stream: query._Stream) -> None:
+        reports.update({report["batchId"]: report for report in stream.query.recentProgress})
+        stop(stream)
 
-    def run(self) -> None:
-        while not self.done.wait(0.05):
-            for query in self.spark.streams.active:
-                self.reports |= {report["batchId"]: report for report in query.recentProgress}
+    query._Stream.stop = keep_and_stop
+    try:
+        yield reports
+    finally:
+        query._Stream.stop = stop
 
 
-def small_epochs(env: StreamExecutionEnvironment, spark) -> dict[int, dict]:
+def small_epochs(env: StreamExecutionEnvironment) -> dict[int, dict]:
     dataset = ensure(EPOCHS * 1000, 100_000, EPOCHS, DEFAULT_CACHE)
     pairs = env.read_text_file(str(dataset.csv)).map(common.parse)
     pairs.key_by(lambda pair: pair[0]).sum(1).sink_to(DiscardingSink())
-    progress = Progress(spark)
-    progress.start()
-    env.execute("small epochs")
-    progress.done.set()
-    return progress.reports
+    with spark_reports() as reports:
+        env.execute("small epochs")
+    return reports
 
 
 def section(lines: list[str]) -> str:
@@ -79,7 +81,7 @@ def main() -> int:
     env.set_parallelism(PARALLELISM).set_runtime_mode(RuntimeExecutionMode.STREAMING)
     first = word_count(env, DEFAULT_CACHE / "words")
     again = word_count(env, DEFAULT_CACHE / "words")
-    reports = small_epochs(env, spark)
+    reports = small_epochs(env)
     durations = [reports[batch]["durationMs"] for batch in sorted(reports) if 5 <= batch < EPOCHS]
     parts = {name: median(d.get(name, 0) for d in durations) for name in durations[0]}
     shown = ", ".join(f"{name} {ms:.0f}" for name, ms in sorted(parts.items()))
@@ -90,7 +92,7 @@ def main() -> int:
         f"- The same program again in the warm process: {again:.1f} s.",
         f"- An epoch of 1,000 records over 100,000 keys (median of {len(durations)}): "
         f"{parts['triggerExecution']:.0f} ms. Spark's own breakdown in ms: {shown}; addBatch is the "
-        "job itself: three Python stages and two exchanges.",
+        "job itself: source stage, exchange, keyed stage with its state, writer.",
         "- Command: `python benchmarks/latency.py`",
     ]
     (DEFAULT_CACHE / "latency.md").write_text(section(lines))
