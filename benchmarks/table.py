@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from targets import verdicts
+from targets import REASONS, verdicts
 
 MEBIBYTE = 2**20
 
@@ -29,7 +29,8 @@ def render(machine: dict[str, str], results: list[dict]) -> str:
         parts += [f"## {workload}\n", _rates(members), _ratios(members), _commands(members)]
     rows = verdicts({result["name"]: result for result in results})
     if rows:
-        parts += ["## Targets\n", _table(["Target", "Aim", "Measured", "Verdict"], rows)]
+        table = _table(["Target", "Aim", "Measured", "Verdict"], rows)
+        parts += ["## Targets\n", table, REASONS]
     return "\n".join(part for part in parts if part)
 
 
