@@ -180,7 +180,7 @@ def save(settings: Settings, results: dict[str, dict], markdown: Path) -> None:
     machine = describe()
     text = json.dumps({"machine": machine, "results": known}, indent=2)
     (settings.folder / "results.json").write_text(text + "\n")
-    text = render(machine, list(known.values()))
+    text = render(machine, list(known.values()), [name for name in order if name not in known])
     latency = settings.folder / "latency.md"
     markdown.write_text(text + (latency.read_text() if latency.exists() else ""))
 

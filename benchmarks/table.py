@@ -13,7 +13,8 @@ Each benchmark runs in a process of its own, never two at a time. Seconds are jo
 to finished, with the start of the job but without the start of the JVM and the session, which has
 its own column. Each run checks the number of its outputs and their checksum against the ones the
 data generator predicts. Rates are the median of the runs, with the slowest and fastest in
-parentheses. Peak memory is the resident size of all processes of a run added up (pages shared by
+parentheses; each line below says when it was measured, and how busy the machine was just before.
+Peak memory is the resident size of all processes of a run added up (pages shared by
 forked workers count once for each); the worker column is the largest single Python process beside
 the one that was started. CPU is processor time of all processes, start and checks included.
 A system marked with † is too slow for the full number of records: it ran on fewer, over the same
@@ -21,8 +22,10 @@ number of keys, and the time it would take for all of them is extrapolated from 
 """
 
 
-def render(machine: dict[str, str], results: list[dict]) -> str:
+def render(machine: dict[str, str], results: list[dict], missing: list[str]) -> str:
     parts = ["# Benchmark results\n", _machine(machine), EXPLANATION]
+    if missing:
+        parts.append(f"Not measured, or stopped before the end: {', '.join(missing)}.\n")
     by_workload = sorted(results, key=lambda result: result["workload"])
     for workload, group in groupby(by_workload, key=lambda result: result["workload"]):
         members = sorted(group, key=lambda result: -result["records_per_second"])
