@@ -14,6 +14,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from spark_programs import (
     ODD,
@@ -517,15 +519,31 @@ def rows_of(env: StreamExecutionEnvironment, source: FileSource) -> list[Row]:
     return sink.values
 
 
-def test_a_file_without_records_does_not_hold_the_clock(make_env: MakeEnv, tmp_path: Path) -> None:
-    # The second file has a header and nothing else: it is not empty, but it never speaks.
-    (tmp_path / "a[1].csv").write_text("k,t\n" + "".join(f"x,{t}\n" for t in (10, 20, 30)))
-    (tmp_path / "b.csv").write_text("k,t\n")
+def write_csv(folder: Path, name: str, times: list[int]) -> None:
+    (folder / f"{name}.csv").write_text("k,t\n" + "".join(f"x,{t}\n" for t in times))
+
+
+def write_parquet(folder: Path, name: str, times: list[int]) -> None:
+    table = pa.table(
+        {"k": pa.array(["x"] * len(times), pa.string()), "t": pa.array(times, pa.int64())}
+    )
+    pq.write_table(table, folder / f"{name}.parquet")
+
+
+@pytest.mark.parametrize(
+    ("write", "source"), [(write_csv, FileSource.csv), (write_parquet, FileSource.parquet)]
+)
+def test_a_file_without_records_does_not_hold_the_clock(
+    make_env: MakeEnv, tmp_path: Path, write: Any, source: Any
+) -> None:
+    # The second file has a header or a schema and nothing else: it is not empty, but never speaks.
+    write(tmp_path, "a[1]", [10, 20, 30])
+    write(tmp_path, "b", [])
     seen = {}
     for mode in ("batch", "streaming"):
         env, sink = make_env(mode), Collecting()
-        source = FileSource.csv(str(tmp_path), schema="k STRING, t BIGINT")
-        rows = env.from_source(source, by_time(1), "rows").map(lambda row: (row.k, row.t))
+        files = source(str(tmp_path), schema="k STRING, t BIGINT")
+        rows = env.from_source(files, by_time(1), "rows").map(lambda row: (row.k, row.t))
         rows.key_by(lambda v: v[0]).process(ReadClock()).sink_to(sink)
         env.execute()
         seen[mode] = sink.records
