@@ -14,8 +14,16 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.common.typeinfo import TypeInformation
-from millstream.kernel.buffers import ArrowCodec, Codec, Hashes, Received, Records
-from millstream.kernel.order import Ints, OrderKeys, concat
+from millstream.kernel.buffers import (
+    ArrowCodec,
+    Codec,
+    Hashes,
+    Received,
+    Records,
+    concat_columns,
+    merged,
+)
+from millstream.kernel.order import Ints, OrderKeys
 
 FEW = 16_384
 
@@ -64,23 +72,18 @@ class Arrivals:
 
 def in_order(parts: Sequence[tuple[Codec, Received]]) -> Incoming:
     """The records of some buffers, by order key."""
-    buffers = [buffer for _, buffer in parts]
-    ts = np.concatenate([buffer.ts for buffer in buffers])
-    keys = concat([buffer.keys for buffer in buffers])
-    found = [buffer.hashes for buffer in buffers if buffer.hashes is not None]
-    hashes = np.concatenate(found) if len(found) == len(buffers) else None
+    codec, buffers = parts[0][0], [buffer for _, buffer in parts]
+    many = sum(len(buffer.ts) for buffer in buffers) > FEW
+    if many and isinstance(codec, ArrowCodec) and all(other == codec for other, _ in parts):
+        return _in_columns(codec, buffers)
+    return merged([buffer.decoded(codec) for codec, buffer in parts])
+
+
+def _in_columns(codec: ArrowCodec, buffers: Sequence[Received]) -> Arrivals:
+    ts, keys, hashes = concat_columns(buffers)
+    columns = codec.columns([buffer.data for buffer in buffers])
     order = keys.argsort()
-    codec = parts[0][0]
-    if len(ts) > FEW and isinstance(codec, ArrowCodec) and all(c == codec for c, _ in parts):
-        places = np.arange(len(ts)) if order is None else order
-        columns = codec.columns([buffer.data for buffer in buffers])
-        if order is not None:
-            ts, keys, hashes = (
-                ts[order],
-                keys.take(order),
-                None if hashes is None else hashes[order],
-            )
-        return Arrivals(codec.type_info, columns, places, ts, keys, hashes)
-    values = [value for codec, buffer in parts for value in codec.decode(buffer.data)]
-    records = Records(values, ts, keys, hashes)
-    return records if order is None else records.take(order)
+    if order is None:
+        return Arrivals(codec.type_info, columns, np.arange(len(ts)), ts, keys, hashes)
+    hashes = None if hashes is None else hashes[order]
+    return Arrivals(codec.type_info, columns, order, ts[order], keys.take(order), hashes)

@@ -8,7 +8,7 @@ in the header instead) and the values as the edge's codec writes them.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -170,36 +170,53 @@ class _Payload:
         return memoryview(self.payload)[self.offset :]
 
 
-def count_and_raised(header: bytes) -> tuple[int, bool]:
-    """How many records a data buffer has, and whether their stamps have had their floors."""
-    n, raised, *_ = pickle.loads(header)
-    return n, raised
+def record_count(header: bytes) -> int:
+    """How many records a data buffer has."""
+    n: int = pickle.loads(header)[0]
+    return n
 
 
 def decode(header: bytes, payload: bytes, codec: Codec) -> Records:
     """The records of a data buffer."""
-    received = Received.of(header, payload)
-    return Records(codec.decode(received.data), received.ts, received.keys, received.hashes)
+    return Received.of(header, payload).decoded(codec)
 
 
 @dataclass(slots=True)
 class Received:
-    """A data buffer whose values are still as they travelled."""
+    """A data buffer whose values are still as they travelled.
+
+    ``raised``: the stamps have had their floors.
+    """
 
     data: memoryview
     ts: Ints
     keys: OrderKeys
     hashes: Hashes | None
+    raised: bool
 
     @staticmethod
     def of(header: bytes, payload: bytes) -> Received:
-        n, _, fields, hashes, path = pickle.loads(header)
+        n, raised, fields, hashes, path = pickle.loads(header)
         reader = _Payload(payload, n)
         ts, stamp, born, channel, frag, pos = [reader.array(np.int64, value) for value in fields]
         decoded_hashes = None if hashes == ABSENT else reader.array(np.uint32, hashes)
         decoded_path: Paths = path if isinstance(path, bytes) else reader.array(f"S{path}")
         keys = OrderKeys(stamp, born, channel, frag, pos, decoded_path)
-        return Received(reader.rest(), ts, keys, decoded_hashes)
+        return Received(reader.rest(), ts, keys, decoded_hashes, raised)
+
+    def decoded(self, codec: Codec) -> Records:
+        """The records, with their values."""
+        return Records(codec.decode(self.data), self.ts, self.keys, self.hashes)
+
+
+def concat_columns(parts: Sequence[Records | Received]) -> tuple[Ints, OrderKeys, Hashes | None]:
+    """Event times, order keys and hashes of several buffers of one edge, one after the other."""
+    hashes = [part.hashes for part in parts if part.hashes is not None]
+    return (
+        np.concatenate([part.ts for part in parts]),
+        concat([part.keys for part in parts]),
+        np.concatenate(hashes) if len(hashes) == len(parts) else None,
+    )
 
 
 def concat_records(parts: list[Records]) -> Records:
@@ -209,13 +226,14 @@ def concat_records(parts: list[Records]) -> Records:
     values: list[Any] = []
     for part in parts:
         values.extend(part.values)
-    hashes = [part.hashes for part in parts if part.hashes is not None]
-    return Records(
-        values,
-        np.concatenate([part.ts for part in parts]),
-        concat([part.keys for part in parts]),
-        np.concatenate(hashes) if len(hashes) == len(parts) else None,
-    )
+    return Records(values, *concat_columns(parts))
+
+
+def merged(parts: list[Records]) -> Records:
+    """All records of several buffers, by order key."""
+    records = concat_records(parts)
+    order = records.keys.argsort()
+    return records if order is None else records.take(order)
 
 
 @dataclass(slots=True)

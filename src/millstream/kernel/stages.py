@@ -27,7 +27,6 @@ from millstream.kernel.buffers import (
     Received,
     Records,
     Row,
-    count_and_raised,
     encode,
 )
 from millstream.kernel.chain import Chain
@@ -377,7 +376,7 @@ class KeyedProgram(Program):
 
     def _receive(self, edge: InEdge, row: Row, time: EpochTime) -> Received:
         received = Received.of(row.header, row.payload)
-        if edge.timeline is not None and not count_and_raised(row.header)[1]:
+        if edge.timeline is not None and not received.raised:
             time.raise_stamps(edge.timeline, received.keys)
         return received
 
@@ -413,11 +412,12 @@ class KeyedProgram(Program):
     def _divide(self, row: Row, time: EpochTime) -> tuple[Row | None, Row | None]:
         """What of a buffer may go on, and what has to wait."""
         edge = self.held_edges[row.tag]
-        records = in_order([(edge.codec, self._receive(edge, row, time))])
+        received = self._receive(edge, row, time)
         timelines = [edge.ordered_by for edge in self.held_edges.values()]
-        free = time.releasable(records.keys, frozenset(t for t in timelines if t is not None))
-        if not free.any() and count_and_raised(row.header)[1]:
+        free = time.releasable(received.keys, frozenset(t for t in timelines if t is not None))
+        if not free.any() and received.raised:
             return None, row
+        records = received.decoded(edge.codec)
         parts: list[Row | None] = []
         for mask in (free, ~free):
             rows = np.flatnonzero(mask)

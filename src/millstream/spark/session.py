@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -40,7 +39,6 @@ START_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.python.daemon.module": "millstream.spark.daemon",
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.driver.memory": "4g",
     "spark.sql.streaming.metricsEnabled": "false",
@@ -81,6 +79,8 @@ def _active_or_new(parallelism: int, extra: Mapping[str, str]) -> SparkSession:
     under_spark_submit = "PYSPARK_GATEWAY_PORT" in os.environ
     if "spark.master" not in extra and not under_spark_submit:
         builder = builder.master(f"local[{max(parallelism, 1)}]")
+        # Elsewhere a worker may not find Millstream before its first task has brought it along.
+        builder = builder.config("spark.python.daemon.module", "millstream.spark.daemon")
     options = f"{_JIT} -Dlog4j2.configurationFile=file:{_HERE / 'log4j2.properties'}"
     quiet = {"spark.driver.extraJavaOptions": options}
     for key, value in {**START_SETTINGS, **quiet, **RUNTIME_SETTINGS, **extra}.items():
@@ -91,18 +91,16 @@ def _active_or_new(parallelism: int, extra: Mapping[str, str]) -> SparkSession:
 
 
 def _start_workers(spark: SparkSession, tasks: int) -> None:
-    """Let Spark start its Python workers, and they their imports, while the query is being planned."""
+    """Let Spark start its Python workers while the query is being planned."""
 
-    def load_what_stages_need(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for module in ("pandas", "millstream.spark.sources", "millstream.spark.keyed_stage"):
-            import_module(module)
+    def pass_on(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from batches
 
     # A session that is stopped at once, or workers that fail: the job itself will tell.
     with suppress(Exception):
         own = _beside(spark)
         numbers = own.range(0, tasks, 1, tasks)
-        numbers.mapInArrow(load_what_stages_need, numbers.schema).collect()
+        numbers.mapInArrow(pass_on, numbers.schema).collect()
 
 
 def _beside(session: SparkSession) -> SparkSession:

@@ -21,9 +21,9 @@ from millstream.kernel.buffers import (
     Codec,
     Records,
     codec_for,
-    concat_records,
-    count_and_raised,
     decode,
+    merged,
+    record_count,
 )
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports
 from millstream.plan.compile import SinkEdge
@@ -78,14 +78,14 @@ class WriterProgram:
                 yield pickle.dumps(("ended", bool(pickle.loads(payload).ended)))
             elif kind == DATA and tag in self.edges:
                 sink, codec = self.edges[tag]
-                counts[sink] = counts.get(sink, 0) + count_and_raised(header)[0]
+                counts[sink] = counts.get(sink, 0) + record_count(header)
                 part = self.sinks[sink]
                 if part.to_driver:
                     yield pickle.dumps(("records", sink, tag, header, payload))
                 elif part.files is not None or part.function is not None:
                     parts.setdefault(sink, []).append(decode(header, payload, codec))
         for sink, records in parts.items():
-            yield from self._write(self.sinks[sink], in_order(records), epoch, task)
+            yield from self._write(self.sinks[sink], merged(records), epoch, task)
         yield pickle.dumps(("counts", counts))
         yield pickle.dumps(("report", pickle.dumps(self.reports.take())))
         # What a sink function keeps back it writes when it is closed: before the epoch commits.
@@ -137,13 +137,6 @@ def _data(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int, bytes, 
     for batch in batches:
         columns = [batch.column(name).to_pylist() for name in ("kind", "tag", "header", "payload")]
         yield from zip(*columns, strict=True)
-
-
-def in_order(parts: list[Records]) -> Records:
-    """Records of several buffers in the order of the job."""
-    records = concat_records(parts)
-    order = records.keys.argsort()
-    return records if order is None else records.take(order)
 
 
 @dataclass
@@ -262,7 +255,7 @@ class Writer:
             else:
                 self.files[sink].commit(epoch, staged)
         for sink, parts in records.items():
-            deliver(self.nodes[sink], in_order(parts), epoch)
+            deliver(self.nodes[sink], merged(parts), epoch)
         self.on_epoch(epoch, report)
 
     def _write_frame(self, node: SinkNode, rows: DataFrame, epoch: int) -> None:

@@ -19,8 +19,8 @@ from millstream.kernel.buffers import (
     Records,
     Row,
     codec_for,
-    concat_records,
     decode,
+    merged,
 )
 from millstream.kernel.pages import MemoryStore
 from millstream.kernel.stages import Block, KeyedProgram, control_rows
@@ -303,9 +303,7 @@ class LocalJob:
 
 def in_order(parts: list[Records]) -> list[StreamRecord]:
     """Records of several buffers, in the one order of the job."""
-    records = concat_records(parts)
-    order = records.keys.argsort()
-    records = records if order is None else records.take(order)
+    records = merged(parts)
     times = [None if ts == NO_TIMESTAMP else ts for ts in records.ts.tolist()]
     return list(map(StreamRecord, records.values, times))
 

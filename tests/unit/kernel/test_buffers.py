@@ -18,13 +18,14 @@ from millstream.kernel.buffers import (
     BufferWriter,
     Codec,
     PickleCodec,
+    Received,
     Records,
     Row,
     codec_for,
     concat_records,
-    count_and_raised,
     decode,
     encode,
+    record_count,
 )
 from millstream.kernel.order import COLUMNS, OrderKeys
 from strategies import examples
@@ -108,8 +109,8 @@ def test_constant_columns_take_no_space_in_the_payload() -> None:
 
 @pytest.mark.parametrize("raised", [True, False])
 def test_header_tells_count_and_whether_stamps_have_their_floors(raised: bool) -> None:
-    header, _ = encode(plain([1, 2, 3]), PickleCodec(), raised=raised)
-    assert count_and_raised(header) == (3, raised)
+    header, payload = encode(plain([1, 2, 3]), PickleCodec(), raised=raised)
+    assert (record_count(header), Received.of(header, payload).raised) == (3, raised)
 
 
 def test_value_that_does_not_fit_the_declared_type_is_refused() -> None:
@@ -132,7 +133,7 @@ class TestWriter:
 
     def test_full_buffers_go_out_with_slot_and_tag(self) -> None:
         rows = self.rows(list(range(10)), limit=4)
-        assert [count_and_raised(row.header)[0] for row in rows] == [4, 4, 2]
+        assert [record_count(row.header) for row in rows] == [4, 4, 2]
         assert {(row.slot, row.kind, row.tag) for row in rows} == {(3, buffers.DATA, 7)}
         assert self.values(rows) == list(range(10))
 
