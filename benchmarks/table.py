@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from targets import REASONS, verdicts
+from targets import verdicts
 
 MEBIBYTE = 2**20
 
@@ -32,8 +32,7 @@ def render(machine: dict[str, str], results: list[dict], missing: list[str]) -> 
         parts += [f"## {workload}\n", _rates(members), _ratios(members), _commands(members)]
     rows = verdicts({result["name"]: result for result in results})
     if rows:
-        table = _table(["Target", "Aim", "Measured", "Verdict"], rows)
-        parts += ["## Targets\n", table, REASONS]
+        parts += ["## Targets\n", _table(["Target", "Aim", "Measured", "Verdict"], rows)]
     return "\n".join(part for part in parts if part)
 
 

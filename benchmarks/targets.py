@@ -44,15 +44,6 @@ RATIOS = [
         1 / 3,
     ),
 ]
-REASONS = """\
-What stands between the figures and the targets that are missed: a job of 4,000,000 records is
-short. Of its about 20 s, 5 to 6 are Spark analysing, planning and running its first query on a
-cold JVM and the last epoch, which ends the input; an epoch of 2,000,000 records takes 5.5 to 6.5
-s once warm in the running count and about 2 s in the stateless job. A record of the running count
-costs about 6 us of processor time on one of the two cores, of which 1 us is the program's own
-Python functions, so that 2.5 times Flink SQL, which would be 450,000 records/s with the start, is
-out of reach for a kernel in plain Python.
-"""
 WORKER_LIMIT = 1.5 * GIBIBYTE
 
 
