@@ -262,9 +262,10 @@ class BufferWriter:
             return
         records = concat_records(self.parts)
         self.parts, self.size = [], 0
-        for start in range(0, len(records), self.limit):
-            whole = len(records) <= self.limit
-            self._emit(records if whole else records.slice(start, start + self.limit))
+        step = self.limit  # large records lower the limit on the way
+        for start in range(0, len(records), step):
+            whole = len(records) <= step
+            self._emit(records if whole else records.slice(start, start + step))
 
     def _emit(self, records: Records) -> None:
         header, payload = encode(records, self.codec, raised=self.raised)

@@ -158,6 +158,11 @@ class TestWriter:
         rows = self.rows([bytes(100_000) + bytes([i]) for i in range(40)])
         assert all(len(row.payload) <= buffers.TARGET_BYTES for row in rows)
 
+    def test_no_record_is_lost_when_the_limit_falls_between_two_buffers(self) -> None:
+        values = [bytes(100_000) + bytes([i]) for i in range(90)]
+        rows = self.rows(values, limit=30)
+        assert [value[-1] for value in self.values(rows)] == list(range(90))
+
     def test_one_huge_record_is_a_buffer_of_its_own(self) -> None:
         assert len(self.rows([bytes(2 * buffers.TARGET_BYTES)])) == 1
 
