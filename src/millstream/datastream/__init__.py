@@ -6,6 +6,15 @@ The names are those of PyFlink's ``pyflink.datastream``, so that a program ports
 from __future__ import annotations
 
 from millstream.common.output_tag import OutputTag
+from millstream.datastream.async_data_stream import AsyncDataStream
+from millstream.datastream.async_functions import (
+    AsyncFunction,
+    AsyncRetryPredicate,
+    AsyncRetryStrategies,
+    AsyncRetryStrategy,
+    ResultFuture,
+    RetryPredicates,
+)
 from millstream.datastream.checkpoint_config import CheckpointConfig
 from millstream.datastream.checkpoint_storage import (
     CheckpointStorage,
@@ -14,7 +23,10 @@ from millstream.datastream.checkpoint_storage import (
 )
 from millstream.datastream.checkpointing_mode import CheckpointingMode
 from millstream.datastream.data_stream import (
+    BroadcastConnectedStream,
+    BroadcastStream,
     CloseableIterator,
+    ConnectedStreams,
     DataStream,
     DataStreamSink,
     KeyedStream,
@@ -26,19 +38,40 @@ from millstream.datastream.externalized_checkpoint_retention import (
 )
 from millstream.datastream.functions import (
     AggregateFunction,
+    AllWindowFunction,
+    BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
     KeyedProcessFunction,
     KeySelector,
     MapFunction,
     Partitioner,
+    ProcessAllWindowFunction,
     ProcessFunction,
+    ProcessJoinFunction,
+    ProcessWindowFunction,
     ReduceFunction,
     RuntimeContext,
     SinkFunction,
     SourceFunction,
+    WindowFunction,
 )
 from millstream.datastream.job_client import JobClient, JobListener
+from millstream.datastream.join_functions import (
+    CoGroupFunction,
+    CrossFunction,
+    FlatJoinFunction,
+    JoinFunction,
+    MapPartitionFunction,
+)
+from millstream.datastream.joined_streams import CoGroupedStreams, CrossedStreams, JoinedStreams
+from millstream.datastream.partition_windows import Order, PartitionWindowedStream
 from millstream.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
 from millstream.datastream.state_backend import (
     EmbeddedRocksDBStateBackend,
@@ -51,15 +84,44 @@ from millstream.datastream.time_characteristic import TimeCharacteristic
 from millstream.datastream.time_domain import TimeDomain
 from millstream.datastream.timerservice import TimerService
 from millstream.datastream.timestamped_value import TimestampedValue
-from millstream.datastream.window import CountWindow, GlobalWindow, TimeWindow, Window
+from millstream.datastream.window import (
+    CountWindow,
+    GlobalWindow,
+    MergingWindowAssigner,
+    TimeWindow,
+    Trigger,
+    TriggerResult,
+    Window,
+    WindowAssigner,
+)
+from millstream.datastream.windowed_stream import AllWindowedStream, WindowedStream
 
 __all__ = [
     "AggregateFunction",
+    "AllWindowFunction",
+    "AllWindowedStream",
+    "AsyncDataStream",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategies",
+    "AsyncRetryStrategy",
+    "BaseBroadcastProcessFunction",
+    "BroadcastConnectedStream",
+    "BroadcastProcessFunction",
+    "BroadcastStream",
     "CheckpointConfig",
     "CheckpointStorage",
     "CheckpointingMode",
     "CloseableIterator",
+    "CoFlatMapFunction",
+    "CoGroupFunction",
+    "CoGroupedStreams",
+    "CoMapFunction",
+    "CoProcessFunction",
+    "ConnectedStreams",
     "CountWindow",
+    "CrossFunction",
+    "CrossedStreams",
     "DataStream",
     "DataStreamSink",
     "EmbeddedRocksDBStateBackend",
@@ -67,22 +129,36 @@ __all__ = [
     "ExternalizedCheckpointRetention",
     "FileSystemCheckpointStorage",
     "FilterFunction",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "GlobalWindow",
     "HashMapStateBackend",
     "JobClient",
     "JobListener",
     "JobManagerCheckpointStorage",
+    "JoinFunction",
+    "JoinedStreams",
     "KeySelector",
+    "KeyedBroadcastProcessFunction",
+    "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStream",
     "MapFunction",
+    "MapPartitionFunction",
     "MemorySize",
+    "MergingWindowAssigner",
+    "Order",
     "OutputTag",
+    "PartitionWindowedStream",
     "Partitioner",
     "PredefinedOptions",
+    "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessJoinFunction",
+    "ProcessWindowFunction",
     "ReduceFunction",
+    "ResultFuture",
+    "RetryPredicates",
     "RuntimeContext",
     "RuntimeExecutionMode",
     "SinkFunction",
@@ -95,5 +171,10 @@ __all__ = [
     "TimeWindow",
     "TimerService",
     "TimestampedValue",
+    "Trigger",
+    "TriggerResult",
     "Window",
+    "WindowAssigner",
+    "WindowFunction",
+    "WindowedStream",
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.execution_config import ExecutionConfig
 from millstream.common.output_tag import OutputTag
+from millstream.common.state import MapStateDescriptor
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.datastream.collect import CloseableIterator, CollectBuffer
@@ -38,17 +39,21 @@ from millstream.datastream.functions import (
     ProcessFunction,
     SinkFunction,
 )
-from millstream.datastream.operator_settings import OperatorSettings, StreamSettings, positive_int
+from millstream.datastream.operator_settings import OperatorSettings, positive_int
+from millstream.datastream.stream_operations import StreamOperations
 from millstream.datastream.stream_types import common_type, key_of, output_type_of, projected_type
+from millstream.datastream.window_assigners import WindowAssigner
+from millstream.datastream.windowed_stream import AllWindowedStream, Lateness, count_assigner
+from millstream.kernel.places import Place
 from millstream.plan.graph import (
     ExchangeNode,
-    KeyedNode,
     N,
     SideOutputNode,
     SinkNode,
     StatelessNode,
     TimestampsNode,
     UnionNode,
+    has_side_outputs,
 )
 from millstream.plan.specs import (
     CollectSpec,
@@ -60,7 +65,15 @@ from millstream.plan.specs import (
 if TYPE_CHECKING:
     from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-__all__ = ["CloseableIterator", "DataStream", "DataStreamSink", "KeyedStream"]
+__all__ = [
+    "BroadcastConnectedStream",
+    "BroadcastStream",
+    "CloseableIterator",
+    "ConnectedStreams",
+    "DataStream",
+    "DataStreamSink",
+    "KeyedStream",
+]
 
 _SPREAD = "records are spread over tasks by their source and by key_by; results do not depend on it"
 _BROADCAST = (
@@ -69,7 +82,7 @@ _BROADCAST = (
 )
 
 
-class DataStream(StreamSettings):
+class DataStream(StreamOperations):
     """A stream of records of one type.
 
     Streams are made by a `StreamExecutionEnvironment` and by the methods of other streams. They
@@ -227,7 +240,7 @@ class DataStream(StreamSettings):
         if not streams:
             return DataStream(self._env, self._graph, self._node_id)
         for stream in streams:
-            self._check_union(stream)
+            self._check_stream(stream, "a.union(b, c)")
         everyone = [self, *streams]
         return self._env._stream(
             UnionNode,
@@ -236,15 +249,27 @@ class DataStream(StreamSettings):
             output_type=common_type([stream._node.output_type for stream in everyone]),
         )
 
-    def _check_union(self, other: object) -> None:
+    @overload
+    def connect(self, ds: DataStream) -> ConnectedStreams: ...
+
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+
+    def connect(
+        self, ds: DataStream | BroadcastStream
+    ) -> ConnectedStreams | BroadcastConnectedStream:
+        """Let one function read this stream and another one, or a broadcast stream."""
+        return connected(self, ds)
+
+    def _check_stream(self, other: object, example: str) -> None:
         if isinstance(other, DataStream) and other._env is self._env:
             return
         found = "a stream of another environment" if isinstance(other, DataStream) else repr(other)
         raise PlanError(
             "NOT_A_STREAM",
-            f"union needs streams of the same environment, got {found}",
+            f"a stream of the same environment is needed, got {found}",
             location=user_location(),
-            hint="write a.union(b, c)",
+            hint=f"write {example}",
         )
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
@@ -260,7 +285,7 @@ class DataStream(StreamSettings):
                 hint='write get_side_output(OutputTag("name", Types...))',
             )
         node = self._node
-        if not isinstance(node, StatelessNode | KeyedNode) or node.kind != "process":
+        if not has_side_outputs(node):
             raise PlanError(
                 "NO_SIDE_OUTPUT",
                 f"operator {node.name!r} has no side outputs (asked for {output_tag.tag_id!r})",
@@ -295,6 +320,16 @@ class DataStream(StreamSettings):
             output_type=self._node.output_type,
         )
 
+    def window_all(
+        self, window_assigner: WindowAssigner[Any, Any], lateness: Lateness = "channel"
+    ) -> AllWindowedStream:
+        """Cut all records into windows, in one task and without keys: see `KeyedStream.window`."""
+        return AllWindowedStream(self, Place.ONE_SLOT, None, window_assigner, lateness)
+
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
+        """Cut all records into windows of ``size`` records, see `KeyedStream.count_window`."""
+        return self.window_all(count_assigner(size, slide))
+
     # -- exchanges, which results do not depend on -----------------------------------------------
 
     def rebalance(self) -> DataStream:
@@ -317,9 +352,21 @@ class DataStream(StreamSettings):
         """Accept Flink's hint to send all records to the first task."""
         return self._exchange("global", _SPREAD)
 
-    def broadcast(self) -> DataStream:
-        """Accept Flink's hint to copy records to all tasks; here each is processed once."""
-        return self._exchange("broadcast", _BROADCAST)
+    @overload
+    def broadcast(self) -> DataStream: ...
+
+    @overload
+    def broadcast(
+        self, broadcast_state_descriptor: MapStateDescriptor, *others: MapStateDescriptor
+    ) -> BroadcastStream: ...
+
+    def broadcast(self, *descriptors: Any, **named: Any) -> DataStream | BroadcastStream:
+        """Send the records to all tasks, which keep what they say in broadcast states.
+
+        Without a state it is only accepted as Flink's hint: each record is processed once.
+        """
+        states = [*descriptors, *named.values()]
+        return BroadcastStream(self, states) if states else self._exchange("broadcast", _BROADCAST)
 
     def partition_custom(
         self,
@@ -440,5 +487,11 @@ def checked_strategy(strategy: object) -> WatermarkStrategy:
     )
 
 
-# PyFlink has both classes in this module. KeyedStream derives from DataStream, hence down here.
-from millstream.datastream.keyed_stream import KeyedStream  # noqa: E402
+# PyFlink has these classes in this module. KeyedStream derives from DataStream, hence down here.
+from millstream.datastream.keyed_stream import KeyedStream  # noqa: E402, I001
+from millstream.datastream.connected_streams import (  # noqa: E402
+    BroadcastConnectedStream,
+    BroadcastStream,
+    ConnectedStreams,
+    connected,
+)

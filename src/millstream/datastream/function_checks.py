@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from millstream.common.errors import PlanError, short_repr, user_location
+from millstream.datastream.co_functions import (
+    BroadcastProcessFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
+    ProcessJoinFunction,
+)
 from millstream.datastream.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -21,19 +33,27 @@ from millstream.datastream.functions import (
 )
 
 __all__ = [
+    "BROADCAST_PROCESS",
+    "CO_FLAT_MAP",
+    "CO_MAP",
+    "CO_PROCESS",
     "FILTER",
     "FLAT_MAP",
     "FOREACH_BATCH",
     "KEY",
+    "KEYED_BROADCAST_PROCESS",
+    "KEYED_CO_PROCESS",
     "KEYED_PROCESS",
     "MAP",
     "PARTITION",
     "PROCESS",
+    "PROCESS_JOIN",
     "REDUCE",
     "SINK",
     "FunctionKind",
     "check_function",
     "plain_callable",
+    "warn_of_attributes",
 ]
 
 
@@ -74,7 +94,50 @@ PROCESS = FunctionKind(
 KEYED_PROCESS = FunctionKind(
     "process", KeyedProcessFunction, "process_element", ("value", "ctx"), plain=False, yields=True
 )
-_PLACES = (MAP, FLAT_MAP, FILTER, KEY, REDUCE, PARTITION, SINK)
+PROCESS_JOIN = FunctionKind(
+    "interval_join(...).process",
+    ProcessJoinFunction,
+    "process_element",
+    ("left", "right", "ctx"),
+    plain=False,
+    yields=True,
+)
+
+FunctionKinds = tuple[FunctionKind, FunctionKind]
+"""A place that takes a function with a method for each of two inputs."""
+
+
+def _for_two(
+    call: str, base: type[Any], methods: tuple[str, str], arguments: tuple[str, ...], yields: bool
+) -> FunctionKinds:
+    first, second = (
+        FunctionKind(f"connect(...).{call}", base, method, arguments, plain=False, yields=yields)
+        for method in methods
+    )
+    return first, second
+
+
+_ELEMENTS = ("process_element1", "process_element2")
+_WITH_BROADCAST = ("process_element", "process_broadcast_element")
+_IN_CONTEXT = ("value", "ctx")
+CO_MAP = _for_two("map", CoMapFunction, ("map1", "map2"), ("value",), False)
+CO_FLAT_MAP = _for_two("flat_map", CoFlatMapFunction, ("flat_map1", "flat_map2"), ("value",), True)
+CO_PROCESS = _for_two("process", CoProcessFunction, _ELEMENTS, _IN_CONTEXT, True)
+KEYED_CO_PROCESS = _for_two("process", KeyedCoProcessFunction, _ELEMENTS, _IN_CONTEXT, True)
+BROADCAST_PROCESS = _for_two(
+    "process", BroadcastProcessFunction, _WITH_BROADCAST, _IN_CONTEXT, True
+)
+KEYED_BROADCAST_PROCESS = _for_two(
+    "process", KeyedBroadcastProcessFunction, _WITH_BROADCAST, _IN_CONTEXT, True
+)
+_OF_TWO_STREAMS = (
+    *(CoMapFunction, CoFlatMapFunction, CoProcessFunction, KeyedCoProcessFunction),
+    *(BroadcastProcessFunction, KeyedBroadcastProcessFunction, ProcessJoinFunction),
+)
+_PLACES = (
+    *(MAP, FLAT_MAP, FILTER, KEY, REDUCE, PARTITION, SINK),
+    *(PROCESS_JOIN, CO_MAP[0], CO_FLAT_MAP[0], CO_PROCESS[0], BROADCAST_PROCESS[0]),
+)
 
 
 def check_function(func: Any, kind: FunctionKind) -> None:
@@ -128,7 +191,7 @@ def _check_callable(func: Any, kind: FunctionKind) -> None:
         raise _error(
             "ASYNC_FUNCTION",
             f"{kind.call} cannot await {_name(func)}",
-            "make it a plain function; run the event loop inside it if you need one",
+            "use AsyncDataStream.unordered_wait(...), which runs many at a time; or a plain function",
         )
     if inspect.isgeneratorfunction(func) and not kind.yields:
         raise _error(
@@ -166,10 +229,16 @@ def _wrong_kind(func: Any, kind: FunctionKind) -> PlanError:
 
 
 def _better_place(func: Any, kind: FunctionKind) -> str:
-    if isinstance(func, KeyedProcessFunction):
+    if isinstance(func, KeyedProcessFunction) and kind.base not in _OF_TWO_STREAMS:
         return "call key_by(...) first: keyed state and timers belong to a key"
+    if isinstance(func, KeyedCoProcessFunction):
+        return "call key_by(...) on both streams first: keyed state and timers belong to a key"
+    if isinstance(func, KeyedBroadcastProcessFunction):
+        return "call key_by(...) before connect(...): keyed state and timers belong to a key"
     if isinstance(func, ProcessFunction) and kind is KEYED_PROCESS:
         return "derive from KeyedProcessFunction: after key_by that is what process calls"
+    if isinstance(func, BroadcastProcessFunction) and kind.base is KeyedBroadcastProcessFunction:
+        return "derive from KeyedBroadcastProcessFunction: that is what a keyed stream calls"
     for place in _PLACES:
         if isinstance(func, place.base):
             return f"a {place.base.__name__} goes into {place.call}(...)"
@@ -187,3 +256,67 @@ def _signature(func: Any) -> str:
 
 def _error(code: str, message: str, hint: str) -> PlanError:
     return PlanError(code, message, location=user_location(), hint=hint)
+
+
+# -- attributes instead of state -------------------------------------------------------------------
+
+_LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK", "LOAD_DEREF"})
+
+
+def warn_of_attributes(func: Any, kinds: FunctionKinds) -> None:
+    """Warn if a method sets attributes of its object, which the other input would never see.
+
+    Examples
+    --------
+    >>> class Last(CoMapFunction):
+    ...     def map1(self, value):
+    ...         self.last = value
+    ...         return value
+    ...
+    ...     def map2(self, value):
+    ...         return self.last, value
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     warn_of_attributes(Last(), CO_MAP)
+    >>> str(caught[0].message).split(":")[0]
+    'Last.map1 sets self.last, which is lost'
+    """
+    for kind in kinds:
+        code: Any = getattr(getattr(func, kind.method), "__code__", None)
+        for name, line in _stored_attributes(code) if code is not None else ():
+            warnings.warn_explicit(
+                f"{type(func).__name__}.{kind.method} sets self.{name}, which is lost: without "
+                "keys a function has a copy for each input and task, and they share nothing; use "
+                "key_by(...) on both streams and keyed state, or broadcast state",
+                UserWarning,
+                code.co_filename,
+                line,
+            )
+
+
+def _stored_attributes(code: Any) -> Iterator[tuple[str, int]]:
+    """The attributes that a method stores on its first argument, with their lines.
+
+    ``self.n = 1`` stores right after loading self; ``self.n += 1`` loads self, copies it, loads n,
+    and swaps before it stores.
+    """
+    if not code.co_varnames:
+        return
+    owner = code.co_varnames[0]
+    steps = [step for step in dis.get_instructions(code) if step.opname != "CACHE"]
+    read = {
+        step.argval
+        for load, copy, step in zip(steps, steps[1:], steps[2:], strict=False)
+        if _loads(load, owner) and copy.opname == "COPY" and step.opname == "LOAD_ATTR"
+    }
+    for before, step in pairwise(steps):
+        is_own = _loads(before, owner) or (before.opname == "SWAP" and step.argval in read)
+        if step.opname == "STORE_ATTR" and is_own:
+            line = step.positions.lineno if step.positions is not None else None
+            yield step.argval, line or code.co_firstlineno
+
+
+def _loads(step: dis.Instruction, name: str) -> bool:
+    """Whether a step leaves a variable on top of the stack; some load two at once."""
+    if step.opname in _LOADS:
+        return bool(step.argval == name)
+    return isinstance(step.argval, tuple) and bool(step.argval) and step.argval[-1] == name

@@ -16,6 +16,7 @@ from millstream.datastream.aggregations import (
     FieldReduce,
     FieldSum,
 )
+from millstream.datastream.bounded_operations import first_records
 from millstream.datastream.data_stream import DataStream
 from millstream.datastream.function_checks import (
     FILTER,
@@ -34,7 +35,10 @@ from millstream.datastream.functions import (
     Partitioner,
     ReduceFunction,
 )
+from millstream.datastream.partition_windows import PartitionWindowedStream
 from millstream.datastream.stream_types import checked_field, output_type_of
+from millstream.datastream.window_assigners import WindowAssigner
+from millstream.datastream.windowed_stream import Lateness, WindowedStream, count_assigner
 from millstream.plan.graph import JobGraph, KeyedNode
 
 if TYPE_CHECKING:
@@ -183,6 +187,72 @@ TUPLE(STRING, STRING), a STRING
             output_type=output_type,
         )
 
+    # -- windows ---------------------------------------------------------------------------------
+
+    def window(
+        self, window_assigner: WindowAssigner[Any, Any], lateness: Lateness = "channel"
+    ) -> WindowedStream:
+        """Cut the records of each key into windows.
+
+        Parameters
+        ----------
+        window_assigner
+            Says which windows a record belongs to, see `millstream.datastream.window`.
+        lateness
+            A window is late for a record when the record's own channel has passed it (``"channel"``,
+            so that a slow channel loses nothing), or, as in Flink, when the operator's clock has
+            (``"operator"``).
+        """
+        return WindowedStream(self, self._selector, self._key_type, window_assigner, lateness)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Cut the records of each key into windows of ``size`` records.
+
+        With ``slide``, a window begins after every so many records. As in PyFlink, only full windows
+        fire.
+        """
+        return self.window(count_assigner(size, slide))
+
+    # -- joins -----------------------------------------------------------------------------------
+
+    def interval_join(
+        self, other_stream: KeyedStream, *, lateness: Lateness = "channel"
+    ) -> IntervalJoin:
+        """Join with the records of another keyed stream whose event times are near.
+
+        Parameters
+        ----------
+        other_stream
+            The right side. Its keys mean the same as those of this stream, the left side.
+        lateness
+            A record is late when its own channel has passed its time (``"channel"``), or, as in
+            Flink, when the operator's clock has (``"operator"``). Late records join nothing.
+
+        Examples
+        --------
+        >>> from millstream.common import WatermarkStrategy
+        >>> from millstream.datastream import ProcessJoinFunction, StreamExecutionEnvironment
+        >>> class Pair(ProcessJoinFunction):
+        ...     def process_element(self, left, right, ctx):
+        ...         yield left, right
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> clicks, views = env.from_collection([("a", 1)]), env.from_collection([("a", 2)])
+        >>> pairs = clicks.key_by(0).interval_join(views.key_by(0)).between("-5 s", "1 min")
+        >>> pairs.process(Pair()).get_name()
+        'Interval Join'
+        """
+        return IntervalJoin(self, other_stream, lateness)
+
+    # -- the whole input -------------------------------------------------------------------------
+
+    def full_window_partition(self) -> PartitionWindowedStream:
+        """Compute all records of a key as a whole, at the end: see `PartitionWindowedStream`."""
+        return PartitionWindowedStream(self, self._selector, self._key_type)
+
+    def first(self, n: int) -> DataStream:
+        """Keep the first ``n`` records of each key, see `DataStream.first`."""
+        return first_records(self, n, self._selector, self._key_type)
+
     # -- what a key forbids ----------------------------------------------------------------------
 
     def get_name(self) -> str:
@@ -209,7 +279,7 @@ TUPLE(STRING, STRING), a STRING
         """Refuse: the key decides where records go."""
         self._refuse_exchange("global_")
 
-    def broadcast(self) -> NoReturn:
+    def broadcast(self, *descriptors: Any, **named: Any) -> NoReturn:
         """Refuse: the key decides where records go."""
         self._refuse_exchange("broadcast")
 
@@ -236,3 +306,7 @@ TUPLE(STRING, STRING), a STRING
             location=user_location(),
             hint=f"call {setting} on what follows, as in key_by(...).reduce(...).{setting}(...)",
         )
+
+
+# It derives nothing from KeyedStream, but takes two of them.
+from millstream.datastream.interval_join import IntervalJoin  # noqa: E402

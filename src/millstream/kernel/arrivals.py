@@ -70,10 +70,10 @@ class Arrivals:
         return Records(self.values_at(rows), self.ts[rows], self.keys.take(rows), hashes)
 
 
-def in_order(parts: Sequence[tuple[Codec, Received]]) -> Incoming:
-    """The records of some buffers, by order key."""
+def in_order(parts: Sequence[tuple[Codec, Received]], *, as_columns: bool = False) -> Incoming:
+    """The records of some buffers, by order key; ``as_columns``: however few they are."""
     codec, buffers = parts[0][0], [buffer for _, buffer in parts]
-    many = sum(len(buffer.ts) for buffer in buffers) > FEW
+    many = as_columns or sum(len(buffer.ts) for buffer in buffers) > FEW
     if many and isinstance(codec, ArrowCodec) and all(other == codec for other, _ in parts):
         return _in_columns(codec, buffers)
     return merged([buffer.decoded(codec) for codec, buffer in parts])

@@ -19,6 +19,7 @@ import pyarrow as pa
 from millstream.common.pickling import dumps_apart
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
+from millstream.kernel.columns import Columns, Values, as_list, concat_columns_of
 from millstream.kernel.order import COLUMNS, Ints, OrderKeys, Paths, concat
 
 CONTROL = 0
@@ -45,7 +46,7 @@ class Row(NamedTuple):
 class Codec(Protocol):
     """How the values of one edge are written."""
 
-    def encode(self, values: list[Any]) -> bytes: ...
+    def encode(self, values: Values) -> bytes: ...
 
     def decode(self, data: memoryview) -> list[Any]: ...
 
@@ -53,8 +54,8 @@ class Codec(Protocol):
 class PickleCodec:
     """Values of unknown type: one pickle per buffer, which costs about 0.1 us a small tuple."""
 
-    def encode(self, values: list[Any]) -> bytes:
-        return dumps_apart(values)
+    def encode(self, values: Values) -> bytes:
+        return dumps_apart(as_list(values))
 
     def decode(self, data: memoryview) -> list[Any]:
         values: list[Any] = pickle.loads(data)
@@ -67,14 +68,20 @@ class ArrowCodec:
 
     type_info: TypeInformation
 
-    def encode(self, values: list[Any]) -> bytes:
-        arrays = self.type_info.to_arrow_arrays(values)
+    def encode(self, values: Values) -> bytes:
+        arrays = self.arrays(values)
         batch = pa.record_batch(arrays, names=[str(i) for i in range(len(arrays))])
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
         data: bytes = sink.getvalue().to_pybytes()
         return data
+
+    def arrays(self, values: Values) -> list[pa.Array]:
+        """The columns of values of this type."""
+        if isinstance(values, Columns) and values.type_info == self.type_info:
+            return values.in_own_types()
+        return self.type_info.to_arrow_arrays(as_list(values))
 
     def decode(self, data: memoryview) -> list[Any]:
         return self.type_info.from_arrow_arrays(self.columns([data]))
@@ -94,9 +101,9 @@ def codec_for(type_info: TypeInformation | None) -> Codec:
 
 @dataclass(slots=True)
 class Records:
-    """Decoded records of one edge: values, event times, order keys and key hashes side by side."""
+    """Records of one edge: values, event times, order keys and key hashes side by side."""
 
-    values: list[Any]
+    values: Values
     ts: Ints
     keys: OrderKeys
     hashes: Hashes | None = None
@@ -106,12 +113,17 @@ class Records:
 
     def values_at(self, rows: Ints) -> list[Any]:
         """The values at the given rows."""
+        return as_list(self._taken(rows))
+
+    def _taken(self, rows: Ints) -> Values:
+        if isinstance(self.values, Columns):
+            return self.values.take(rows)
         return list(map(self.values.__getitem__, rows.tolist()))
 
     def take(self, rows: Ints) -> Records:
         """The records at the given rows."""
         return Records(
-            self.values_at(rows),
+            self._taken(rows),
             self.ts[rows],
             self.keys.take(rows),
             None if self.hashes is None else self.hashes[rows],
@@ -204,9 +216,12 @@ class Received:
         keys = OrderKeys(stamp, born, channel, frag, pos, decoded_path)
         return Received(reader.rest(), ts, keys, decoded_hashes, raised)
 
-    def decoded(self, codec: Codec) -> Records:
-        """The records, with their values."""
-        return Records(codec.decode(self.data), self.ts, self.keys, self.hashes)
+    def decoded(self, codec: Codec, number: int | None = None) -> Records:
+        """The records, with their values; given a number, pairs of it and the value."""
+        values = codec.decode(self.data)
+        if number is not None:
+            values = [(number, value) for value in values]
+        return Records(values, self.ts, self.keys, self.hashes)
 
 
 def concat_columns(parts: Sequence[Records | Received]) -> tuple[Ints, OrderKeys, Hashes | None]:
@@ -223,9 +238,12 @@ def concat_records(parts: list[Records]) -> Records:
     """All records of several buffers of one edge, one after the other."""
     if len(parts) == 1:
         return parts[0]
-    values: list[Any] = []
-    for part in parts:
-        values.extend(part.values)
+    columns = [part.values for part in parts if isinstance(part.values, Columns)]
+    values: Values
+    if len(columns) == len(parts):
+        values = concat_columns_of(columns)
+    else:
+        values = [value for part in parts for value in as_list(part.values)]
     return Records(values, *concat_columns(parts))
 
 

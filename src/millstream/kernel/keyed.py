@@ -8,7 +8,7 @@ emitted carries its order key, by which the next stage brings all of it into the
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import insort
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,7 @@ from millstream.kernel.order import (
     Ints,
 )
 from millstream.kernel.outputs import FLUSH, Emit, Outputs, frozen
-from millstream.kernel.pages import Page, PageStore, Timers
+from millstream.kernel.pages import Page, PageStore, Timer, Timers
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.state import Cursor, sweep
 
@@ -39,16 +39,30 @@ SWEPT_PAGES = 4
 
 @dataclass(frozen=True)
 class Clock:
-    """The clock of one operator in one epoch; ``ends``: after the data it goes to infinity."""
+    """The clock of one operator in one epoch; ``ends``: after the data it goes to infinity.
+
+    ``lag``: how far it is behind the channels. Sessions fire an instant later than other windows, so
+    what comes after them has to wait as long, or their results would be late there.
+    """
 
     before: int
     after: int
     now_ms: int
     ends: bool = False
+    lag: int = 0
 
     def at(self, stamps: Ints) -> Ints:
         """The clock before each of the records with these stamps."""
-        return np.maximum(self.before, np.minimum(stamps, self.after))
+        return np.maximum(self.before, np.minimum(self.local(stamps), self.after))
+
+    def local(self, stamps: Ints) -> Ints:
+        """Stamps as this clock counts."""
+        return lagging(stamps, self.lag)
+
+
+def lagging(times: Ints, lag: int) -> Ints:
+    """Times so much earlier, but for the lowest, which stands for none."""
+    return np.maximum(times, MIN_TIMESTAMP + lag) - lag if lag else times
 
 
 class TimerService:
@@ -73,40 +87,40 @@ class TimerService:
                 location=operator.info.location,
                 hint="call assign_timestamps_and_watermarks(...) on every source before it",
             )
-        _register(operator.page.event_timers, operator.key, int(timestamp))
+        add_timer(operator.page.event_timers, operator.key, (int(timestamp), None))
 
     def register_processing_time_timer(self, timestamp: int) -> None:
-        _register(self._operator.page.tick_timers, self._operator.key, int(timestamp))
+        add_timer(self._operator.page.tick_timers, self._operator.key, (int(timestamp), None))
 
     def delete_event_time_timer(self, timestamp: int) -> None:
-        _delete(self._operator.page.event_timers, self._operator.key, int(timestamp))
+        remove_timer(self._operator.page.event_timers, self._operator.key, (int(timestamp), None))
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        _delete(self._operator.page.tick_timers, self._operator.key, int(timestamp))
+        remove_timer(self._operator.page.tick_timers, self._operator.key, (int(timestamp), None))
 
 
-def _register(timers: Timers, key: Any, time_ms: int) -> None:
-    timer = (time_ms, None)
+def add_timer(timers: Timers, key: Any, timer: Timer) -> None:
+    """Register a timer of a key, once."""
     times = timers.get(key)
     if times is None:
         timers[key] = [timer]
     elif timer not in times:
-        insort(times, timer, key=_time_of)
+        insort(times, timer, key=_firing_order)
 
 
-def _delete(timers: Timers, key: Any, time_ms: int) -> None:
+def remove_timer(timers: Timers, key: Any, timer: Timer) -> None:
+    """Delete a timer of a key, if it is there."""
     times = timers.get(key)
-    if times is None:
-        return
-    place = bisect_left(times, time_ms, key=_time_of)
-    if place < len(times) and times[place][0] == time_ms:
-        del times[place]
+    if times is not None and timer in times:
+        times.remove(timer)
         if not times:
             del timers[key]
 
 
-def _time_of(timer: tuple[int, Any]) -> int:
-    return timer[0]
+def _firing_order(timer: Timer) -> tuple[Any, ...]:
+    """By time, then by namespace where namespaces have an order; else as they were registered."""
+    namespace = timer[1]
+    return (timer[0], namespace) if isinstance(namespace, tuple) else (timer[0],)
 
 
 class Context:
@@ -131,7 +145,14 @@ class Context:
 
 
 class KeyedOperator:
-    """Runs a `KeyedProcessFunction`; subclasses run other things on the same pages and clock."""
+    """Runs a `KeyedProcessFunction`; subclasses run other things on the same pages and clock.
+
+    ``has_two_inputs``: its records come as pairs of the input's number, 0 or 1, and the value.
+    ``wants_columns``: its records come as Arrow columns.
+    """
+
+    has_two_inputs = False
+    wants_columns = False
 
     def __init__(
         self,
@@ -270,7 +291,7 @@ class KeyedOperator:
     def _process(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
         page, cursor, context = self.page, self.cursor, self.context
         entries, event_timers, tick_timers = page.entries, page.event_timers, page.tick_timers
-        process, freeze = self.function.process_element, self.freeze
+        process, freeze = self.element_call(), self.freeze
         emit_value, emit_row = outputs.main()
         values = records.values_at(rows)
         keys = self.keys_of(records, rows, values)
@@ -308,6 +329,11 @@ class KeyedOperator:
         finally:
             self.row = NO_ROW
 
+    def element_call(self) -> Callable[[Any, Any], Any]:
+        """What is called with each record and the context."""
+        call: Callable[[Any, Any], Any] = self.function.process_element
+        return call
+
     def _clock_before(self, row: int) -> int:
         clocks = self._moments[1]
         return self.clock.before if clocks is None else int(clocks[row])
@@ -335,9 +361,10 @@ class KeyedOperator:
         """Fire the current key's event-time timers up to the clock, as if it passed every instant."""
         timers = self.page.event_timers
         while (times := timers.get(self.key)) and times[0][0] <= clock:
-            time_ms = times[0][0]
+            timer, time_ms = times[0], times[0][0]
             watermark = MAX_TIMESTAMP if clock == MAX_TIMESTAMP else time_ms
-            outputs.add_row(self._timer_order(time_ms - 1, BORN_TIMER), time_ms)
+            order = self._timer_order(time_ms - 1, BORN_TIMER, self.position_of(timer))
+            outputs.add_row(order, self.ts_of(timer, time_ms))
             row = outputs.row
             self._fire_first(timers, watermark, outputs)
             self._fire_overdue(row, time_ms, outputs, watermark)
@@ -355,10 +382,10 @@ class KeyedOperator:
         reading = clock if watermark is None else watermark
         while True:
             if (times := page.event_timers.get(self.key)) and times[0][0] <= clock:
-                outputs.branch(row, times[0][0])
+                outputs.branch(row, self.ts_of(times[0], times[0][0]))
                 self._fire_first(page.event_timers, reading, outputs)
             elif (times := page.tick_timers.get(self.key)) and times[0][0] <= now_ms:
-                outputs.branch(row, NO_TIMESTAMP)
+                outputs.branch(row, self.ts_of(times[0], NO_TIMESTAMP))
                 self._fire_first(page.tick_timers, reading, outputs)
             else:
                 return
@@ -369,7 +396,8 @@ class KeyedOperator:
         for key in [key for key, times in timers.items() if times[0][0] <= now_ms]:
             self._enter(key)
             while (times := timers.get(key)) and times[0][0] <= now_ms:
-                outputs.add_row(self._timer_order(before, BORN_TICK, times[0][0]), NO_TIMESTAMP)
+                order = self._timer_order(before, BORN_TICK, times[0][0])
+                outputs.add_row(order, self.ts_of(times[0], NO_TIMESTAMP))
                 row = outputs.row
                 self._fire_first(timers, before, outputs)
                 self._fire_overdue(row, before, outputs)
@@ -380,21 +408,30 @@ class KeyedOperator:
     ) -> tuple[int, int, int, int, int, bytes]:
         key = self.key
         path = self._uid_path
-        return stamp, born, stable_hash(key), tie_breaker(key), position, path
+        return stamp + self.clock.lag, born, stable_hash(key), tie_breaker(key), position, path
 
     def _fire_first(self, timers: Timers, watermark: int, outputs: Outputs) -> None:
         times = timers[self.key]
-        time_ms, _ = times.pop(0)
+        timer = times.pop(0)
         if not times:
             del timers[self.key]
-        self.row, self.timer = NO_ROW, (time_ms, watermark)
+        self.row, self.timer = NO_ROW, (timer[0], watermark)
         self.time_domain = "event" if timers is self.page.event_timers else "processing"
-        self._guarded(lambda: self._call_on_timer(time_ms, outputs), f"timer at {time_ms}")
+        self._guarded(lambda: self.on_timer(timer, outputs), f"timer at {timer[0]}")
 
-    def _call_on_timer(self, time_ms: int, outputs: Outputs) -> None:
-        results = self.function.on_timer(time_ms, self.context)
+    def on_timer(self, timer: Timer, outputs: Outputs) -> None:
+        """Do what is due."""
+        results = self.function.on_timer(timer[0], self.context)
         if results is not None:
             outputs.extend(results)
+
+    def ts_of(self, timer: Timer, usual: int) -> int:
+        """The event time of what a timer emits."""
+        return usual
+
+    def position_of(self, timer: Timer) -> int:
+        """The place of a timer among those of one instant and key."""
+        return 0
 
     # -- time to live ----------------------------------------------------------------------------
 

@@ -31,8 +31,10 @@ SPLIT_BYTES = 16_384
 SPLIT_KEYS = 768
 NEVER = MAX_TIMESTAMP
 
-Timers = dict[Any, list[tuple[int, Any]]]
-"""Per key, its timers (time, namespace) in firing order."""
+Timer = tuple[Any, ...]
+"""When it is due, the namespace it belongs to, and what else its operator has to know of it."""
+Timers = dict[Any, list[Timer]]
+"""Per key, its timers in firing order."""
 
 
 class Store(Protocol):

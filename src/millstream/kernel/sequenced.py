@@ -8,7 +8,7 @@ tells the next stage how far each of its channels has come.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,15 @@ from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import Records
-from millstream.kernel.chain import needs_key, timestamps_of
+from millstream.kernel.chain import timestamps_of
+from millstream.kernel.columns import as_list
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.keyed import Clock, Context, KeyedOperator, TimerService
 from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.outputs import Emit
 from millstream.kernel.pages import PageStore
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.steps import needs_key
 from millstream.kernel.time import Control, Fragment
 
 
@@ -88,7 +90,8 @@ class TimelineOperator(KeyedOperator):
     """Assigns timestamps and watermarks in a keyed stage.
 
     Its state is, per channel: the generator, the watermark, the number of records so far, and whether
-    the generator has called the channel idle.
+    the generator has called the channel idle. ``offsets``: by source, what its channels have been
+    moved by to be this timeline's own.
     """
 
     def __init__(
@@ -97,13 +100,13 @@ class TimelineOperator(KeyedOperator):
         timeline: int,
         strategy: WatermarkStrategy,
         *,
-        sources: frozenset[int],
+        offsets: Mapping[int, int],
         one_channel: bool,
     ) -> None:
         super().__init__(info, strategy, _no_selector, timed=False)
         self.timeline = timeline
         self.strategy = strategy
-        self.sources = sources
+        self.offsets = dict(offsets)
         self.one_channel = one_channel
         self.control = Control()
         self.fragments: list[Fragment] = []
@@ -119,7 +122,11 @@ class TimelineOperator(KeyedOperator):
     def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
         pages.names = self.names
         self.fragments = []
-        finished = {channel for source, channel in self.control.finished if source in self.sources}
+        finished = {
+            int(np.int64(channel) + np.int64(self.offsets[source]))
+            for source, channel in self.control.finished
+            if source in self.offsets
+        }
         spoken = self._by_channel(records)
         known = {key for page in pages.scan() for key in page.entries}
         for channel in sorted(spoken.keys() | known):
@@ -166,10 +173,11 @@ class TimelineOperator(KeyedOperator):
     def _stamp(
         self, records: Records, channel: int, cells: list[Any], output: _Output, emit: Emit
     ) -> None:
-        times = timestamps_of(self.strategy, records.values, records.ts, self.info)
+        values = as_list(records.values)
+        times = timestamps_of(self.strategy, values, records.ts, self.info)
         generator = cells[0]
         stamps = []
-        for value, ts in zip(records.values, times.tolist(), strict=True):
+        for value, ts in zip(values, times.tolist(), strict=True):
             stamps.append(output.watermark)
             output.idle = False
             try:
@@ -187,7 +195,7 @@ class TimelineOperator(KeyedOperator):
             first = cells[2]
             keys = OrderKeys.of_fragment(keys.stamp, channel, 0, first)
         cells[2] += len(records)
-        emit("", Records(records.values, times, keys))
+        emit("", Records(values, times, keys))
 
     def _periodic(self, generator: Any, output: _Output) -> None:
         self._guarded(lambda: generator.on_periodic_emit(output), None)

@@ -11,7 +11,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import ParamSpec
 
 import numpy as np
 
@@ -28,8 +28,10 @@ from millstream.kernel.buffers import (
     Records,
     Row,
     encode,
+    merged,
 )
 from millstream.kernel.chain import Chain
+from millstream.kernel.columns import Values
 from millstream.kernel.keyed import Clock, KeyedOperator
 from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.pages import NEVER, Directory, PageStore, Store
@@ -53,7 +55,7 @@ HEADER_FORMAT = 1
 class Block:
     """Consecutive records of one channel fragment, as a source reads them."""
 
-    values: list[Any]
+    values: Values
     ts: Ints | None
     channel: int
     frag: int
@@ -187,12 +189,14 @@ class InEdge:
     """An edge into a keyed stage, or through it: how to decode its buffers, and whose time they have.
 
     ``timeline`` gives the floors of stamps that a source task made (None: made in a keyed stage, or
-    the source has no timestamps); ``ordered_by`` the channels among which the records may have to wait.
+    the source has no timestamps); ``ordered_by`` the channels among which the records may have to wait;
+    ``input`` which of the operator's inputs it is.
     """
 
     tag: int
     codec: Codec
     timeline: int | None
+    input: int = 0
     index: int = 0
     siblings: int = 1
     ordered_by: int | None = None
@@ -207,6 +211,7 @@ class HostedOperator:
     timelines: frozenset[int]
     untimed: frozenset[int]
     outputs: dict[str, Chain] = field(default_factory=dict)
+    lag: int = 0
 
 
 @dataclass
@@ -224,7 +229,7 @@ class KeyedProgram(Program):
     """A keyed stage: all keyed operators of one level.
 
     ``held_edges``: in the first stage with channel order "watermark", the edges whose records wait
-    for the other channels; elsewhere empty.
+    for the other channels; elsewhere empty. ``ordered``: the timelines of those channels, in all stages.
     """
 
     def __init__(
@@ -236,6 +241,7 @@ class KeyedProgram(Program):
         *,
         idle_after: Mapping[int, int],
         held_edges: Iterable[InEdge] = (),
+        ordered: frozenset[int] = frozenset(),
         is_last: bool,
     ) -> None:
         super().__init__(slots, parameters)
@@ -243,6 +249,7 @@ class KeyedProgram(Program):
         self.operators = operators
         self.idle_after = dict(idle_after)
         self.held_edges = {edge.tag: edge for edge in held_edges}
+        self.ordered = ordered
         self.is_last = is_last
         self.timelines = frozenset().union(*(h.timelines | h.untimed for h in operators))
         self.has_ended = False
@@ -340,11 +347,14 @@ class KeyedProgram(Program):
         if records is not None and everything <= time.ended_before:
             raise data_after_end(operator.info.name)
         before = state.clocks.get(uid, MIN_TIMESTAMP)
+        # Records that wait for other channels must find the clock where they left it.
+        goal = time.goal(hosted.timelines | self.ordered, hosted.untimed)
         clock = Clock(
             before=before,
-            after=max(before, time.goal(hosted.timelines, hosted.untimed)),
+            after=max(before, max(goal, MIN_TIMESTAMP + hosted.lag) - hosted.lag),
             now_ms=time.now_ms,
             ends=time.has_ended(everything),
+            lag=hosted.lag,
         )
         directory = state.directories.setdefault(uid, Directory())
         pages = PageStore(store, uid, directory, operator.names)
@@ -365,14 +375,19 @@ class KeyedProgram(Program):
         self, hosted: HostedOperator, buffers: Mapping[int, list[Row]], time: EpochTime
     ) -> Incoming | None:
         """The operator's records of this epoch, in order."""
-        parts: list[tuple[Codec, Received]] = []
+        parts: list[tuple[InEdge, Received]] = []
         for edge in hosted.edges:
             for row in buffers.get(edge.tag, ()):
                 received = self._receive(edge, row, time)
                 if edge.siblings > 1:
                     received.keys = received.keys.through(edge.index)
-                parts.append((edge.codec, received))
-        return in_order(parts) if parts else None
+                parts.append((edge, received))
+        if not parts:
+            return None
+        if hosted.operator.has_two_inputs:
+            return merged([received.decoded(edge.codec, edge.input) for edge, received in parts])
+        buffers_of = [(edge.codec, received) for edge, received in parts]
+        return in_order(buffers_of, as_columns=hosted.operator.wants_columns)
 
     def _receive(self, edge: InEdge, row: Row, time: EpochTime) -> Received:
         received = Received.of(row.header, row.payload)
@@ -413,8 +428,7 @@ class KeyedProgram(Program):
         """What of a buffer may go on, and what has to wait."""
         edge = self.held_edges[row.tag]
         received = self._receive(edge, row, time)
-        timelines = [edge.ordered_by for edge in self.held_edges.values()]
-        free = time.releasable(received.keys, frozenset(t for t in timelines if t is not None))
+        free = time.releasable(received.keys, self.ordered)
         if not free.any() and received.raised:
             return None, row
         records = received.decoded(edge.codec)

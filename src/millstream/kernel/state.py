@@ -30,15 +30,15 @@ class Cursor:
     __slots__ = ("cells", "growing", "now_ms")
 
     def __init__(self) -> None:
-        self.cells: list[Any] = []
-        self.growing: set[int] = set()
+        self.cells: Any = []
+        self.growing: set[Any] = set()
         self.now_ms = 0
 
 
 class _Cell:
     __slots__ = ("_cursor", "_index")
 
-    def __init__(self, cursor: Cursor, index: int) -> None:
+    def __init__(self, cursor: Cursor, index: Any) -> None:
         self._cursor = cursor
         self._index = index
 
@@ -350,7 +350,7 @@ def _reduce_callable(function: Any) -> Callable[[Any, Any], Any]:
     return reduce
 
 
-def bind(descriptor: StateDescriptor, cursor: Cursor, index: int) -> api.State:
+def bind(descriptor: StateDescriptor, cursor: Cursor, index: Any) -> api.State:
     """The state object of a descriptor over cell ``index`` of the cursor."""
     if descriptor.kind in ("list", "map"):
         cursor.growing.add(index)

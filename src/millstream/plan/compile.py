@@ -8,30 +8,35 @@ from typing import Any
 
 from millstream.common.time import to_millis
 from millstream.common.typeinfo import TypeInformation
-from millstream.kernel.buffers import codec_for
+from millstream.kernel.aligned_windows import AlignedWindowOperator
+from millstream.kernel.async_io import AsyncStep
+from millstream.kernel.broadcast import BroadcastOperator, KeyedBroadcastOperator
+from millstream.kernel.buffers import ArrowCodec, codec_for
 from millstream.kernel.chain import (
     ANYWHERE,
     BY_CHANNEL,
     ONE_SLOT,
     Chain,
     EdgeStep,
-    FilterStep,
-    FlatMapStep,
-    MapStep,
-    ProcessStep,
     Route,
-    Step,
-    StoredStep,
     TimestampStep,
 )
+from millstream.kernel.columnar_windows import ColumnarWindowOperator, PartialEdge
+from millstream.kernel.connected import CoChannelOperator, CoProcessOperator, PairKey
+from millstream.kernel.interval_join import IntervalJoinOperator
 from millstream.kernel.keyed import KeyedOperator, ReduceOperator
 from millstream.kernel.outputs import MAIN
+from millstream.kernel.places import Place
 from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.sequenced import ChannelOperator, TimelineOperator
 from millstream.kernel.stages import HostedOperator, InEdge, KeyedProgram, SourceProgram
+from millstream.kernel.steps import FilterStep, FlatMapStep, MapStep, ProcessStep, Step, StoredStep
+from millstream.kernel.windows import WindowOperator
+from millstream.plan.columnar import ColumnarWindow, columnar_window
 from millstream.plan.graph import (
     KeyedNode,
     Node,
+    Selector,
     SideOutputNode,
     SinkNode,
     SourceNode,
@@ -40,7 +45,7 @@ from millstream.plan.graph import (
 )
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import PASSING, Component
-from millstream.plan.specs import DataFrameSpec, SocketSpec
+from millstream.plan.specs import ChannelSpec, DataFrameSpec, SocketSpec, SourceSpec
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,7 @@ class Compiler:
         """The chains behind a keyed operator, by output tag; branches of one tag share a chain."""
         roots: dict[str, Step] = {MAIN: Step(self._info(node))}
         self._grow(node, roots[MAIN], node, None, skip_sides=True)
-        for reader in self.component.consumers(node.id):
+        for reader, _ in self.component.consumers(node.id):
             if isinstance(reader, SideOutputNode):
                 root = roots.setdefault(reader.tag, Step(self._info(reader)))
                 self._grow(reader, root, node, None)
@@ -125,7 +130,19 @@ class Compiler:
         timing = self.component.timing[node.id]
         edges = self.in_edges.get(node.id, [])
         operator = self._operator(node, timed=not timing.untimed)
-        return HostedOperator(operator, edges, timing.timelines, timing.untimed, outputs)
+        return HostedOperator(
+            operator, edges, timing.timelines, timing.untimed, outputs, self._lag(node)
+        )
+
+    def _lag(self, node: Node) -> int:
+        """How far behind the channels an operator's clock is: by an instant for each merging window."""
+        lags = [0]
+        for other in (self.component.graph[node_id] for node_id in node.inputs):
+            if isinstance(other, TimestampsNode | SourceNode):
+                continue
+            waits = isinstance(other, KeyedNode) and waits_for_its_end(other)
+            lags.append(self._lag(other) + int(waits))
+        return max(lags)
 
     def _operator(self, node: Node, *, timed: bool) -> KeyedOperator:
         info = self._info(node)
@@ -136,30 +153,54 @@ class Compiler:
                 info,
                 node.id,
                 node.strategy,
-                sources=frozenset(
-                    source.id
+                offsets={
+                    source.id: self.component.channel_offset(source.id, node.id)
                     for source in self.component.sources
                     if node.id in self.component.timelines_of_source(source.id)
-                ),
+                },
                 one_channel=one_channel,
             )
         if isinstance(node, StatelessNode):
             return ChannelOperator(info, node.function, timed=timed, freeze=freeze)
         assert isinstance(node, KeyedNode)
+        selector = key_selector(node.selector)
         if node.kind == "reduce":
             return ReduceOperator(
                 info,
                 node.function,
-                node.selector,
+                selector,
                 timed=timed,
                 freeze=freeze,
                 last_only=self.batch,
             )
-        return KeyedOperator(info, node.function, node.selector, timed=timed, freeze=freeze)
+        columnar = self._columnar(node)
+        if columnar is not None:
+            return ColumnarWindowOperator(info, columnar.aggregate, columnar.panes, selector)
+        if node.kind == "window":
+            aligned = node.function.alignment is not None
+            if node.second is not None:
+                selector = PairKey(selector, key_selector(node.second))
+            return (AlignedWindowOperator if aligned else WindowOperator)(
+                info,
+                node.function,
+                selector,
+                timed=timed,
+                freeze=freeze,
+                in_order=node.function.by_channel or self._comes_in_order(),
+            )
+        if node.second is not None:
+            return _two_input_operator(node, info, timed=timed, freeze=freeze)
+        return KeyedOperator(info, node.function, selector, timed=timed, freeze=freeze)
 
-    def _route(self, reader: Node, entry: Node) -> Route:
+    def _comes_in_order(self) -> bool:
+        """Whether records come in the one order from epoch to epoch, not only within one."""
+        if self.batch or self.options.channel_order == "watermark":
+            return True
+        return [_channels(source.source) for source in self.component.sources] == [1]
+
+    def _route(self, reader: Node, number: int) -> Route:
         if isinstance(reader, KeyedNode):
-            return reader.selector
+            return reader.selector_of(number)
         if isinstance(reader, TimestampsNode) and not self.component.follows_source(reader):
             return ONE_SLOT
         return BY_CHANNEL
@@ -175,6 +216,9 @@ class Compiler:
             self.options.configuration,
             idle_after=self._idle_after(),
             held_edges=[edge for edge in edges if edge.ordered_by is not None] if hold else (),
+            ordered=frozenset(
+                edge.ordered_by for edge in edges if ordered and edge.ordered_by is not None
+            ),
             is_last=index == len(self.component.levels) - 1,
         )
 
@@ -224,20 +268,21 @@ class Compiler:
         timeline: int | None,
         *,
         skip_sides: bool = False,
+        aside: Step | None = None,
     ) -> None:
         """Add what reads a node below its step.
 
         ``entry`` is the source or keyed node behind it, ``timeline`` where a source's records got
-        their timestamps on the way here.
+        their timestamps on the way here. ``aside``: the step with the side outputs, if another.
         """
-        for reader in self.component.consumers(node.id):
+        for reader, number in self.component.consumers(node.id):
             if isinstance(reader, SideOutputNode):
                 if not skip_sides:
-                    self._side(reader, parent, entry, timeline)
+                    self._side(reader, aside or parent, entry, timeline)
             elif isinstance(reader, PASSING):
                 self._grow(reader, parent, entry, timeline)
             elif reader.id in self.component.hosted or isinstance(reader, SinkNode):
-                parent.children.append(self._edge(node, reader, entry, timeline))
+                parent.children.append(self._edge(node, reader, number, entry, timeline))
             elif isinstance(reader, TimestampsNode):
                 step = self._timestamps(reader, reader.strategy, parent, entry)
                 self._grow(reader, step, entry, _timeline(reader, reader.strategy))
@@ -245,7 +290,7 @@ class Compiler:
                 assert isinstance(reader, StatelessNode)
                 step = self._stateless(reader)
                 parent.children.append(step)
-                self._grow(reader, self._stored(reader, step), entry, timeline)
+                self._grow(reader, self._stored(reader, step), entry, timeline, aside=step)
 
     def _side(
         self, reader: SideOutputNode, parent: Step, entry: Node, timeline: int | None
@@ -258,7 +303,7 @@ class Compiler:
         info = self._info(node)
         if node.kind == "process":
             return ProcessStep(info, node.function, self.wall_clock_ms)
-        steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep}
+        steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep, "async": AsyncStep}
         return steps[node.kind](info, node.function)
 
     def _stored(self, node: StatelessNode, step: Step) -> Step:
@@ -294,18 +339,55 @@ class Compiler:
             return spec.channel is None
         return isinstance(spec, SocketSpec)
 
-    def _edge(self, node: Node, reader: Node, entry: Node, timeline: int | None) -> EdgeStep:
+    def _edge(
+        self, node: Node, reader: Node, number: int, entry: Node, timeline: int | None
+    ) -> EdgeStep:
+        """What takes records of a node to input ``number`` of a hosted operator or sink."""
         tag, self.next_tag = self.next_tag, self.next_tag + 1
         from_source = isinstance(entry, SourceNode)
         route: Route = ANYWHERE
         codec = codec_for(node.output_type)
+        if (columnar := self._columnar(reader)) is not None:
+            codec = ArrowCodec(columnar.aggregate.partial_type())
         if reader.id in self.component.hosted:
-            route = self._route(reader, entry)
-            in_edge = InEdge(tag, codec, timeline, ordered_by=self._ordered_by(entry, timeline))
+            route = self._route(reader, number)
+            ordered_by = self._ordered_by(entry, timeline)
+            in_edge = InEdge(tag, codec, timeline, input=number, ordered_by=ordered_by)
             self.in_edges.setdefault(reader.id, []).append(in_edge)
         elif isinstance(reader, SinkNode):
             self.programs.sink_edges.append(SinkEdge(tag, reader.id, node.output_type))
-        return EdgeStep(self._info(reader), tag, codec, self.slots, route, raised=not from_source)
+        if columnar is not None:
+            return PartialEdge(
+                self._info(reader),
+                tag,
+                codec,
+                self.slots,
+                route,
+                raised=not from_source,
+                aggregate=columnar.aggregate,
+                panes=columnar.panes,
+                lag=self._lag(reader),
+            )
+        return EdgeStep(
+            self._info(reader),
+            tag,
+            codec,
+            self.slots,
+            route,
+            raised=not from_source,
+            channel_offset=self._offset(reader, entry),
+        )
+
+    def _offset(self, reader: Node, entry: Node) -> int:
+        """What sets the channels of a timeline that a reader begins apart from its source's others."""
+        begins = isinstance(reader, TimestampsNode) and isinstance(entry, SourceNode)
+        return self.component.channel_offset(entry.id, reader.id) if begins else 0
+
+    def _columnar(self, node: Node) -> ColumnarWindow | None:
+        """How a window is computed by column, if it can be."""
+        if not isinstance(node, KeyedNode) or node.kind != "window":
+            return None
+        return columnar_window(node, self.component.graph[node.inputs[0]].output_type)
 
     def _ordered_by(self, entry: Node, timeline: int | None) -> int | None:
         if isinstance(entry, TimestampsNode) and self.component.follows_source(entry):
@@ -321,6 +403,45 @@ class Compiler:
         return OperatorInfo(node.name, self.component.uids[node.id], node.location)
 
 
+def waits_for_its_end(node: KeyedNode) -> bool:
+    """Whether an operator emits an instant later than others: windows that merge do."""
+    return node.kind == "window" and bool(node.function.waits_for_its_end())
+
+
+def key_selector(selector: Selector) -> Callable[[Any], Any]:
+    """A selector that gives a key; records that have none of their own share one."""
+    return _one_key if isinstance(selector, Place) else selector
+
+
+def _one_key(value: Any) -> int:
+    return 0
+
+
+def _channels(spec: SourceSpec) -> int | None:
+    """How many channels a source has, None if that cannot be known before it is read."""
+    if isinstance(spec, ChannelSpec):
+        return len(spec.source.channels())
+    if isinstance(spec, SocketSpec) or (isinstance(spec, DataFrameSpec) and spec.channel is None):
+        return 1
+    return None
+
+
 def _timeline(node: Node, strategy: Any) -> int | None:
     """The timeline a strategy at a node makes; none if it gives no watermarks."""
     return None if strategy.kind == "none" else node.id
+
+
+def _two_input_operator(
+    node: KeyedNode, info: OperatorInfo, *, timed: bool, freeze: bool
+) -> KeyedOperator:
+    has_key = not isinstance(node.selector, Place)
+    selector = key_selector(node.selector)
+    if node.kind == "broadcast":
+        operator = KeyedBroadcastOperator if has_key else BroadcastOperator
+        return operator(info, node.function, selector, timed=timed, freeze=freeze)
+    if not has_key:
+        return CoChannelOperator(info, node.function, timed=timed, freeze=freeze)
+    selector = PairKey(selector, key_selector(node.selector_of(1)))
+    if node.kind == "interval_join":
+        return IntervalJoinOperator(info, node.function, selector, timed=timed, freeze=freeze)
+    return CoProcessOperator(info, node.function, selector, timed=timed, freeze=freeze)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from millstream.kernel.places import Place
 from millstream.plan.graph import (
     ExchangeNode,
     JobGraph,
@@ -80,9 +81,9 @@ class _Text:
 
     def _fused(self, entry: Node, indent: str) -> Iterator[str]:
         """What runs in the same stage behind an entry, down to where records leave it."""
-        for reader in self.component.consumers(entry.id):
+        for reader, number in self.component.consumers(entry.id):
             if isinstance(reader, KeyedNode):
-                yield f"{indent}-> {self._title(reader)}, in a keyed stage: it needs its key's state"
+                yield f"{indent}-> {self._title(reader)}, {_exchange(reader, number)}"
             elif isinstance(reader, SinkNode):
                 yield f"{indent}-> {self._title(reader)}"
             else:
@@ -136,6 +137,23 @@ def _channels(source: SourceNode) -> str:
     return "one a file" + (
         "; files to come are unknown, so none is waited for" if spec.watch else ""
     )
+
+
+def _exchange(reader: KeyedNode, number: int) -> str:
+    """Why records leave for a keyed stage, and how."""
+    which = "" if reader.second is None else f"as input {number + 1} "
+    match reader.selector_of(number):
+        case Place.EVERY_SLOT:
+            why = "every slot gets a copy, and keeps what it says"
+        case Place.BY_POSITION:
+            why = "spread over all slots, where the broadcast state is"
+        case Place.BY_CHANNEL:
+            why = "by channel, for it reads the watermark"
+        case Place.ONE_SLOT:
+            why = "all in one slot, for it has no key"
+        case _:
+            why = "it needs its key's state"
+    return f"{which}in a keyed stage: {why}"
 
 
 def _reason(node: Node) -> str:

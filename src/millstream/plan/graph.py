@@ -15,10 +15,13 @@ from typing import Any, Literal, TypeVar
 from millstream.common.errors import Location, PlanError
 from millstream.common.typeinfo import TypeInformation
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.kernel.places import Place
 from millstream.plan.specs import SinkSpec, SourceSpec
 
-StatelessKind = Literal["map", "flat_map", "filter", "process"]
-KeyedKind = Literal["process", "reduce"]
+StatelessKind = Literal["map", "flat_map", "filter", "process", "async"]
+KeyedKind = Literal["process", "reduce", "window", "co_process", "broadcast", "interval_join"]
+Selector = Callable[[Any], Any] | Place
+"""A key selector, or where records without a key go."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +57,8 @@ class StatelessNode(Node):
     """A function without keyed state; it fuses into the stage that produces its input.
 
     ``function`` is a plain callable or an object with the method of its kind (``map``,
-    ``flat_map``, ``filter``, ``process_element``) and optional ``open``/``close``.
+    ``flat_map``, ``filter``, ``process_element``) and optional ``open``/``close``; of kind "async" it
+    is an `AsyncSpec`.
     """
 
     kind: StatelessKind
@@ -76,12 +80,30 @@ class ExchangeNode(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class KeyedNode(Node):
-    """A function with keyed state and timers: one exchange, hosted in a keyed stage."""
+    """A function with keyed state and timers: one exchange, hosted in a keyed stage.
 
-    selector: Callable[[Any], Any]
+    ``second``: the selector of the second input, if there is one.
+    """
+
+    selector: Selector
+    second: Selector | None = None
     key_type: TypeInformation | None = None
     kind: KeyedKind
     function: Any
+
+    def selector_of(self, number: int) -> Selector:
+        """The selector of an input, by its number."""
+        if number == 0:
+            return self.selector
+        assert self.second is not None
+        return self.second
+
+
+def has_side_outputs(node: Node) -> bool:
+    """Whether an operator's function may emit under output tags."""
+    if isinstance(node, KeyedNode):
+        return node.kind != "reduce"
+    return isinstance(node, StatelessNode) and node.kind == "process"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from millstream.common.errors import PlanError
 from millstream.plan.graph import (
@@ -26,6 +27,7 @@ from millstream.plan.graph import (
     StatelessNode,
     TimestampsNode,
     UnionNode,
+    has_side_outputs,
 )
 
 
@@ -58,18 +60,31 @@ class Component:
     live: frozenset[int]
     hosted: frozenset[int]
 
-    def consumers(self, node_id: int) -> Iterator[Node]:
-        """Live readers of a node, one for each time they read it."""
+    def consumers(self, node_id: int) -> Iterator[tuple[Node, int]]:
+        """Live readers of a node, with the number of the input by which they read it."""
+        yield from self._readers.get(node_id, ())
+
+    @cached_property
+    def _readers(self) -> dict[int, list[tuple[Node, int]]]:
+        found: dict[int, list[tuple[Node, int]]] = {}
         for node in self.graph:
             if node.id in self.live:
-                for _ in range(node.inputs.count(node_id)):
-                    yield node
+                for number, other in enumerate(node.inputs):
+                    found.setdefault(other, []).append((node, number))
+        return found
 
     def timelines_of_source(self, source_id: int) -> frozenset[int]:
         """The timelines with a source's channels, and the source itself: they end when it does."""
+        return self._source_timelines[source_id]
+
+    @cached_property
+    def _source_timelines(self) -> dict[int, frozenset[int]]:
+        return {source.id: self._timelines_behind(source.id) for source in self.sources}
+
+    def _timelines_behind(self, source_id: int) -> frozenset[int]:
         found, todo = {source_id}, [source_id]
         while todo:
-            for node in self.consumers(todo.pop()):
+            for node, _ in self.consumers(todo.pop()):
                 if isinstance(node, TimestampsNode) and self.follows_source(node):
                     found.add(node.id)
                 if node.id not in self.hosted:
@@ -101,7 +116,7 @@ class Component:
         """
         timed = sorted(self.timelines_of_source(source_id) - {source_id})
         source = self.graph[source_id]
-        if isinstance(source, SourceNode) and source.strategy is not None:
+        if isinstance(source, SourceNode) and source_id in self.timing[source_id].timelines:
             timed.insert(0, source_id)
         return timed.index(timeline) << 56 if timeline in timed else 0
 
@@ -225,7 +240,7 @@ def _kind(node: Node) -> str:
         case SinkNode():
             return "sink"
         case KeyedNode():
-            return f"keyed-{node.kind}"
+            return f"keyed-{node.kind}".replace("_", "-")
         case StatelessNode():
             return node.kind.replace("_", "-")
         case _:
@@ -277,7 +292,12 @@ def reads_watermark(node: Node) -> bool:
     """Whether a process function without a key mentions the watermark in its code."""
     if not isinstance(node, StatelessNode) or node.kind != "process":
         return False
-    for owner in type(node.function).__mro__:
+    return mentions_watermark(node.function)
+
+
+def mentions_watermark(function: object) -> bool:
+    """Whether the code of a function object asks for the watermark."""
+    for owner in type(function).__mro__:
         for member in vars(owner).values():
             code = getattr(member, "__code__", None)
             if code is not None and "current_watermark" in code.co_names:
@@ -290,9 +310,7 @@ def _check_side_outputs(graph: JobGraph, live: set[int]) -> None:
         if not isinstance(node, SideOutputNode):
             continue
         producer = graph[node.inputs[0]]
-        has_sides = isinstance(producer, KeyedNode) and producer.kind == "process"
-        has_sides |= isinstance(producer, StatelessNode) and producer.kind == "process"
-        if not has_sides:
+        if not has_side_outputs(producer):
             raise PlanError(
                 "NO_SIDE_OUTPUT",
                 f"operator {producer.name!r} has no side outputs (asked for {node.tag!r})",

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from millstream.common.errors import PlanError
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.buffers import DATA, Codec, decode
+from millstream.kernel.columns import as_list
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -48,7 +49,7 @@ def decoded_frame(
             columns = [batch.column(name).to_pylist() for name in ("tag", "header", "payload")]
             for tag, header, payload in zip(*columns, strict=True):
                 records = decode(header, payload, edges[tag])
-                arrays = type_info.to_arrow_arrays(records.values)[: len(schema)]
+                arrays = type_info.to_arrow_arrays(as_list(records.values))[: len(schema)]
                 yield pa.RecordBatch.from_arrays(
                     [array.cast(f.type) for array, f in zip(arrays, schema, strict=True)],
                     schema=schema,

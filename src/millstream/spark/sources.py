@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from millstream.common.errors import PlanError
 from millstream.common.typeinfo import TypeInformation, Types
+from millstream.kernel.columns import Columns, concat_columns_of
 from millstream.kernel.stages import Block
 from millstream.plan.graph import SourceNode
 from millstream.plan.specs import ChannelSpec, DataFrameSpec, FilesSpec, SocketSpec
@@ -162,9 +163,8 @@ class _SourceTask:
     def blocks(self, batches: Iterator[pa.RecordBatch], task: int) -> Iterator[Block]:
         raise NotImplementedError
 
-    def values(self, batch: pa.RecordBatch) -> list[Any]:
-        columns = [batch.column(name) for name in self.names]
-        return self.value.from_arrow_arrays(columns)
+    def values(self, batch: pa.RecordBatch) -> Columns:
+        return Columns(self.value, [batch.column(name) for name in self.names])
 
 
 class _FrameTask(_SourceTask):
@@ -205,32 +205,34 @@ class _FileTask(_SourceTask):
 
     def blocks(self, batches: Iterator[pa.RecordBatch], task: int) -> Iterator[Block]:
         positions: dict[tuple[int, int], int] = {}
-        gathered: list[Any] = []
+        gathered: list[Columns] = []
         place = (0, 0)
         for found, values in self._runs_of_fragments(batches):
             # Spark's batches may be small; a block of many records costs less a record.
-            if gathered and (found != place or len(gathered) >= BLOCK):
+            if gathered and (found != place or sum(map(len, gathered)) >= BLOCK):
                 yield self._block(place, gathered, positions)
                 gathered = []
             place = found
-            gathered.extend(values)
+            gathered.append(values)
         if gathered:
             yield self._block(place, gathered, positions)
 
     def _runs_of_fragments(
         self, batches: Iterator[pa.RecordBatch]
-    ) -> Iterator[tuple[tuple[int, int], list[Any]]]:
+    ) -> Iterator[tuple[tuple[int, int], Columns]]:
         for batch in batches:
             if batch.num_rows:
                 values = self.values(batch)
                 channels = batch.column("ms_channel").to_numpy()
                 frags = batch.column("ms_frag").to_numpy()
                 for start, end in _runs(channels, frags):
-                    yield (int(channels[start]), int(frags[start])), values[start:end]
+                    place = int(channels[start]), int(frags[start])
+                    yield place, values.slice(start, end - start)
 
     def _block(
-        self, place: tuple[int, int], values: list[Any], positions: dict[tuple[int, int], int]
+        self, place: tuple[int, int], parts: list[Columns], positions: dict[tuple[int, int], int]
     ) -> Block:
+        values = concat_columns_of(parts)
         position = positions.get(place, 0)
         positions[place] = position + len(values)
         return Block(values, None, *place, position, finished=True)
@@ -267,7 +269,8 @@ class _PositionTask(_SourceTask):
                     raise self._disorder(channel, position)
                 lasts[channel] = int(positions[end - 1])
                 frag = firsts.setdefault(channel, position)
-                yield Block(values[start:end], None, channel, frag, position)
+                part = values.slice(start, end - start)
+                yield Block(part, None, channel, frag, position)
 
     def _disorder(self, channel: int, position: int) -> PlanError:
         return PlanError(

@@ -25,6 +25,7 @@ from millstream.kernel.buffers import (
     merged,
     record_count,
 )
+from millstream.kernel.columns import as_list
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports
 from millstream.plan.compile import SinkEdge
 from millstream.plan.graph import SinkNode
@@ -96,7 +97,7 @@ class WriterProgram:
             self._invoke(part, records, task)
             return
         try:
-            staged = part.files.stage(records.values, epoch, task)
+            staged = part.files.stage(as_list(records.values), epoch, task)
         except MillstreamError:
             raise
         except Exception as error:

@@ -6,6 +6,7 @@
 `collect`, `CollectSink`            keep a stream's records for the test
 `TestSource`                        elements with marks: watermarks, crashes, ends
 `KeyedProcessHarness`               runs one function, with time moved by hand
+`KeyedTwoInputHarness`              the same for functions of connected streams
 `ProcessHarness`                    the same for functions without a key
 =================================== ================================================================
 """
@@ -20,6 +21,7 @@ from millstream.testing.runner import run_local
 from millstream.testing.schedules import Schedule
 from millstream.testing.sinks import Collected, CollectSink, collect
 from millstream.testing.sources import TestSource
+from millstream.testing.two_input_harness import KeyedTwoInputHarness
 
 __all__ = [
     "AbortError",
@@ -27,6 +29,7 @@ __all__ = [
     "CollectSink",
     "Collected",
     "KeyedProcessHarness",
+    "KeyedTwoInputHarness",
     "LocalJob",
     "ProcessHarness",
     "RebatchReport",

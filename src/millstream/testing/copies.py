@@ -14,7 +14,7 @@ from millstream.plan.graph import JobGraph, Node
 __all__ = ["FunctionCopies"]
 
 # Sources and sinks stay what they are: a test source remembers its marks, a sink its records.
-_FIELDS = ("function", "selector", "strategy")
+_FIELDS = ("function", "selector", "second", "strategy")
 
 
 class FunctionCopies:

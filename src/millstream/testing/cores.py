@@ -14,7 +14,14 @@ from millstream.common.errors import CheckpointError
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
 from millstream.kernel.calls import apply_each, hash_keys
-from millstream.kernel.chain import (
+from millstream.kernel.columns import as_list
+from millstream.kernel.hashing import HashCache
+from millstream.kernel.keyed import Clock, KeyedOperator
+from millstream.kernel.order import OrderKeys
+from millstream.kernel.outputs import MAIN
+from millstream.kernel.pages import Directory, MemoryStore, PageStore
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.steps import (
     FilterStep,
     FlatMapStep,
     Flow,
@@ -23,12 +30,6 @@ from millstream.kernel.chain import (
     ProcessStep,
     Step,
 )
-from millstream.kernel.hashing import HashCache
-from millstream.kernel.keyed import Clock, KeyedOperator
-from millstream.kernel.order import OrderKeys
-from millstream.kernel.outputs import MAIN
-from millstream.kernel.pages import Directory, MemoryStore, PageStore
-from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.testing.local import in_order
 from millstream.testing.records import StreamRecord
 
@@ -131,7 +132,7 @@ class KeyedCore:
 
     def _hashed(self, records: Records) -> Records:
         operator = self.operator
-        keys = apply_each(operator.selector, records.values, operator._failure)
+        keys = apply_each(operator.selector, as_list(records.values), operator._failure)
         records.hashes = hash_keys(keys, HashCache(), operator.info)
         return records
 

@@ -1,0 +1,456 @@
+"""Joins and co-groups: records of two streams that have the same key and share a window."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+
+from millstream.common.errors import PlanError, short_repr, user_location
+from millstream.common.output_tag import OutputTag
+from millstream.common.typeinfo import PickledBytesTypeInfo, TupleTypeInfo, TypeInformation
+from millstream.datastream.bounded_operations import require_bounded, whole_input_spec
+from millstream.datastream.evictors import Evictor
+from millstream.datastream.function_checks import check_function
+from millstream.datastream.functions import KeySelector
+from millstream.datastream.join_functions import (
+    CO_GROUP,
+    CoGroupedWindow,
+    CoGroupFunction,
+    CrossFunction,
+    FlatJoinFunction,
+    JoinedWindow,
+    JoinFunction,
+    JoinKind,
+    pair_function,
+)
+from millstream.datastream.operator_settings import StreamSettings
+from millstream.datastream.stream_types import output_type_of
+from millstream.datastream.triggers import Trigger
+from millstream.datastream.window_assigners import WindowAssigner
+from millstream.datastream.window_functions import ProcessWindowFunction
+from millstream.datastream.windowed_stream import Lateness
+from millstream.kernel.places import Place
+from millstream.kernel.window_spec import WindowSpec
+from millstream.plan.graph import KeyedNode, Selector
+
+if TYPE_CHECKING:
+    from millstream.datastream.data_stream import DataStream, KeyedStream
+
+__all__ = [
+    "CoGroupedStreams",
+    "CrossedStreams",
+    "EqualTo",
+    "JoinMethods",
+    "JoinedStreams",
+    "Where",
+    "WithWindow",
+    "check_key_types",
+]
+
+Key = Callable[[Any], Any] | KeySelector | int | str
+Made = tuple[ProcessWindowFunction, TypeInformation | None]
+"""A function of windows, and the type of what it emits."""
+
+_NUMBERS = frozenset({"BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "BIG_INT", "BIG_DEC"})
+_BOUNDED_ONLY = "add .window(...) to join within windows, or use interval_join"
+
+
+class _TwoStreams(ABC):
+    """Two streams on their way to one operator."""
+
+    _name: str
+
+    def __init__(self, first: DataStream, second: object) -> None:
+        self._first = first
+        self._second = _checked_stream(first, second, self._name)
+
+    @property
+    def _types(self) -> tuple[TypeInformation | None, TypeInformation | None]:
+        return self._first._node.output_type, self._second._node.output_type
+
+    @abstractmethod
+    def _made(self, function: Any, output_type: Any) -> Made:
+        """What becomes of the function that ``apply`` got."""
+
+    def _operator(
+        self,
+        spec: WindowSpec,
+        output_type: TypeInformation | None,
+        selectors: tuple[Selector, Selector],
+        key_type: TypeInformation | None = None,
+    ) -> DataStream:
+        return self._first._env._stream(
+            KeyedNode,
+            name=self._name.replace("_", " ").title(),
+            kind="window",
+            inputs=(self._first._id, self._second._id),
+            function=spec,
+            selector=selectors[0],
+            second=selectors[1],
+            key_type=key_type,
+            output_type=output_type,
+        )
+
+
+class _Matched(_TwoStreams):
+    """Two streams whose records meet by key."""
+
+    def where(self, key_selector: Key, key_type: Any = None) -> Where:
+        """Say what the key of the first stream is, see `DataStream.key_by`."""
+        return Where(self, self._first.key_by(key_selector, key_type))
+
+
+class JoinedStreams(_Matched):
+    """Two streams to be joined: made by ``a.join(b)`` and the outer joins.
+
+    Every record of the first stream meets every record of the second that has the same key and is
+    in the same window. Pairs come by the first record, then by the second, both in order.
+
+    Examples
+    --------
+    >>> from millstream.datastream import StreamExecutionEnvironment
+    >>> from millstream.testing import run_local
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> orders = env.from_collection([("ada", 3), ("bob", 5), ("ada", 4)])
+    >>> cities = env.from_collection([("ada", "London"), ("cyd", "Rome")])
+    >>> joined = orders.join(cities).where(0).equal_to(0)
+    >>> run_local(joined.apply(lambda order, city: (*order, city[1]))).values()
+    [('ada', 3, 'London'), ('ada', 4, 'London')]
+    """
+
+    def __init__(self, first: DataStream, second: object, kind: JoinKind = "inner") -> None:
+        self._kind: JoinKind = kind
+        self._name = "join" if kind == "inner" else f"{kind}_outer_join"
+        super().__init__(first, second)
+
+    def _made(self, function: Any, output_type: Any) -> Made:
+        pairs, type_info = pair_function(function, output_type, self._types)
+        return JoinedWindow(pairs, self._kind), type_info
+
+
+class CoGroupedStreams(_Matched):
+    """Two streams to be co-grouped: made by ``a.co_group(b)``.
+
+    The function gets all records of a key and window at once, those of each stream in a list. It
+    is called if at least one of the lists has records.
+
+    Examples
+    --------
+    >>> from millstream.datastream import StreamExecutionEnvironment
+    >>> from millstream.testing import run_local
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> orders = env.from_collection([("ada", 3), ("bob", 5), ("ada", 4)])
+    >>> payments = env.from_collection([("ada", 7)])
+    >>> def open_amount(orders, payments):
+    ...     amount = sum(o[1] for o in orders) - sum(p[1] for p in payments)
+    ...     if amount:
+    ...         yield orders[0][0], amount
+    >>> both = orders.co_group(payments).where(0).equal_to(0)
+    >>> run_local(both.apply(open_amount)).values()
+    [('bob', 5)]
+    """
+
+    _name = "co_group"
+
+    def _made(self, function: Any, output_type: Any) -> Made:
+        check_function(function, CO_GROUP)
+        return CoGroupedWindow(function, CO_GROUP), output_type_of(output_type, function, CO_GROUP)
+
+
+class Where:
+    """A join that knows the key of its first stream; `equal_to` gives that of the second."""
+
+    def __init__(self, streams: _Matched, first: KeyedStream) -> None:
+        self._streams = streams
+        self._first = first
+
+    def equal_to(self, key_selector: Key, key_type: Any = None) -> EqualTo:
+        """Say what the key of the second stream is; it must have the type of the first one's."""
+        second = self._streams._second.key_by(key_selector, key_type)
+        check_key_types(self._first._key_type, second._key_type, self._streams._name)
+        return EqualTo(self._streams, self._first, second)
+
+
+class EqualTo:
+    """A join that knows both keys: it takes windows, or, on bounded streams, the whole input."""
+
+    def __init__(self, streams: _Matched, first: KeyedStream, second: KeyedStream) -> None:
+        self._streams = streams
+        self._first = first
+        self._second = second
+
+    def window(
+        self, window_assigner: WindowAssigner[Any, Any], lateness: Lateness = "channel"
+    ) -> WithWindow:
+        """Cut both streams into windows: only records of one window meet.
+
+        Parameters
+        ----------
+        window_assigner
+            Says which windows a record belongs to, see `millstream.datastream.window`.
+        lateness
+            Which clock decides that a record is late, see `KeyedStream.window`.
+        """
+        return WithWindow(self._streams, self._first, self._second, window_assigner, lateness)
+
+    def apply(
+        self,
+        function: Callable[[Any, Any], Any]
+        | JoinFunction
+        | FlatJoinFunction
+        | CoGroupFunction
+        | None = None,
+        output_type: Any = None,
+    ) -> DataStream:
+        """Let all records meet, whatever their time; the results come when both streams have ended.
+
+        Both must be bounded. Parameters are those of `WithWindow.apply`.
+        """
+        streams = self._streams
+        inputs = [self._first, self._second]
+        require_bounded(f"{streams._name} without a window", inputs, _BOUNDED_ONLY)
+        made, type_info = streams._made(function, output_type)
+        selectors = self._first._selector, self._second._selector
+        spec = whole_input_spec(made, two_inputs=True)
+        return streams._operator(spec, type_info, selectors, self._first._key_type)
+
+
+class WithWindow:
+    """A join within windows.
+
+    Triggers, evictors and assigners that look at records see those of both streams, as pairs of
+    the stream's number, 0 or 1, and the record.
+
+    Examples
+    --------
+    >>> from millstream.common import WatermarkStrategy
+    >>> from millstream.datastream import StreamExecutionEnvironment
+    >>> from millstream.datastream.window import TumblingEventTimeWindows
+    >>> from millstream.testing import run_local
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> in_order = WatermarkStrategy.for_monotonous_timestamps()
+    >>> clicks = env.from_collection([("ada", "x"), ("ada", "y")], timestamps=[1_000, 6_000])
+    >>> views = env.from_collection([("ada", "page")], timestamps=[4_000])
+    >>> joined = (
+    ...     clicks.assign_timestamps_and_watermarks(in_order)
+    ...     .join(views.assign_timestamps_and_watermarks(in_order))
+    ...     .where(0)
+    ...     .equal_to(0)
+    ...     .window(TumblingEventTimeWindows.of("5 s"))
+    ...     .apply(lambda click, view: (click[1], view[1]))
+    ... )
+    >>> run_local(joined).records()
+    [StreamRecord(value=('x', 'page'), timestamp=4999)]
+    """
+
+    def __init__(
+        self,
+        streams: _Matched,
+        first: KeyedStream,
+        second: KeyedStream,
+        assigner: WindowAssigner[Any, Any],
+        lateness: Lateness,
+    ) -> None:
+        self._streams = streams
+        self._first = first
+        self._second = second
+        self._windows = first.window(assigner, lateness)
+        self._second_late_tag: OutputTag | None = None
+
+    def trigger(self, trigger: Trigger[Any, Any]) -> Self:
+        """Say when windows fire, in place of the assigner's own rule."""
+        self._windows.trigger(trigger)
+        return self
+
+    def evictor(self, evictor: Evictor[Any, Any]) -> Self:
+        """Say which records are removed from a window before and after its function is called."""
+        self._windows.evictor(evictor)
+        return self
+
+    def allowed_lateness(self, time_ms: Any) -> Self:
+        """Keep windows for so long after their end: a late record makes them fire once more."""
+        self._windows.allowed_lateness(time_ms)
+        return self
+
+    def side_output_late_data(
+        self, output_tag: OutputTag, second_tag: OutputTag | None = None
+    ) -> Self:
+        """Send records that are too late for all their windows to a side output, as they came.
+
+        Parameters
+        ----------
+        output_tag
+            The side output for late records of the first stream.
+        second_tag
+            The one for those of the second; by default they go to the same.
+        """
+        self._windows.side_output_late_data(output_tag)
+        if second_tag is not None and not isinstance(second_tag, OutputTag):
+            raise PlanError(
+                "NOT_A_TAG",
+                f"side_output_late_data needs OutputTags, got {short_repr(second_tag)}",
+                location=user_location(),
+                hint='write OutputTag("name", Types...)',
+            )
+        self._second_late_tag = output_tag if second_tag is None else second_tag
+        return self
+
+    def apply(
+        self,
+        function: Callable[[Any, Any], Any]
+        | JoinFunction
+        | FlatJoinFunction
+        | CoGroupFunction
+        | None = None,
+        output_type: Any = None,
+    ) -> DataStream:
+        """Call a function for what meets in a window.
+
+        Parameters
+        ----------
+        function
+            Of a join: a `JoinFunction`, a `FlatJoinFunction` or a plain function of two records;
+            one that yields gives any number of results. Without one the results are the pairs. Of
+            a co-group: a `CoGroupFunction` or a plain function of two lists.
+        output_type
+            The type of the results, see `DataStream.map`.
+
+        Returns
+        -------
+        DataStream
+            The results. Their event time is the last one of the window.
+        """
+        made, type_info = self._streams._made(function, output_type)
+        windows = self._windows
+        spec = WindowSpec(
+            assigner=windows._assigner,
+            trigger=windows._trigger,
+            function=made,
+            evictor=windows._evictor,
+            allowed_lateness_ms=windows._allowed_lateness_ms,
+            alignment=windows._alignment(),
+            lateness=windows._lateness,
+            late_tag=windows._late_tag,
+            second_late_tag=self._second_late_tag,
+            two_inputs=True,
+        )
+        selectors = self._first._selector, self._second._selector
+        return self._streams._operator(spec, type_info, selectors, self._first._key_type)
+
+
+class CrossedStreams(_TwoStreams):
+    """Two bounded streams whose records all meet: made by ``a.cross(b)``.
+
+    All records come to one place, so this is for small streams.
+
+    Examples
+    --------
+    >>> from millstream.datastream import StreamExecutionEnvironment
+    >>> from millstream.testing import run_local
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> letters, digits = env.from_collection(["a", "b"]), env.from_collection([1, 2])
+    >>> run_local(letters.cross(digits).apply()).values()
+    [('a', 1), ('a', 2), ('b', 1), ('b', 2)]
+    """
+
+    _name = "cross"
+
+    def apply(
+        self,
+        function: Callable[[Any, Any], Any] | CrossFunction | None = None,
+        output_type: Any = None,
+    ) -> DataStream:
+        """Call a function for each pair of records; without one the results are the pairs."""
+        require_bounded("cross", [self._first, self._second], "join by key and window instead")
+        made, type_info = self._made(function, output_type)
+        spec = whole_input_spec(made, two_inputs=True)
+        return self._operator(spec, type_info, (Place.ONE_SLOT, Place.ONE_SLOT))
+
+    def _made(self, function: Any, output_type: Any) -> Made:
+        pairs, type_info = pair_function(function, output_type, self._types)
+        return JoinedWindow(pairs, "inner"), type_info
+
+
+class JoinMethods(StreamSettings):
+    """The methods of `DataStream` that join it with another stream."""
+
+    def join(self, other_stream: DataStream) -> JoinedStreams:
+        """Join with another stream: ``a.join(b).where(...).equal_to(...).window(...).apply(...)``.
+
+        Without ``window(...)`` bounded streams are joined as a whole. See `JoinedStreams`.
+        """
+        return JoinedStreams(cast("DataStream", self), other_stream)
+
+    def left_outer_join(self, other_stream: DataStream) -> JoinedStreams:
+        """Join, and keep records of this stream that meet no other: the second one then is None."""
+        return JoinedStreams(cast("DataStream", self), other_stream, "left")
+
+    def right_outer_join(self, other_stream: DataStream) -> JoinedStreams:
+        """Join, and keep records of the other stream that meet none: the first one then is None."""
+        return JoinedStreams(cast("DataStream", self), other_stream, "right")
+
+    def full_outer_join(self, other_stream: DataStream) -> JoinedStreams:
+        """Join, and keep records of both streams that meet no other: the missing one is None."""
+        return JoinedStreams(cast("DataStream", self), other_stream, "full")
+
+    def co_group(self, other_stream: DataStream) -> CoGroupedStreams:
+        """Bring the records of a key together, of both streams: see `CoGroupedStreams`."""
+        return CoGroupedStreams(cast("DataStream", self), other_stream)
+
+    def cross(self, other_stream: DataStream) -> CrossedStreams:
+        """Let each record of this bounded stream meet each of another: see `CrossedStreams`."""
+        return CrossedStreams(cast("DataStream", self), other_stream)
+
+
+S = TypeVar("S", bound=StreamSettings)
+
+
+def _checked_stream(first: S, second: object, call: str) -> S:
+    is_stream = isinstance(second, JoinMethods)
+    if is_stream and second._env is first._env:  # type: ignore[attr-defined]
+        return cast(S, second)
+    found = "a stream of another environment" if is_stream else short_repr(second)
+    raise PlanError(
+        "NOT_A_STREAM",
+        f"{call} needs a stream of the same environment, got {found}",
+        location=user_location(),
+        hint=f"write a.{call}(b)",
+    )
+
+
+def check_key_types(
+    first: TypeInformation | None, second: TypeInformation | None, call: str
+) -> None:
+    """Raise a `PlanError` at the user's line if keys of two types can never be equal.
+
+    Examples
+    --------
+    >>> from millstream.common import Types
+    >>> check_key_types(Types.INT(), Types.LONG(), "join")
+    >>> check_key_types(Types.STRING(), Types.LONG(), "join")
+    Traceback (most recent call last):
+    millstream.common.errors.PlanError: [KEY_TYPES] join compares keys of the types STRING and \
+LONG, which are never equal
+    ...
+    """
+    if _comparable(first, second):
+        return
+    raise PlanError(
+        "KEY_TYPES",
+        f"{call} compares keys of the types {first} and {second}, which are never equal",
+        location=user_location(),
+        hint="select fields of one type, or convert one of the keys",
+    )
+
+
+def _comparable(first: TypeInformation | None, second: TypeInformation | None) -> bool:
+    if first is None or second is None or first == second:
+        return True
+    if isinstance(first, PickledBytesTypeInfo) or isinstance(second, PickledBytesTypeInfo):
+        return True
+    if isinstance(first, TupleTypeInfo) and isinstance(second, TupleTypeInfo):
+        pairs = list(zip(first.field_types, second.field_types, strict=False))
+        same_length = len(first.field_types) == len(second.field_types)
+        return same_length and all(_comparable(one, other) for one, other in pairs)
+    return first.kind in _NUMBERS and second.kind in _NUMBERS

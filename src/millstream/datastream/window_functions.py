@@ -1,0 +1,100 @@
+"""Functions of whole windows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from millstream.datastream.base_functions import Function, KeyedStateStore
+
+__all__ = [
+    "AllWindowFunction",
+    "ProcessAllWindowFunction",
+    "ProcessWindowFunction",
+    "WindowFunction",
+]
+
+
+class WindowFunction(Function):
+    """Any number of results for a window and its key.
+
+    Examples
+    --------
+    >>> class Span(WindowFunction):
+    ...     def apply(self, key, window, inputs):
+    ...         yield key, window.start, len(list(inputs))
+    """
+
+    @abstractmethod
+    def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
+        """Return or yield what becomes of the records of a window."""
+
+
+class AllWindowFunction(Function):
+    """Any number of results for a window over all records, without keys."""
+
+    @abstractmethod
+    def apply(self, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
+        """Return or yield what becomes of the records of a window."""
+
+
+class _Context(ABC):
+    """The circumstances of one firing."""
+
+    @abstractmethod
+    def window(self) -> Any:
+        """Return the window."""
+
+    @abstractmethod
+    def current_processing_time(self) -> int:
+        """Return the processing time."""
+
+    @abstractmethod
+    def current_watermark(self) -> int:
+        """Return how far event time has come."""
+
+    @abstractmethod
+    def window_state(self) -> KeyedStateStore:
+        """Return the state of this window and key; clear it in ``clear``."""
+
+    @abstractmethod
+    def global_state(self) -> KeyedStateStore:
+        """Return the state of the key, shared by all its windows."""
+
+
+class ProcessWindowFunction(Function):
+    """Any number of results for a window, with the clocks and with state.
+
+    ``yield value`` emits, ``yield tag, value`` goes to a side output.
+
+    Examples
+    --------
+    >>> class Count(ProcessWindowFunction):
+    ...     def process(self, key, context, elements):
+    ...         yield key, context.window().start, len(elements)
+    """
+
+    class Context(_Context):
+        """The circumstances of one firing."""
+
+    @abstractmethod
+    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any] | None:
+        """Return or yield what becomes of a window. It is called at each firing."""
+
+    def clear(self, context: Any) -> None:
+        """Forget the state of a window, which will not fire again."""
+
+
+class ProcessAllWindowFunction(Function):
+    """Any number of results for a window over all records, without keys."""
+
+    class Context(_Context):
+        """The circumstances of one firing."""
+
+    @abstractmethod
+    def process(self, context: Any, elements: Iterable[Any]) -> Iterable[Any] | None:
+        """Return or yield what becomes of a window. It is called at each firing."""
+
+    def clear(self, context: Any) -> None:
+        """Forget the state of a window, which will not fire again."""

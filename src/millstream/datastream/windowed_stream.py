@@ -1,0 +1,369 @@
+"""Streams cut into windows, and what can be computed for each window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from millstream.common.errors import PlanError, short_repr, user_location
+from millstream.common.output_tag import OutputTag
+from millstream.common.time import to_millis
+from millstream.common.typeinfo import TypeInformation, Types
+from millstream.datastream.aggregations import (
+    FieldMax,
+    FieldMaxBy,
+    FieldMin,
+    FieldMinBy,
+    FieldReduce,
+    FieldSum,
+)
+from millstream.datastream.evictors import Evictor
+from millstream.datastream.function_checks import REDUCE, FunctionKind, check_function
+from millstream.datastream.functions import AggregateFunction, ReduceFunction
+from millstream.datastream.stream_types import checked_field, output_type_of
+from millstream.datastream.triggers import EventTimeTrigger, Trigger
+from millstream.datastream.untimed_windows import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+)
+from millstream.datastream.window_adapters import Count, CountedKey, PassedOn, in_one_form
+from millstream.datastream.window_assigners import (
+    MergingWindowAssigner,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+    WindowAssigner,
+)
+from millstream.datastream.window_functions import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
+from millstream.kernel.window_contents import Aggregated, Fold, Reduced
+from millstream.kernel.window_spec import Alignment, WindowSpec
+from millstream.plan.graph import KeyedNode, Selector
+
+if TYPE_CHECKING:
+    from millstream.datastream.data_stream import DataStream
+
+__all__ = ["AllWindowedStream", "Lateness", "WindowedStream", "count_assigner"]
+
+Lateness = Literal["channel", "operator"]
+
+_ARGUMENTS: dict[type, tuple[str, tuple[str, ...]]] = {
+    WindowFunction: ("apply", ("key", "window", "inputs")),
+    AllWindowFunction: ("apply", ("window", "inputs")),
+    ProcessWindowFunction: ("process", ("key", "context", "elements")),
+    ProcessAllWindowFunction: ("process", ("context", "elements")),
+}
+_BY = (FieldMinBy, FieldMaxBy)
+
+
+class _Windows:
+    """What windows with and without keys share: how they are cut, fire, and forget."""
+
+    _functions: tuple[type, ...]
+
+    def __init__(
+        self,
+        stream: DataStream,
+        selector: Selector,
+        key_type: TypeInformation | None,
+        assigner: WindowAssigner[Any, Any],
+        lateness: Lateness,
+    ) -> None:
+        self._stream = stream
+        self._selector = selector
+        self._key_type = key_type
+        self._assigner = _checked(assigner, WindowAssigner, "window")
+        self._lateness = _checked_lateness(lateness)
+        self._trigger: Trigger[Any, Any] = assigner.get_default_trigger(
+            stream.get_execution_environment()
+        )
+        self._evictor: Evictor[Any, Any] | None = None
+        self._allowed_lateness_ms = 0
+        self._late_tag: OutputTag | None = None
+
+    def trigger(self, trigger: Trigger[Any, Any]) -> Self:
+        """Say when windows fire, in place of the assigner's own rule."""
+        self._trigger = _checked(trigger, Trigger, "trigger")
+        if isinstance(self._assigner, MergingWindowAssigner) and not trigger.can_merge():
+            raise PlanError(
+                "TRIGGER_CANNOT_MERGE",
+                f"{trigger!r} cannot be used with {self._assigner!r}, whose windows merge",
+                location=user_location(),
+                hint="use a trigger whose can_merge() returns True",
+            )
+        return self
+
+    def evictor(self, evictor: Evictor[Any, Any]) -> Self:
+        """Say which records are removed from a window before and after its function is called."""
+        self._evictor = _checked(evictor, Evictor, "evictor")
+        return self
+
+    def allowed_lateness(self, time_ms: Any) -> Self:
+        """Keep windows for so long after their end: a late record makes them fire once more."""
+        if not self._assigner.is_event_time():
+            raise PlanError(
+                "LATENESS_IN_PROCESSING_TIME",
+                f"{self._assigner!r} knows no late records: only event time does",
+                location=user_location(),
+                hint="leave allowed_lateness out, or use event-time windows",
+            )
+        lateness = to_millis(time_ms)
+        if lateness < 0:
+            raise PlanError(
+                "NEGATIVE_LATENESS",
+                f"allowed_lateness cannot be negative, got {time_ms!r}",
+                location=user_location(),
+                hint='give a duration such as "10 s"',
+            )
+        self._allowed_lateness_ms = lateness
+        return self
+
+    def side_output_late_data(self, output_tag: OutputTag) -> Self:
+        """Send records that are too late for all their windows to a side output.
+
+        Without it they are counted, as metric ``numLateRecordsDropped`` of the operator.
+        """
+        self._late_tag = _checked(output_tag, OutputTag, "side_output_late_data")
+        return self
+
+    def get_execution_environment(self) -> Any:
+        """Return the environment that the stream belongs to."""
+        return self._stream.get_execution_environment()
+
+    def get_input_type(self) -> TypeInformation:
+        """Return the type of the records."""
+        return self._stream.get_type()
+
+    # -- functions -------------------------------------------------------------------------------
+
+    def reduce(
+        self,
+        reduce_function: Callable[[Any, Any], Any] | ReduceFunction,
+        window_function: Any = None,
+        output_type: Any = None,
+    ) -> DataStream:
+        """Fold the records of a window into one, as they come.
+
+        Parameters
+        ----------
+        reduce_function
+            A function of what was folded so far and of the new record. It must be associative, and
+            commutative if the stream has several channels.
+        window_function
+            Gets the folded record, with the key and the window: what it yields is emitted then.
+        output_type
+            The type of the results, see `DataStream.map`.
+        """
+        check_function(reduce_function, REDUCE)
+        reduce: Any = getattr(reduce_function, "reduce", reduce_function)
+        fold = Reduced(reduce)
+        own_type = self._input_type()
+        return self._folded("Reduce", fold, window_function, output_type, own_type)
+
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction,
+        window_function: Any = None,
+        accumulator_type: Any = None,
+        output_type: Any = None,
+    ) -> DataStream:
+        """Fold the records of a window into an accumulator, as they come.
+
+        Parameters
+        ----------
+        aggregate_function
+            The `AggregateFunction`. Windows that merge call its ``merge``.
+        window_function
+            Gets the result, with the key and the window: what it yields is emitted then.
+        accumulator_type
+            Accepted as in PyFlink; accumulators are stored as they are.
+        output_type
+            The type of the results, see `DataStream.map`.
+        """
+        _checked(aggregate_function, AggregateFunction, "aggregate")
+        fold = Aggregated(aggregate_function)
+        kind = FunctionKind("aggregate", AggregateFunction, "get_result", ("accumulator",))
+        own_type = output_type_of(None, aggregate_function, kind)
+        return self._folded("Aggregate", fold, window_function, output_type, own_type)
+
+    def apply(self, window_function: Any, output_type: Any = None) -> DataStream:
+        """Call a window function with the key, the window and its records."""
+        return self._whole("Apply", self._functions[0], window_function, output_type)
+
+    def process(self, process_window_function: Any, output_type: Any = None) -> DataStream:
+        """Call a process window function: with the window, the clocks, and state."""
+        return self._whole("Process", self._functions[1], process_window_function, output_type)
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream:
+        """Add up a field; the other fields are those of the window's first record."""
+        return self._field("Sum", FieldSum, position_to_sum, numbers=True)
+
+    def min(self, position_to_min: int | str = 0) -> DataStream:
+        """Keep the smallest value of a field; other fields are those of the first record."""
+        return self._field("Min", FieldMin, position_to_min)
+
+    def max(self, position_to_max: int | str = 0) -> DataStream:
+        """Keep the largest value of a field; other fields are those of the first record."""
+        return self._field("Max", FieldMax, position_to_max)
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
+        """Keep the record with the smallest value of a field, the first of equal ones."""
+        return self._field("Min By", FieldMinBy, position_to_min_by)
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
+        """Keep the record with the largest value of a field, the first of equal ones."""
+        return self._field("Max By", FieldMaxBy, position_to_max_by)
+
+    # -- how the operator is made ----------------------------------------------------------------
+
+    def _input_type(self) -> TypeInformation | None:
+        return self._stream._node.output_type
+
+    def _field(
+        self, name: str, reducer: type[FieldReduce], field: int | str, numbers: bool = False
+    ) -> DataStream:
+        found = checked_field(self._input_type(), field, reducer.kind, numbers=numbers)
+        fold = Reduced(reducer(found), prefers_older=True, selects=issubclass(reducer, _BY))
+        return self._operator(name, PassedOn(), self._input_type(), fold)
+
+    def _folded(
+        self,
+        name: str,
+        fold: Fold,
+        function: Any,
+        output_type: Any,
+        own_type: TypeInformation | None,
+    ) -> DataStream:
+        if function is None:
+            declared = output_type_of(output_type, fold.function, REDUCE) if output_type else None
+            return self._operator(name, PassedOn(), declared or own_type, fold)
+        base = next((kind for kind in self._functions if isinstance(function, kind)), None)
+        if base is None:
+            raise _wrong_function(name.lower(), self._functions, function)
+        return self._whole(name, base, function, output_type, fold)
+
+    def _whole(
+        self, name: str, base: type, function: Any, output_type: Any, fold: Fold | None = None
+    ) -> DataStream:
+        method, arguments = _ARGUMENTS[base]
+        kind = FunctionKind(method, base, method, arguments, plain=False, yields=True)
+        check_function(function, kind)
+        type_info = output_type_of(output_type, function, kind)
+        return self._operator(name, in_one_form(function), type_info, fold)
+
+    def _operator(
+        self, name: str, function: Any, output_type: TypeInformation | None, fold: Fold | None
+    ) -> DataStream:
+        spec = WindowSpec(
+            assigner=self._assigner,
+            trigger=self._trigger,
+            function=function,
+            fold=fold,
+            evictor=self._evictor,
+            allowed_lateness_ms=self._allowed_lateness_ms,
+            lateness=self._lateness,
+            late_tag=self._late_tag,
+            alignment=self._alignment(),
+            emits_fold=isinstance(function, PassedOn),
+        )
+        return self._stream._then(
+            KeyedNode,
+            name=f"Window {name}",
+            kind="window",
+            function=spec,
+            selector=self._selector,
+            key_type=self._key_type,
+            output_type=output_type,
+        )
+
+    def _alignment(self) -> Alignment | None:
+        """How windows follow from the time, if they do and fire and forget by it alone."""
+        assigner, trigger = self._assigner, self._trigger
+        if self._evictor is not None or type(trigger) is not EventTimeTrigger:
+            return None
+        if type(assigner) is TumblingEventTimeWindows:
+            return Alignment(assigner.size, assigner.size, assigner.offset)
+        if type(assigner) is SlidingEventTimeWindows:
+            return Alignment(assigner.size, assigner.slide, assigner.offset)
+        return None
+
+
+class WindowedStream(_Windows):
+    """A keyed stream cut into windows, each key by itself.
+
+    Examples
+    --------
+    >>> from millstream.common import WatermarkStrategy
+    >>> from millstream.datastream import StreamExecutionEnvironment
+    >>> from millstream.datastream.window import TumblingEventTimeWindows
+    >>> from millstream.testing import run_local
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> clicks = env.from_collection([("ada", 1, 1_000), ("ada", 2, 4_000), ("ada", 5, 6_000)])
+    >>> timed = clicks.assign_timestamps_and_watermarks(
+    ...     WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+    ...         lambda click, _: click[2]
+    ...     )
+    ... )
+    >>> sums = timed.key_by(0).window(TumblingEventTimeWindows.of("5 s")).sum(1)
+    >>> run_local(sums).values()
+    [('ada', 3, 1000), ('ada', 5, 6000)]
+    """
+
+    _functions = (WindowFunction, ProcessWindowFunction)
+
+    def count(self) -> DataStream:
+        """Count the records of each window: pairs (key, number)."""
+        key_type = self._key_type
+        type_info = None if key_type is None else Types.TUPLE([key_type, Types.LONG()])
+        return self._operator("Count", CountedKey(), type_info, Aggregated(Count()))
+
+
+class AllWindowedStream(_Windows):
+    """A stream cut into windows over all records; they are computed in one place."""
+
+    _functions = (AllWindowFunction, ProcessAllWindowFunction)
+
+    def count(self) -> DataStream:
+        """Count the records of each window."""
+        return self._operator("Count", PassedOn(), Types.LONG(), Aggregated(Count()))
+
+
+def count_assigner(size: int, slide: int) -> WindowAssigner[Any, Any]:
+    """Return the assigner of ``count_window``; a slide of 0 is none."""
+    if slide == 0:
+        return CountTumblingWindowAssigner.of(size)
+    return CountSlidingWindowAssigner.of(size, slide)
+
+
+def _checked(found: Any, wanted: type, call: str) -> Any:
+    if isinstance(found, wanted):
+        return found
+    raise _wrong_function(call, (wanted,), found)
+
+
+def _wrong_function(call: str, wanted: tuple[type, ...], found: object) -> PlanError:
+    names = " or ".join(kind.__name__ for kind in wanted)
+    article = "an" if names[0] in "AEIOU" else "a"
+    hint = f"give an object of {names}"
+    if isinstance(found, type) and issubclass(found, wanted):
+        hint = f"make an object of it, as in {call}({found.__name__}(...))"
+    return PlanError(
+        "WRONG_FUNCTION_KIND",
+        f"{call} needs {article} {names}, got {short_repr(found)}",
+        location=user_location(),
+        hint=hint,
+    )
+
+
+def _checked_lateness(lateness: object) -> Lateness:
+    if lateness in ("channel", "operator"):
+        return lateness
+    raise PlanError(
+        "BAD_LATENESS",
+        f"lateness is judged by 'channel' or by 'operator', got {lateness!r}",
+        location=user_location(),
+        hint='leave it out, or write lateness="operator" for Flink\'s rule',
+    )

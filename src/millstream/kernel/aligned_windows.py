@@ -1,0 +1,194 @@
+"""Windows that follow from the time alone, with the default trigger: all records of a page at once.
+
+Tumbling and sliding event-time windows fire when the clock passes their end. A record that is not late
+comes before that, so an epoch's records can all be added first, and what is due fires then: which
+windows they belong to and which of them are late is computed for the whole page. Where a record makes a
+window fire again, or time comes to its ends, the general operator adds the page's records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millstream.common.errors import MillstreamError
+from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
+from millstream.common.windows import TimeWindow
+from millstream.kernel.arrivals import Incoming
+from millstream.kernel.hashing import stable_hash, tie_breaker
+from millstream.kernel.keyed import NO_ROW, add_timer
+from millstream.kernel.order import BORN_TIMER, Ints
+from millstream.kernel.outputs import Outputs
+from millstream.kernel.window_contents import Order, Values
+from millstream.kernel.windows import WINDOWS, WindowOperator
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass
+class _Sorted:
+    """Of a page's records: where they are, in which windows, and which are late for all of theirs."""
+
+    places: Ints
+    starts: Ints
+    late: Ints
+
+
+class AlignedWindowOperator(WindowOperator):
+    """Runs a `WindowSpec` with aligned windows, `EventTimeTrigger` and no evictor."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        assert self.spec.alignment is not None
+        self.alignment = self.spec.alignment
+        self._windows: dict[int, TimeWindow] = {}
+
+    def _process(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
+        found = self._sort_out(records, rows)
+        if found is None:
+            super()._process(records, rows, outputs)
+            return
+        self._outputs = outputs
+        values = records.values_at(rows)
+        keys = self.keys_of(records, rows, values)
+        orders = self._orders_of(records, rows) if self.contents.needs_order else None
+        ts = records.ts[rows].tolist()
+        self._add_all(found.places.tolist(), found.starts.tolist(), keys, values, ts, orders)
+        for place in found.late.tolist():
+            self.row = int(rows[place])
+            self._late_element(values[place])
+        self.row = NO_ROW
+
+    def _sort_out(self, records: Incoming, rows: Ints) -> _Sorted | None:
+        """The windows of the records; None if the general operator is needed."""
+        align, lateness = self.alignment, self.spec.allowed_lateness_ms
+        ts, clocks = records.ts[rows], self._moments[1]
+        assert clocks is not None
+        room = align.size + align.slide + lateness + 1
+        if ts.min() < MIN_TIMESTAMP + room or ts.max() > MAX_TIMESTAMP - room:
+            return None
+        clock = limit = clocks[rows]
+        if self.spec.lateness == "channel":
+            limit = np.maximum(self.clock.local(records.keys.stamp[rows]), clock)
+        newest = align.newest_starts(ts)
+        kept = np.zeros(len(ts), np.bool_)
+        places, starts = [], []
+        for back in range(align.overlap):
+            start = newest - back * align.slide
+            end = start + align.size - 1
+            mine = (end >= ts) & (end + lateness > limit)
+            if lateness and (mine & (end <= clock)).any():
+                return None
+            kept |= mine
+            places.append(np.flatnonzero(mine))
+            starts.append(start[mine])
+        # A slide longer than the size leaves gaps; a record in one may be late all the same.
+        late = np.flatnonzero(~kept & ((newest + align.size > ts) | (ts + lateness <= limit)))
+        if len(places) == 1:
+            return _Sorted(places[0], starts[0], late)
+        # Of each window the records in their order, whichever of their windows it is.
+        order = np.argsort(np.concatenate(places), kind="stable")
+        return _Sorted(np.concatenate(places)[order], np.concatenate(starts)[order], late)
+
+    def _add_all(
+        self,
+        places: list[int],
+        starts: list[int],
+        keys: list[Any],
+        values: list[Any],
+        ts: list[int],
+        orders: list[Order] | None,
+    ) -> None:
+        entries, width, windows = self.page.entries, len(self.names), self._windows
+        add, is_list = self.contents.add, isinstance(self.contents, Values)
+        value: Any = None
+        try:
+            for place, start in zip(places, starts, strict=True):
+                key, value = keys[place], values[place]
+                cells = entries.get(key)
+                if cells is None:
+                    cells = entries[key] = [None] * width
+                table = cells[WINDOWS]
+                if table is None:
+                    table = cells[WINDOWS] = {}
+                window = windows.get(start)
+                if window is None:
+                    window = self._window(start)
+                entry = table.get(window)
+                if entry is None:
+                    entry = table[window] = [None, None]
+                    self._register(key, window)
+                elif is_list and entry[0] is not None:
+                    entry[0].append(value)
+                    continue
+                order = None if orders is None else orders[place]
+                entry[0] = add(entry[0], value, ts[place], order)
+        except MillstreamError:
+            raise
+        except Exception as error:
+            raise self._failure(error, value) from error
+
+    def _window(self, start: int) -> TimeWindow:
+        if len(self._windows) > 10_000:
+            self._windows.clear()
+        window = self._windows[start] = TimeWindow(start, start + self.alignment.size)
+        return window
+
+    def _register(self, key: Any, window: TimeWindow) -> None:
+        timers, end = self.page.event_timers, window.max_timestamp()
+        add_timer(timers, key, (end, window, end))
+        if self.spec.allowed_lateness_ms:
+            cleanup = self._cleanup_time(window)
+            add_timer(timers, key, (cleanup, window, cleanup))
+
+    # -- firing ----------------------------------------------------------------------------------
+
+    def run_page(self, records: Incoming | None, rows: Ints, outputs: Outputs) -> None:
+        if len(rows):
+            assert records is not None
+            self._process(records, rows, outputs)
+        if self.page.event_timers:
+            self._fire_page(self.clock.after, outputs)
+            if self.clock.ends:
+                self._fire_page(MAX_TIMESTAMP, outputs)
+
+    def _fire_page(self, clock: int, outputs: Outputs) -> None:
+        """Fire and clear what is due by the clock, as the default trigger does it."""
+        timers = self.page.event_timers
+        window: Any = None
+        try:
+            for key in [key for key, times in timers.items() if times[0][0] <= clock]:
+                self._enter(key)
+                # All timers of a key share this much of their place in the order.
+                place = BORN_TIMER, stable_hash(key), tie_breaker(key)
+                times = timers[key]
+                while times and times[0][0] <= clock:
+                    due, window, time = times.pop(0)
+                    self.timer = due, MAX_TIMESTAMP if clock == MAX_TIMESTAMP else due
+                    order = (due - 1 + self.clock.lag, *place, window[0], self._uid_path)
+                    outputs.add_row(order, window[1] - 1)
+                    self._fire_aligned(window, time, outputs)
+                if not times:
+                    del timers[key]
+                self._leave(key)
+        except MillstreamError:
+            raise
+        except Exception as error:
+            raise self._failure(error, f"{window!r} of key {self.key!r}") from error
+
+    def _fire_aligned(self, window: TimeWindow, time: int, outputs: Outputs) -> None:
+        table = self.cursor.cells[WINDOWS]
+        entry = table[window]
+        self._point_at(window, entry)
+        if time == window[1] - 1:
+            self._emit(self.contents.elements(entry[0]), outputs)
+        if self.spec.allowed_lateness_ms and time != self._cleanup_time(window):
+            self._leave_window(entry)
+            return
+        self.function.clear(self.window_context)
+        del table[window]
+        if not table:
+            self.cursor.cells[WINDOWS] = None

@@ -1,0 +1,432 @@
+"""Declared aggregates over aligned windows, by column: no Python object is made of a record.
+
+The stage before already adds up what it has of each key and pane (`PartialEdge`). Here the partial sums
+of a pane are kept as they came, as buffers in the state; when a window is over, those of its panes
+are brought together. An epoch so writes what is new and nothing else.
+
+Within a fragment of a channel, records of one pane that are not late by their own stamps are late all or
+none by what earlier fragments and the clock say: a partial sum is late as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.common.errors import CheckpointError, PlanError
+from millstream.common.time import MAX_TIMESTAMP
+from millstream.kernel.arrivals import Arrivals, Incoming
+from millstream.kernel.buffers import (
+    ArrowCodec,
+    BufferWriter,
+    Received,
+    Records,
+    Row,
+    concat_records,
+)
+from millstream.kernel.calls import hash_keys
+from millstream.kernel.chain import EdgeStep
+from millstream.kernel.columns import Columns, field_types
+from millstream.kernel.hashing import HashCache, tie_breaker
+from millstream.kernel.keyed import Clock, KeyedOperator, lagging
+from millstream.kernel.order import BORN_TIMER, Ints, OrderKeys
+from millstream.kernel.outputs import MAIN, Emit
+from millstream.kernel.pages import PageStore, Store
+from millstream.kernel.panes import (
+    FieldAggregate,
+    Groups,
+    Panes,
+    SumOverflow,
+    aggregated,
+    codes_of,
+    widened,
+)
+from millstream.kernel.runtime import KernelCounter, KernelRuntimeContext, OperatorInfo
+from millstream.kernel.steps import Flow
+from millstream.kernel.windows import LATE_RECORDS
+
+GATHERED = 131_072
+"""So many records are added up at once: the more, the fewer partial sums there are."""
+MOST_CHUNKS = 16
+PANE, FIRST, NUMBER = -3, -2, -1
+"""The last columns of a partial sum: its pane, the first window it counts for, its records."""
+
+
+def bad_record(aggregate: FieldAggregate, info: OperatorInfo, value: Any) -> PlanError:
+    """The error of a record whose field has no number."""
+    return PlanError(
+        "NOT_A_NUMBER",
+        f"operator {info.name!r}: field {aggregate.field} of {value!r:.200} is no number, "
+        f"so there is no {aggregate.kind} of it",
+        location=info.location,
+        hint="filter such records out before the window",
+    )
+
+
+def overflow(aggregate: FieldAggregate, info: OperatorInfo) -> PlanError:
+    return PlanError(
+        "SUM_OVERFLOW",
+        f"operator {info.name!r}: the sum of field {aggregate.field} does not fit 64 bits",
+        location=info.location,
+        hint="sum floats, or leave the type undeclared: Python's whole numbers have no limit",
+    )
+
+
+class PartialEdge(EdgeStep):
+    """A leaf that adds up records by key and pane before they leave."""
+
+    def __init__(
+        self, *args: Any, aggregate: FieldAggregate, panes: Panes, lag: int, **options: Any
+    ) -> None:
+        super().__init__(*args, **options)
+        self.lag = lag
+        self.aggregate = aggregate
+        self.panes = panes
+        self.partial_type = aggregate.partial_type()
+        self._gathered: list[Records] = []
+        self._size = 0
+        self._place: tuple[int, int] | None = None
+        self._late: KernelCounter | None = None
+
+    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        group = make_context(self.info, None).get_metrics_group()
+        self._late = group.counter(LATE_RECORDS)
+
+    def bind(self, emit: Callable[[Row], None], own_slot: int) -> None:
+        super().bind(emit, own_slot)
+        self._gathered, self._size = [], 0
+
+    def push(self, flow: Flow) -> None:
+        records = flow.records()
+        keys = records.keys
+        place = None if self.raised else (int(keys.channel[0]), int(keys.frag[0]))
+        if place != self._place or self._size >= GATHERED:
+            self._add_up()
+        self._place = place
+        columns = ArrowCodec(self.aggregate.type_info).arrays(records.values)
+        records.values = Columns(self.aggregate.type_info, columns)
+        self._gathered.append(records)
+        self._size += len(records)
+
+    def flush(self) -> None:
+        self._add_up()
+        super().flush()
+
+    def _add_up(self) -> None:
+        gathered, self._gathered, self._size = self._gathered, [], 0
+        if not gathered:
+            return
+        records = concat_records(gathered)
+        ts, keys, values = records.ts, records.keys, records.values
+        assert isinstance(values, Columns)
+        self._check(values)
+        panes = self.panes.at(ts)
+        firsts = self.panes.first_windows(panes, lagging(keys.stamp, self.lag))
+        live = self._count_late(panes, firsts)
+        if not live.all():
+            rows = np.flatnonzero(live)
+            values, ts, keys = values.take(rows), ts[rows], keys.take(rows)
+            panes, firsts = panes[rows], firsts[rows]
+        if len(ts):
+            self._send(values, ts, keys, panes, firsts)
+
+    def _check(self, values: Columns) -> None:
+        column = values.arrays[self.aggregate.field]
+        if column.null_count:
+            row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+            raise bad_record(self.aggregate, self.info, values.take(np.array([row])).tolist()[0])
+
+    def _count_late(self, panes: Ints, firsts: Ints) -> Any:
+        live = firsts <= self.panes.last_windows(panes)
+        late = len(live) - int(live.sum())
+        if late and self._late is not None:
+            self._late.inc(late)
+        return live
+
+    def _send(self, values: Columns, ts: Ints, keys: OrderKeys, panes: Ints, firsts: Ints) -> None:
+        arrays = widened(self.aggregate, values)
+        key_values = values.field_values(self.aggregate.key) or []
+        if values.arrays[self.aggregate.key].null_count:
+            hash_keys(key_values, self.cache, self.info)  # refuses a key that is None
+        groups = Groups.by([firsts, panes, codes_of(values.arrays[self.aggregate.key])])
+        try:
+            rows, fields = aggregated(self.aggregate, arrays, groups)
+        except SumOverflow:
+            raise overflow(self.aggregate, self.info) from None
+        numbers = groups.sizes(np.ones(len(ts), np.int64))
+        partial = Columns(
+            self.partial_type,
+            [*fields, pa.array(panes[rows]), pa.array(firsts[rows]), pa.array(numbers)],
+        )
+        hashes = hash_keys(partial.field_values(self.aggregate.key) or [], self.cache, self.info)
+        self._spread(Records(partial, ts[rows], keys.take(rows), hashes))
+
+
+@dataclass
+class _State:
+    """Which panes have how many chunks in the store; ``next`` numbers the chunks."""
+
+    panes: dict[int, list[int]] = field(default_factory=dict)
+    next: int = 0
+
+
+class ColumnarWindowOperator(KeyedOperator):
+    """Brings together the partial sums of windows, and emits them when they are over."""
+
+    wants_columns = True
+
+    def __init__(
+        self,
+        info: OperatorInfo,
+        aggregate: FieldAggregate,
+        panes: Panes,
+        selector: Callable[[Any], Any],
+    ) -> None:
+        super().__init__(info, None, selector, timed=True)
+        self.aggregate = aggregate
+        self.panes = panes
+        self.codec = ArrowCodec(aggregate.partial_type())
+        self.cache = HashCache()
+
+    def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
+        assert self.opened is not None
+        self.clock = clock
+        store = _Chunks(pages.store, pages.uid, self.codec)
+        arrived = [] if records is None else self._on_time(records, clock)
+        new = _by_pane(arrived)
+        try:
+            self._fire(new, store, clock, emit)
+        except SumOverflow:
+            raise overflow(self.aggregate, self.info) from None
+        for pane in [pane for pane in store.state.panes if self._is_over(pane, clock)]:
+            store.drop(pane)
+        for pane, parts in new.items():
+            if not self._is_over(pane, clock):
+                self._keep(pane, parts, store)
+        store.close()
+
+    def _is_over(self, pane: int, clock: Clock) -> bool:
+        """Whether no window will ask for a pane any more."""
+        if clock.ends:
+            return True
+        last = int(self.panes.last_windows(np.array([pane]))[0])
+        return self.panes.bounds(last)[1] - 1 <= clock.after
+
+    def _on_time(self, records: Incoming, clock: Clock) -> list[Records]:
+        """The partial sums that are not late, with the first windows that they count for now."""
+        assert isinstance(records, Arrivals)
+        arrays = [column.take(pa.array(records.places)) for column in records.columns]
+        panes = arrays[PANE].to_numpy()
+        clocks = np.maximum(clock.local(records.keys.stamp), clock.before)
+        firsts = np.maximum(arrays[FIRST].to_numpy(), self.panes.first_windows(panes, clocks))
+        live = firsts <= self.panes.last_windows(panes)
+        arrays[FIRST] = pa.array(firsts)
+        whole = Records(
+            Columns(self.codec.type_info, arrays), records.ts, records.keys, records.hashes
+        )
+        if live.all():
+            return [whole]
+        group = self.opened.get_metrics_group()  # type: ignore[union-attr]
+        group.counter(LATE_RECORDS).inc(int(arrays[NUMBER].to_numpy()[~live].sum()))
+        return [whole.take(np.flatnonzero(live))] if live.any() else []
+
+    # -- windows that are over -------------------------------------------------------------------
+
+    def _fire(
+        self, new: dict[int, list[Records]], store: _Chunks, clock: Clock, emit: Emit
+    ) -> None:
+        panes = np.array(sorted(new.keys() | store.state.panes.keys()), np.int64)
+        if not len(panes):
+            return
+        content: dict[int, Records] = {}
+        for window in self._due(panes, clock):
+            first = window * self.panes.per_slide
+            inside = panes[(panes >= first) & (panes < first + self.panes.per_window)].tolist()
+            for pane in inside:
+                if pane not in content:
+                    content[pane] = self._added_up([*store.load(pane), *new.get(pane, ())])
+            self._emit(window, [content[pane] for pane in inside], emit)
+            for pane in [pane for pane in content if pane < first + self.panes.per_slide]:
+                del content[pane]
+
+    def _due(self, panes: Ints, clock: Clock) -> list[int]:
+        """The windows that the clock passes in this epoch, and that may have records."""
+        oldest = (panes - self.panes.per_window) // self.panes.per_slide + 1
+        newest = self.panes.last_windows(panes)
+        found: set[int] = set()
+        for low, high in zip(oldest.tolist(), newest.tolist(), strict=True):
+            found.update(range(low, high + 1))
+        until = MAX_TIMESTAMP if clock.ends else clock.after
+        return sorted(w for w in found if clock.before < self.panes.bounds(w)[1] - 1 <= until)
+
+    def _added_up(self, parts: Sequence[Records]) -> Records:
+        """The partial sums of a pane, one for each key and first window."""
+        records, groups = self._grouped(concat_records(list(parts)), by_first=True)
+        if len(groups.starts) == len(records):
+            return records
+        arrays = _arrays(records)
+        rows, fields = aggregated(self.aggregate, arrays[:PANE], groups)
+        panes, firsts = (arrays[i].take(pa.array(rows)) for i in (PANE, FIRST))
+        numbers = groups.sizes(arrays[NUMBER].to_numpy())
+        values = Columns(self.codec.type_info, [*fields, panes, firsts, pa.array(numbers)])
+        hashes = None if records.hashes is None else records.hashes[rows]
+        return Records(values, records.ts[rows], records.keys.take(rows), hashes)
+
+    def _grouped(self, records: Records, *, by_first: bool) -> tuple[Records, Groups]:
+        """Partial sums by key, and by first window; those of a group in the one order."""
+        groups = self._groups(records, by_first)
+        if len(groups.starts) < len(records):
+            order = records.keys.argsort()
+            if order is not None:
+                records = records.take(order)
+                groups = self._groups(records, by_first)
+        return records, groups
+
+    def _groups(self, records: Records, by_first: bool) -> Groups:
+        arrays = _arrays(records)
+        columns = [codes_of(arrays[self.aggregate.key])]
+        return Groups.by([arrays[FIRST].to_numpy(), *columns] if by_first else columns)
+
+    def _emit(self, window: int, parts: Sequence[Records], emit: Emit) -> None:
+        records = concat_records(list(parts))
+        mine = _arrays(records)[FIRST].to_numpy() <= window
+        if not mine.all():
+            records = records.take(np.flatnonzero(mine))
+        if not len(records):
+            return
+        records, groups = self._grouped(records, by_first=False)
+        _, fields = aggregated(self.aggregate, _arrays(records)[:PANE], groups)
+        fields[self.aggregate.field] = self._narrowed(fields[self.aggregate.field])
+        values = Columns(self.aggregate.type_info, fields)
+        assert records.hashes is not None
+        hashes = records.hashes[groups.firsts]
+        start, end = self.panes.bounds(window)
+        order = self._order(values, hashes, start, end)
+        emit(MAIN, Records(values, np.full(len(hashes), end - 1, np.int64), order))
+
+    def _narrowed(self, results: pa.Array) -> pa.Array:
+        declared = field_types(self.aggregate.type_info)[self.aggregate.field]
+        try:
+            return results.cast(declared.to_arrow())
+        except pa.ArrowInvalid as error:
+            raise PlanError(
+                "TYPE_MISMATCH",
+                f"operator {self.info.name!r}: a {self.aggregate.kind} does not fit the declared "
+                f"type {declared}: {error}",
+                location=self.info.location,
+                hint="declare the field as Types.LONG() or Types.DOUBLE()",
+            ) from None
+
+    def _order(self, values: Columns, hashes: Any, start: int, end: int) -> OrderKeys:
+        """The place of each result: that of a timer of its key at the end of the window."""
+        n = len(hashes)
+        ties = np.zeros(n, np.int64)
+        order = np.argsort(hashes, kind="stable")
+        same = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
+        if len(same):
+            # Only keys of equal hash need the tie broken; to break it costs.
+            keys = values.field_values(self.aggregate.key) or []
+            for row in {int(row) for place in same for row in order[place : place + 2]}:
+                ties[row] = tie_breaker(keys[row])
+        return OrderKeys(
+            np.full(n, end - 2 + self.clock.lag, np.int64),
+            np.full(n, BORN_TIMER, np.int64),
+            hashes.astype(np.int64),
+            ties,
+            np.full(n, start, np.int64),
+            self._uid_path,
+        ).extended(None)
+
+    def _keep(self, pane: int, parts: list[Records], store: _Chunks) -> None:
+        store.add(pane, self._added_up(parts))
+        if len(store.state.panes[pane]) > MOST_CHUNKS:
+            whole = self._added_up(store.load(pane))
+            store.drop(pane)
+            store.add(pane, whole)
+
+
+def _arrays(records: Records) -> list[pa.Array]:
+    assert isinstance(records.values, Columns)
+    return records.values.arrays
+
+
+def _by_pane(arrived: list[Records]) -> dict[int, list[Records]]:
+    found: dict[int, list[Records]] = {}
+    for records in arrived:
+        panes = _arrays(records)[PANE].to_numpy()
+        groups = Groups.by([panes])
+        ends = [*groups.starts[1:].tolist(), len(panes)]
+        for start, end in zip(groups.starts.tolist(), ends, strict=True):
+            rows = groups.order[start:end]
+            found.setdefault(int(panes[rows[0]]), []).append(records.take(rows))
+    return found
+
+
+FORMAT = 1
+
+
+class _Chunks:
+    """The partial sums of a slot's panes, in buffers that are written once."""
+
+    def __init__(self, store: Store, uid: str, codec: ArrowCodec) -> None:
+        self._store = store
+        self._uid = uid
+        self._codec = codec
+        self._stored = store.get(f"{uid}/panes")
+        self.state = _State() if self._stored is None else self._decode(self._stored)
+
+    def _decode(self, data: bytes) -> _State:
+        version, panes, following = pickle.loads(data)
+        if version != FORMAT:
+            raise CheckpointError(
+                "PANE_FORMAT",
+                f"state of operator {self._uid!r} has pane format {version}, this is {FORMAT}",
+                hint="run the Millstream version that wrote it and take a savepoint there",
+            )
+        return _State(panes, following)
+
+    def load(self, pane: int) -> list[Records]:
+        """What was kept of a pane, chunk by chunk."""
+        found = []
+        for number in self.state.panes.get(pane, ()):
+            header, payload = pickle.loads(self._store.get(self._name(pane, number)) or b"")
+            received = Received.of(header, payload)
+            values = Columns(self._codec.type_info, self._codec.columns([received.data]))
+            found.append(Records(values, received.ts, received.keys, received.hashes))
+        return found
+
+    def add(self, pane: int, records: Records) -> None:
+        """Keep more of a pane."""
+
+        def put(row: Row) -> None:
+            number, self.state.next = self.state.next, self.state.next + 1
+            self._store.put(self._name(pane, number), pickle.dumps((row.header, row.payload)))
+            self.state.panes.setdefault(pane, []).append(number)
+
+        writer = BufferWriter(0, 0, self._codec, True, put)
+        writer.add(records)
+        writer.flush()
+
+    def drop(self, pane: int) -> None:
+        """Forget a pane."""
+        for number in self.state.panes.pop(pane):
+            self._store.remove(self._name(pane, number))
+
+    def close(self) -> None:
+        """Write down which chunks there are."""
+        name = f"{self._uid}/panes"
+        if not self.state.panes:
+            if self._stored is not None:
+                self._store.remove(name)
+            return
+        data = pickle.dumps((FORMAT, self.state.panes, self.state.next), protocol=5)
+        if data != self._stored:
+            self._store.put(name, data)
+
+    def _name(self, pane: int, number: int) -> str:
+        return f"{self._uid}/pane/{pane}.{number}"

@@ -1,0 +1,373 @@
+"""Interval joins: pairs of records of one key whose event times are near each other.
+
+Each side of a key keeps its records sorted by time, and a record looks for its partners among those of
+the other side. With bounds ``lower <= right - left <= upper`` a left record can be of use as long as a
+right one with ``ts <= left + upper`` may come that is not late, which is while the clock is not past
+that time; a right record likewise with ``left <= right - lower``.
+
+What has gone out of use can match no record that is not late, so it does not matter when it is
+removed: when its key is touched, or at the latest when nothing of the key is of use any more.
+
+Where a side grows long its oldest records move out of the page, into segments that are written once.
+"""
+
+from __future__ import annotations
+
+import pickle
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from millstream.common.errors import MillstreamError, PlanError
+from millstream.common.output_tag import OutputTag
+from millstream.common.pickling import dumps
+from millstream.common.time import MIN_TIMESTAMP
+from millstream.kernel.arrivals import Incoming
+from millstream.kernel.buffers import NO_TIMESTAMP, Records
+from millstream.kernel.calls import apply_each
+from millstream.kernel.connected import PairKey
+from millstream.kernel.keyed import Clock, KeyedOperator
+from millstream.kernel.large import LargeCell, cell_id
+from millstream.kernel.order import Ints, run_ordinals
+from millstream.kernel.outputs import FLUSH, MAIN, Emit, Outputs, frozen
+from millstream.kernel.pages import PageStore
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.state import Cursor
+from millstream.kernel.two_input_specs import IntervalJoinSpec
+
+CELLS = ("left times", "left", "right times", "right", "older left", "older right")
+"""Of each key: for each side the sorted event times, the records beside them, and its segments."""
+OLDER = 4
+SEGMENT = 2_048
+LATE_RECORDS = "numLateRecordsDropped"
+LEFT = 0
+
+
+class JoinContext:
+    """The times of the pair at hand."""
+
+    __slots__ = ("left", "right")
+
+    def __init__(self) -> None:
+        self.left = self.right = NO_TIMESTAMP
+
+    def get_left_timestamp(self) -> int:
+        return self.left
+
+    def get_right_timestamp(self) -> int:
+        return self.right
+
+    def get_timestamp(self) -> int:
+        return max(self.left, self.right)
+
+
+class Segments(LargeCell):
+    """The oldest records of a long side: sorted runs, each in a store value that never changes."""
+
+    def __init__(self, cell: str, runs: Iterable[tuple[int, int, int]] = (), end: int = 0) -> None:
+        super().__init__(cell)
+        # First time, last time, and number of each.
+        self._runs = list(runs)
+        self._end = end
+        self._gone: list[int] = []
+        self._loaded: dict[int, tuple[list[int], list[Any]]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Segments, (self._cell, self._runs, self._end)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def add(self, times: list[int], values: list[Any]) -> None:
+        """Write a new segment."""
+        self._store.put(self._name(str(self._end)), dumps((times, values)))
+        self._runs.append((times[0], times[-1], self._end))
+        self._end += 1
+
+    def between(self, low: int, high: int) -> list[tuple[int, Any]]:
+        """The records of a span, with their times."""
+        found: list[tuple[int, Any]] = []
+        for first, last, number in self._runs:
+            if first <= high and last >= low:
+                times, values = self._segment(number)
+                start, end = bisect_left(times, low), bisect_right(times, high)
+                found += zip(times[start:end], values[start:end], strict=True)
+        return found
+
+    def _segment(self, number: int) -> tuple[list[int], list[Any]]:
+        if number not in self._loaded:
+            self._loaded[number] = pickle.loads(self._get(str(number)))
+        return self._loaded[number]
+
+    def latest(self) -> int:
+        """The last time of all."""
+        return max(last for _, last, _ in self._runs)
+
+    def forget(self, before: int | None) -> None:
+        """Remove the segments that lie before a time; None: all."""
+        kept = [before is not None and last >= before for _, last, _ in self._runs]
+        self._gone += [run[2] for run, is_kept in zip(self._runs, kept, strict=True) if not is_kept]
+        self._runs = [run for run, is_kept in zip(self._runs, kept, strict=True) if is_kept]
+
+    def flush(self) -> None:
+        for number in self._gone:
+            self._store.remove(self._name(str(number)))
+        self._gone = []
+        self._loaded = {}
+
+    def drop(self) -> None:
+        self.forget(None)
+        self.flush()
+
+
+class _Results:
+    """What a join emits: values, each with an event time, and the row of the record that found it."""
+
+    def __init__(self, emit: Emit, records: Incoming) -> None:
+        self._emit = emit
+        self._records = records
+        self.values: list[Any] = []
+        self.times: list[int] = []
+        self.rows: list[int] = []
+        self._aside: dict[str, list[int]] = {}
+
+    def aside(self, tag: OutputTag, value: Any, ts: int, row: int) -> None:
+        """Take a value for a side output."""
+        self._aside.setdefault(tag.tag_id, []).append(len(self.values))
+        self.values.append(frozen(value))
+        self.times.append(ts)
+        self.rows.append(row)
+
+    def flush(self) -> None:
+        """Send on what has gathered; never between two results of one row."""
+        if not self.values:
+            return
+        rows = np.array(self.rows, np.int64)
+        keys = self._records.keys.take(rows).extended(run_ordinals(rows))
+        results = Records(self.values, np.array(self.times, np.int64), keys)
+        if not self._aside:
+            self._emit(MAIN, results)
+        else:
+            on_main = np.ones(len(results), np.bool_)
+            for tag, places in self._aside.items():
+                on_main[places] = False
+                self._emit(tag, results.take(np.array(places, np.int64)))
+            if on_main.any():
+                self._emit(MAIN, results.take(np.flatnonzero(on_main)))
+        self.values, self.times, self.rows, self._aside = [], [], [], {}
+
+
+class IntervalJoinOperator(KeyedOperator):
+    """Runs an `IntervalJoinSpec`; its selector is a `PairKey`."""
+
+    has_two_inputs = True
+
+    def __init__(
+        self,
+        info: OperatorInfo,
+        spec: IntervalJoinSpec,
+        selector: PairKey,
+        *,
+        timed: bool,
+        freeze: bool = True,
+    ) -> None:
+        super().__init__(info, spec.function, selector, timed=timed, freeze=freeze)
+        if not timed:
+            raise PlanError(
+                "NO_TIMESTAMPS",
+                f"operator {info.name!r} joins by event time, but not all of its inputs have "
+                "timestamps",
+                location=info.location,
+                hint="call assign_timestamps_and_watermarks(...) on every source before it",
+            )
+        self.spec = spec
+        # For each side, where the times of partners lie, and how long a record is of use.
+        self._ranges = ((spec.lower_ms, spec.upper_ms), (-spec.upper_ms, -spec.lower_ms))
+        self._reaches = (spec.upper_ms, -spec.lower_ms)
+        self.pair = JoinContext()
+        self._results: _Results | None = None
+        self._pages: PageStore | None = None
+        self._earliest: Ints = np.empty(0, np.int64)
+
+    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        def with_cells(info: OperatorInfo, cursor: Cursor | None) -> KernelRuntimeContext:
+            context = make_context(info, cursor)
+            context.names.extend(CELLS)
+            return context
+
+        super().open(with_cells)
+        assert self.opened is not None
+        self._dropped = self.opened.get_metrics_group().counter(LATE_RECORDS)
+
+    def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
+        self._results, self._pages = None, pages
+        if records is not None:
+            self._results = _Results(emit, records)
+            clocks = clock.at(records.keys.stamp)
+            in_channel = self.spec.lateness == "channel"
+            # An earlier clock is behind the stamp, but for a channel that was idle meanwhile.
+            self._earliest = (
+                np.maximum(clocks, clock.local(records.keys.stamp)) if in_channel else clocks
+            )
+        super().run(records, pages, clock, emit)
+        if self._results is not None:
+            self._results.flush()
+
+    def keys_of(self, records: Incoming, rows: Ints, values: list[Any]) -> list[Any]:
+        return apply_each(self.selector, values, lambda error, v: self._failure(error, v[1]))
+
+    def run_page(self, records: Incoming | None, rows: Ints, outputs: Outputs) -> None:
+        timers, clock = self.page.event_timers, self.clock
+        if len(rows):
+            assert records is not None
+            self._process(records, rows, outputs)
+        for key in [k for k, due in timers.items() if clock.ends or due[0][0] <= clock.after]:
+            self._forget(key)
+
+    # -- records ---------------------------------------------------------------------------------
+
+    def _process(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
+        assert self._results is not None
+        entries, cursor, results = self.page.entries, self.cursor, self._results
+        pairs = records.values_at(rows)
+        keys = self.keys_of(records, rows, pairs)
+        times = records.ts[rows]
+        late = times < self._earliest[rows]
+        self._check_times(times, pairs)
+        for row, key, (number, value), ts, is_late in zip(
+            rows.tolist(), keys, pairs, times.tolist(), late.tolist(), strict=True
+        ):
+            if is_late:
+                self._late(number, value, ts, row)
+                continue
+            cells = entries.get(key)
+            if cells is None:
+                cells = entries[key] = [[], [], [], [], *[None] * (len(self.names) - OLDER)]
+            cursor.cells = cells
+            if number == LEFT:
+                own_times, own, other_times, other = cells[0], cells[1], cells[2], cells[3]
+            else:
+                own_times, own, other_times, other = cells[2], cells[3], cells[0], cells[1]
+            if not own_times or own_times[-1] <= ts:
+                own_times.append(ts)
+                own.append(value)
+            else:
+                place = bisect_right(own_times, ts)
+                own_times.insert(place, ts)
+                own.insert(place, value)
+            first, last = self._ranges[number]
+            start = bisect_left(other_times, ts + first)
+            end = bisect_right(other_times, ts + last, start)
+            partners: list[tuple[int, Any]] = []
+            if start < end:
+                partners += zip(other_times[start:end], other[start:end], strict=True)
+            older = cells[OLDER + 1 - number]
+            if older is not None:
+                # Equal times stay in the order in which they have come.
+                partners = older.between(ts + first, ts + last) + partners
+                partners.sort(key=itemgetter(0))
+            if partners:
+                self._join(row, number, value, ts, partners)
+                if len(results.values) >= FLUSH:
+                    results.flush()
+        for key in set(keys):
+            self._forget(key)
+
+    def _join(
+        self, row: int, number: int, value: Any, ts: int, partners: Iterable[tuple[int, Any]]
+    ) -> None:
+        """Call the function with a record and each of its partners."""
+        assert self._results is not None
+        pair, call, freeze, results = (
+            self.pair,
+            self.function.process_element,
+            self.freeze,
+            self._results,
+        )
+        values, times, rows = results.values, results.times, results.rows
+        left = right = value
+        try:
+            for other_ts, other in partners:
+                if number == LEFT:
+                    right, pair.left, pair.right = other, ts, other_ts
+                else:
+                    left, pair.left, pair.right = other, other_ts, ts
+                emitted = call(left, right, pair)
+                if emitted is None:
+                    continue
+                at = ts if ts >= other_ts else other_ts
+                for out in emitted:
+                    if out.__class__ is tuple and out and out[0].__class__ is OutputTag:
+                        results.aside(out[0], out[1], at, row)
+                    else:
+                        values.append(frozen(out) if freeze else out)
+                        times.append(at)
+                        rows.append(row)
+        except MillstreamError:
+            raise
+        except Exception as error:
+            raise self._failure(error, (left, right)) from error
+
+    def _late(self, number: int, value: Any, ts: int, row: int) -> None:
+        assert self._results is not None
+        tag = self.spec.late_tags[number]
+        if tag is None:
+            self._dropped.inc()
+        else:
+            self._results.aside(tag, value, ts, row)
+
+    def _check_times(self, times: Ints, pairs: list[Any]) -> None:
+        missing = np.flatnonzero(times == NO_TIMESTAMP)
+        if len(missing):
+            raise PlanError(
+                "NO_TIMESTAMP",
+                f"operator {self.info.name!r} joins by event time, and the record "
+                f"{pairs[int(missing[0])][1]!r:.200} has none",
+                location=self.info.location,
+                hint="add with_timestamp_assigner(...) to the watermark strategy",
+            )
+
+    # -- what is of use --------------------------------------------------------------------------
+
+    def _forget(self, key: Any) -> None:
+        """Remove what is of no use any more; come back when that is so for all of the key."""
+        page, clock = self.page, self.clock
+        cells = page.entries.get(key)
+        if cells is None:
+            return
+        due = []
+        for side, reach in enumerate(self._reaches):
+            times, values, older = cells[2 * side], cells[2 * side + 1], cells[OLDER + side]
+            before = None if clock.ends else clock.after - reach
+            gone = len(times) if before is None else bisect_left(times, before)
+            if gone:
+                del times[:gone], values[:gone]
+            if older is not None:
+                older.forget(before)
+            latest = times[-1:] + ([older.latest()] if older else [])
+            if latest:
+                due.append(max(max(latest) + reach, MIN_TIMESTAMP) + 1)
+                self._shorten(key, cells, side)
+            else:
+                cells[OLDER + side] = None
+        if due:
+            page.event_timers[key] = [(max(due), None)]
+            return
+        page.event_timers.pop(key, None)
+        if all(cell is None for cell in cells[OLDER:]):
+            del page.entries[key]
+
+    def _shorten(self, key: Any, cells: list[Any], side: int) -> None:
+        """Write the oldest records of a long side into segments."""
+        times, values = cells[2 * side], cells[2 * side + 1]
+        while len(times) >= 2 * SEGMENT:
+            if cells[OLDER + side] is None:
+                assert self._pages is not None
+                cells[OLDER + side] = older = Segments(cell_id(key, CELLS[OLDER + side]))
+                older.bind(self._pages.store, self._pages.uid)
+                self.page.large.setdefault(key, []).append(older)
+            cells[OLDER + side].add(times[:SEGMENT], values[:SEGMENT])
+            del times[:SEGMENT], values[:SEGMENT]

@@ -1,0 +1,178 @@
+"""Panes: the pieces of time that aligned windows are made of, and sums over them by column.
+
+With g the greatest common divisor of size and slide, pane p is the time from offset + p * g on. Window w
+begins with pane w * k and has m panes, k = slide / g and m = size / g. A record belongs to one pane,
+and to all windows with that pane from some first one on: windows that are late for it come before.
+Counting in panes instead of milliseconds, nothing overflows at the ends of time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
+from millstream.common.typeinfo import TypeInformation, Types
+from millstream.kernel.columns import Columns, field_types
+from millstream.kernel.order import Ints
+from millstream.kernel.window_spec import Alignment
+
+AggregateKind = Literal["sum", "min", "max", "min_by", "max_by"]
+
+
+@dataclass(frozen=True)
+class Panes:
+    """Panes of windows of some size and slide."""
+
+    length: int
+    offset: int
+    per_slide: int
+    per_window: int
+
+    @staticmethod
+    def of(alignment: Alignment) -> Panes:
+        length = gcd(alignment.size, alignment.slide)
+        return Panes(length, alignment.offset, alignment.slide // length, alignment.size // length)
+
+    def at(self, times: Ints) -> Ints:
+        """The pane of each time."""
+        # The last instant belongs to no window of its own: it counts as the one before. And panes of one
+        # millisecond leave no room to number them from an offset at the very ends of time.
+        room = abs(self.offset) if self.length == 1 else 0
+        capped = np.clip(times, MIN_TIMESTAMP + room, MAX_TIMESTAMP - 1 - room)
+        rest = capped % self.length
+        panes: Ints = capped // self.length + (rest - self.offset) // self.length
+        return panes
+
+    def first_windows(self, panes: Ints, clocks: Ints) -> Ints:
+        """The first window that has a pane and is not over, by the clock of its record."""
+        passed = self.at(np.minimum(clocks, MAX_TIMESTAMP - 2) + 1)
+        firsts: Ints = (np.maximum(panes, passed) - self.per_window) // self.per_slide + 1
+        return firsts
+
+    def last_windows(self, panes: Ints) -> Ints:
+        """The last window that has a pane."""
+        lasts: Ints = panes // self.per_slide
+        return lasts
+
+    def bounds(self, window: int) -> tuple[int, int]:
+        """Start and end of a window, within what 64 bits hold."""
+        start = self.offset + window * self.per_slide * self.length
+        end = start + self.per_window * self.length
+        return max(start, MIN_TIMESTAMP + 1), min(end, MAX_TIMESTAMP)
+
+
+@dataclass(frozen=True)
+class FieldAggregate:
+    """An aggregate of one field of typed records, by one key field."""
+
+    kind: AggregateKind
+    key: int
+    field: int
+    type_info: TypeInformation
+
+    def partial_type(self) -> TypeInformation:
+        """A record with what was made of its group, its pane, its first window, and its number."""
+        fields = field_types(self.type_info)
+        fields[self.field] = _wide(fields[self.field])
+        return Types.TUPLE([*fields, Types.LONG(), Types.LONG(), Types.LONG()])
+
+
+_WIDE = {"FLOAT": Types.DOUBLE(), "DOUBLE": Types.DOUBLE()}
+
+
+def _wide(type_info: TypeInformation) -> TypeInformation:
+    """The type of a partial result: a sum of small numbers may be large."""
+    return _WIDE.get(type_info.kind, Types.LONG())
+
+
+def codes_of(column: pa.Array) -> Ints:
+    """A small number for each key, the same for equal ones."""
+    if pa.types.is_integer(column.type):
+        numbers: Ints = column.to_numpy(zero_copy_only=False).astype(np.int64)
+        return numbers
+    codes: Ints = column.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes
+
+
+@dataclass
+class Groups:
+    """Rows with equal values in some columns, each group in the order of its rows."""
+
+    order: Ints
+    starts: Ints
+
+    @staticmethod
+    def by(columns: list[Ints]) -> Groups:
+        varying = [column for column in columns if (column != column[0]).any()]
+        n = len(columns[0])
+        if not varying:
+            return Groups(np.arange(n), np.zeros(1, np.int64))
+        order = np.lexsort(varying) if len(varying) > 1 else np.argsort(varying[0], kind="stable")
+        changes = np.zeros(n, np.bool_)
+        changes[0] = True
+        for column in varying:
+            ordered = column[order]
+            changes[1:] |= ordered[1:] != ordered[:-1]
+        return Groups(order, np.flatnonzero(changes))
+
+    @property
+    def firsts(self) -> Ints:
+        """The first row of each group."""
+        return self.order[self.starts]
+
+    def sizes(self, counts: Ints) -> Ints:
+        """What the rows of each group count for, all together."""
+        sizes: Ints = np.add.reduceat(counts[self.order], self.starts)
+        return sizes
+
+    def best(self, numbers: npt.NDArray[Any], *, largest: bool) -> Ints:
+        """The first row of each group with its smallest or largest number."""
+        limits = (np.maximum if largest else np.minimum).reduceat(numbers[self.order], self.starts)
+        lengths = np.diff(np.append(self.starts, len(self.order)))
+        hits = np.flatnonzero(numbers[self.order] == np.repeat(limits, lengths))
+        places = np.searchsorted(hits, self.starts)
+        rows: Ints = self.order[hits[places]]
+        return rows
+
+
+class SumOverflow(ArithmeticError):
+    """A sum that 64 bits cannot hold."""
+
+
+def aggregated(
+    aggregate: FieldAggregate, arrays: list[pa.Array], groups: Groups
+) -> tuple[Ints, list[pa.Array]]:
+    """One record for each group, and the row whose fields and place in the order it has."""
+    numbers = arrays[aggregate.field].to_numpy(zero_copy_only=False)
+    if aggregate.kind in ("min_by", "max_by"):
+        rows = groups.best(numbers, largest=aggregate.kind == "max_by")
+    else:
+        rows = groups.firsts
+    places = pa.array(rows)
+    fields = [array.take(places) for array in arrays]
+    if aggregate.kind in ("sum", "min", "max"):
+        folded = _folded(aggregate.kind, numbers[groups.order], groups.starts)
+        fields[aggregate.field] = pa.array(folded)
+    return rows, fields
+
+
+def _folded(kind: str, numbers: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
+    if kind == "sum":
+        if numbers.dtype.kind == "i" and np.abs(numbers.astype(np.float64)).sum() > 2.0**62:
+            raise SumOverflow("a sum does not fit 64 bits")
+        return np.add.reduceat(numbers, starts)
+    return (np.minimum if kind == "min" else np.maximum).reduceat(numbers, starts)
+
+
+def widened(aggregate: FieldAggregate, columns: Columns) -> list[pa.Array]:
+    """The columns of records, the aggregated field as wide as its results may be."""
+    arrays = columns.in_own_types()
+    wide = _wide(field_types(aggregate.type_info)[aggregate.field]).to_arrow()
+    arrays[aggregate.field] = arrays[aggregate.field].cast(wide)
+    return arrays

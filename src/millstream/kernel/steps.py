@@ -1,0 +1,294 @@
+"""Steps: stateless operators that a batch of records runs through.
+
+Steps work on whole batches, not record by record: a map is one list comprehension. A step keeps, for
+each value, the row of the record it came from; event times and order keys are taken once, at the
+leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from millstream.common.errors import (
+    MillstreamError,
+    PlanError,
+    TypeMismatchError,
+    user_code_error,
+)
+from millstream.common.output_tag import OutputTag
+from millstream.common.stored_values import as_stored
+from millstream.common.typeinfo import TypeInformation
+from millstream.kernel.buffers import NO_TIMESTAMP, Records
+from millstream.kernel.calls import apply_each
+from millstream.kernel.columns import Columns, Values, as_list
+from millstream.kernel.order import Ints, OrderKeys, run_ordinals
+from millstream.kernel.outputs import frozen
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+
+
+@dataclass(slots=True)
+class Flow:
+    """Values on their way through the steps, beside the rows of ``base`` they came from.
+
+    ``rows`` None: value i came from row i.
+    """
+
+    values: Values
+    base_ts: Ints
+    base_keys: OrderKeys
+    rows: Ints | None = None
+
+    def row_numbers(self) -> Ints:
+        return np.arange(len(self.values)) if self.rows is None else self.rows
+
+    def timestamps(self) -> Ints:
+        return self.base_ts if self.rows is None else self.base_ts[self.rows]
+
+    def keep(self, places: Sequence[int]) -> Flow:
+        """The values at some places."""
+        values = list(map(as_list(self.values).__getitem__, places))
+        rows = np.array(places, np.int64) if self.rows is None else self.rows[places]
+        return Flow(values, self.base_ts, self.base_keys, rows)
+
+    def replace(self, values: Values) -> Flow:
+        """Other values in the same places."""
+        return Flow(values, self.base_ts, self.base_keys, self.rows)
+
+    def records(self) -> Records:
+        """The values with event times and order keys of their own."""
+        if self.rows is None:
+            return Records(self.values, self.base_ts, self.base_keys.extended(None))
+        keys = self.base_keys.take(self.rows).extended(run_ordinals(self.rows))
+        return Records(self.values, self.base_ts[self.rows], keys)
+
+
+class Step:
+    """A node of the tree. ``send`` hands a flow to all that follow."""
+
+    takes_columns = False
+
+    def __init__(self, info: OperatorInfo) -> None:
+        self.info = info
+        self.children: list[Step] = []
+
+    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        for child in self.children:
+            child.open(make_context)
+
+    def close(self) -> None:
+        for child in self.children:
+            child.close()
+
+    def send(self, flow: Flow) -> None:
+        if not flow.values:
+            return
+        shared = len(self.children) > 1
+        for child in self.children:
+            if child.takes_columns:
+                child.push(flow)
+            elif isinstance(flow.values, Columns):
+                child.push(flow.replace(flow.values.tolist()))
+            else:
+                # A function may change its record; other branches must not see that.
+                child.push(flow.replace([frozen(v) for v in flow.values]) if shared else flow)
+
+    def push(self, flow: Flow) -> None:
+        self.send(flow)
+
+    def flush(self) -> None:
+        for child in self.children:
+            child.flush()
+
+    def failure(self, error: BaseException, value: Any) -> MillstreamError:
+        return user_code_error(
+            error, self.info.name, self.info.uid, value, location=self.info.location
+        )
+
+
+class FunctionStep(Step):
+    """A step that calls a user function, opened before its first record."""
+
+    method = ""
+
+    def __init__(self, info: OperatorInfo, function: Any) -> None:
+        super().__init__(info)
+        self.function = function
+        self.call: Callable[..., Any] = getattr(function, self.method, function)
+
+    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        opener = getattr(self.function, "open", None)
+        if opener is not None and not isinstance(self.function, type):
+            self._guarded(lambda: opener(make_context(self.info, None)))
+        super().open(make_context)
+
+    def close(self) -> None:
+        closer = getattr(self.function, "close", None)
+        if closer is not None and not isinstance(self.function, type):
+            self._guarded(closer)
+        super().close()
+
+    def _guarded(self, call: Callable[[], Any]) -> None:
+        try:
+            call()
+        except MillstreamError:
+            raise
+        except Exception as error:
+            raise self.failure(error, None) from error
+
+
+class MapStep(FunctionStep):
+    method = "map"
+
+    def push(self, flow: Flow) -> None:
+        self.send(flow.replace(apply_each(self.call, as_list(flow.values), self.failure)))
+
+
+class StoredStep(Step):
+    """Values as their declared type stores them: a function sees a Row where a Row was promised."""
+
+    def __init__(self, info: OperatorInfo, type_info: TypeInformation) -> None:
+        super().__init__(info)
+        self.type_info = type_info
+
+    def push(self, flow: Flow) -> None:
+        type_info = self.type_info
+        for place, value in enumerate(flow.values):
+            reason = type_info.check(value)
+            if reason is not None:
+                raise TypeMismatchError(
+                    "TYPE_MISMATCH",
+                    f"record {value!r:.200} of operator {self.info.name!r} does not fit its declared "
+                    f"type {type_info}: {reason}",
+                    location=self.info.location,
+                    hint="return what output_type says, or declare what is returned",
+                    parameters={"index": place},
+                )
+        self.send(flow.replace([as_stored(type_info, value) for value in flow.values]))
+
+
+class FilterStep(FunctionStep):
+    method = "filter"
+
+    def push(self, flow: Flow) -> None:
+        verdicts = apply_each(self.call, as_list(flow.values), self.failure)
+        self.send(flow.keep([place for place, verdict in enumerate(verdicts) if verdict]))
+
+
+def _gathered(results: Any) -> list[Any]:
+    """What a function gave. A generator may go on changing what it has yielded, a list cannot."""
+    if results is None:
+        return []
+    if results.__class__ is list:
+        return results
+    return [frozen(value) for value in results]
+
+
+class FlatMapStep(FunctionStep):
+    method = "flat_map"
+
+    def results(self, flow: Flow) -> list[list[Any]]:
+        return apply_each(
+            lambda value: _gathered(self.call(value)), as_list(flow.values), self.failure
+        )
+
+    def push(self, flow: Flow) -> None:
+        results = self.results(flow)
+        rows = np.repeat(flow.row_numbers(), [len(result) for result in results])
+        values = [value for result in results for value in result]
+        self.send(Flow(values, flow.base_ts, flow.base_keys, rows))
+
+
+class ProcessContext:
+    """The context of a function without a key: event time, but no timers and no watermark."""
+
+    def __init__(self, info: OperatorInfo, now_ms: Callable[[], int]) -> None:
+        self._info = info
+        self._now_ms = now_ms
+        self.current: int = NO_TIMESTAMP
+
+    def timestamp(self) -> int | None:
+        return None if self.current == NO_TIMESTAMP else self.current
+
+    def timer_service(self) -> ProcessContext:
+        return self
+
+    def current_processing_time(self) -> int:
+        return self._now_ms()
+
+    def current_watermark(self) -> int:
+        raise needs_key(self._info, "reads the watermark")
+
+    def register_event_time_timer(self, timestamp: int) -> None:
+        raise needs_key(self._info, "registers a timer")
+
+    register_processing_time_timer = register_event_time_timer
+    delete_event_time_timer = register_event_time_timer
+    delete_processing_time_timer = register_event_time_timer
+
+
+def needs_key(info: OperatorInfo, what: str) -> PlanError:
+    """The error of a function that does without a key what only a key makes possible."""
+    return PlanError(
+        "NEEDS_KEY",
+        f"operator {info.name!r} {what}, but its input is not keyed",
+        location=info.location,
+        hint="call key_by(...) before process(...)",
+    )
+
+
+class ProcessStep(FlatMapStep):
+    """A `ProcessFunction` without key; what it yields with a tag goes to the side outputs."""
+
+    method = "process_element"
+
+    def __init__(self, info: OperatorInfo, function: Any, now_ms: Callable[[], int]) -> None:
+        super().__init__(info, function)
+        self.sides: dict[str, Step] = {}
+        self.context = ProcessContext(info, now_ms)
+
+    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        super().open(make_context)
+        for side in self.sides.values():
+            side.open(make_context)
+
+    def close(self) -> None:
+        super().close()
+        for side in self.sides.values():
+            side.close()
+
+    def flush(self) -> None:
+        super().flush()
+        for side in self.sides.values():
+            side.flush()
+
+    def results(self, flow: Flow) -> list[list[Any]]:
+        times = iter(flow.timestamps().tolist())
+        context, call = self.context, self.call
+
+        def one(value: Any) -> list[Any]:
+            context.current = next(times)
+            return _gathered(call(value, context))
+
+        return apply_each(one, as_list(flow.values), self.failure)
+
+    def push(self, flow: Flow) -> None:
+        results = self.results(flow)
+        rows = np.repeat(flow.row_numbers(), [len(result) for result in results])
+        main: list[int] = []
+        tagged: dict[str, list[int]] = {}
+        values = [value for result in results for value in result]
+        for place, value in enumerate(values):
+            if value.__class__ is tuple and len(value) == 2 and value[0].__class__ is OutputTag:
+                tagged.setdefault(value[0].tag_id, []).append(place)
+                values[place] = value[1]
+            else:
+                main.append(place)
+        out = Flow(values, flow.base_ts, flow.base_keys, rows)
+        self.send(out.keep(main))
+        for tag, places in tagged.items():
+            if tag in self.sides:
+                self.sides[tag].send(out.keep(places))

@@ -1,0 +1,422 @@
+"""The window operator: one for all assigners, triggers, evictors and window functions.
+
+A record is assigned to windows; what is late is dropped or sent aside; the others' content grows, the
+trigger says what to do, and a timer clears the window when it can no longer change. The state of a key
+is a table of its windows, each with its content and the states of trigger and function in it.
+
+Windows that merge fire and are cleared when the clock has passed their end, one instant later than
+their last time: a record at the very end touches the window, and is not late before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millstream.common.errors import PlanError
+from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
+from millstream.common.windows import TimestampedValue, TriggerResult
+from millstream.kernel.arrivals import Incoming
+from millstream.kernel.buffers import NO_TIMESTAMP
+from millstream.kernel.keyed import KeyedOperator, add_timer, remove_timer
+from millstream.kernel.order import COLUMNS, Ints
+from millstream.kernel.outputs import Outputs
+from millstream.kernel.pages import Timer
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.state import Cursor
+from millstream.kernel.window_contents import (
+    Contents,
+    Elements,
+    Order,
+    contents_for,
+    folded,
+    only,
+)
+from millstream.kernel.window_contexts import (
+    AssignerContext,
+    Clocks,
+    TriggerContext,
+    WindowCells,
+    WindowContext,
+    no_timestamp,
+)
+from millstream.kernel.window_spec import WindowSpec
+
+WINDOWS = 0
+"""The cell with the table of a key's windows."""
+LATE_RECORDS = "numLateRecordsDropped"
+END_OF_TIME = MAX_TIMESTAMP - 1
+"""The last instant of a window without an end: only the end of the input brings it."""
+
+Entry = list[Any]
+"""[content, states of trigger and function in the window]"""
+
+
+class WindowOperator(KeyedOperator):
+    """Runs a `WindowSpec`. ``in_order``: records come in the one order from epoch to epoch."""
+
+    def __init__(
+        self,
+        info: OperatorInfo,
+        spec: WindowSpec,
+        selector: Callable[[Any], Any],
+        *,
+        timed: bool,
+        freeze: bool = True,
+        in_order: bool = True,
+    ) -> None:
+        super().__init__(info, spec.function, selector, timed=timed, freeze=freeze)
+        self.spec = spec
+        self.has_two_inputs = spec.two_inputs
+        self.event_time: bool = spec.assigner.is_event_time()
+        self.merging = hasattr(spec.assigner, "merge_windows")
+        # Of windows that become one, each is in order, but not one behind the other.
+        in_order = in_order and not self.merging
+        self.contents: Contents = contents_for(
+            spec.fold, in_order=in_order, evicting=spec.evictor is not None
+        )
+        self.window_cursor = Cursor()
+        self.window: Any = None
+        self.trigger_context = TriggerContext(self)
+        self.evictor_context = Clocks(self)
+        self.assigner_context = AssignerContext(self)
+        self.window_context = WindowContext(self)
+        self._outputs: Outputs | None = None
+        self._orders: dict[int, Order] = {}
+        self.needs_timestamps = getattr(spec.assigner, "needs_timestamps", self.event_time)
+        if self.needs_timestamps and not timed:
+            raise self.plan_error(
+                "NO_TIMESTAMPS",
+                "event-time windows need timestamps, but not all inputs have them",
+                "call assign_timestamps_and_watermarks(...) on every source before window(...)",
+            )
+
+    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        def with_windows(info: OperatorInfo, cursor: Cursor | None) -> KernelRuntimeContext:
+            context = make_context(info, cursor)
+            context.names.append("windows")
+            self.opened = context
+            return context
+
+        super().open(with_windows)
+        self._late = self.runtime_context().get_metrics_group().counter(LATE_RECORDS)
+
+    def trigger_watermark(self) -> int:
+        """The clock as triggers see it: windows that merge are over one instant later than others."""
+        clock = self.watermark()
+        shifted = self.merging and self.event_time and MIN_TIMESTAMP < clock < MAX_TIMESTAMP
+        return clock - 1 if shifted else clock
+
+    def runtime_context(self) -> KernelRuntimeContext:
+        assert self.opened is not None
+        return self.opened
+
+    def plan_error(self, code: str, message: str, hint: str) -> PlanError:
+        """An error of this operator, at the user's line."""
+        message = f"operator {self.info.name!r}: {message}"
+        return PlanError(code, message, location=self.info.location, hint=hint)
+
+    # -- records ---------------------------------------------------------------------------------
+
+    def _process(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
+        self._outputs = outputs
+        self.window_cursor.now_ms = self.cursor.now_ms
+        self._stamps = self.clock.local(records.keys.stamp)
+        if self.contents.needs_order:
+            self._orders = dict(zip(rows.tolist(), self._orders_of(records, rows), strict=True))
+        super()._process(records, rows, outputs)
+
+    def _orders_of(self, records: Incoming, rows: Ints) -> list[Order]:
+        """The places of some records in the one order."""
+        keys = records.keys
+        columns = [getattr(keys, name)[rows].tolist() for name in COLUMNS]
+        path = keys.path
+        paths = [path] * len(rows) if isinstance(path, bytes) else path[rows].tolist()
+        return list(zip(*columns, paths, strict=True))
+
+    def keys_of(self, records: Incoming, rows: Ints, values: list[Any]) -> list[Any]:
+        if not self.spec.by_channel:
+            return super().keys_of(records, rows, values)
+        channels: list[Any] = records.keys.channel[rows].tolist()
+        return channels
+
+    def element_call(self) -> Callable[[Any, Any], Any]:
+        return self.process_element
+
+    def process_element(self, value: Any, context: Any) -> None:
+        """One record: into its windows, or aside."""
+        ts = self.timestamp()
+        if self.needs_timestamps and ts == NO_TIMESTAMP:
+            raise no_timestamp(self, value)
+        given = None if ts == NO_TIMESTAMP else ts
+        windows = self.spec.assigner.assign_windows(value, given, self.assigner_context)
+        skipped = True
+        for window in windows:
+            found = self._merged(window) if self.merging else self._unless_late(window)
+            if found is not None:
+                skipped = False
+                self._add(found, value, ts)
+        if skipped and (windows or self._is_behind(ts)):
+            self._late_element(value)
+
+    def _add(self, window: Any, value: Any, ts: int) -> None:
+        row = self.row
+        entry = self._enter_window(window)
+        order = self._orders[row] if self.contents.needs_order else None
+        entry[0] = self.contents.add(entry[0], value, ts, order)
+        given = None if ts == NO_TIMESTAMP else ts
+        result = self.spec.trigger.on_element(value, given, window, self.trigger_context)
+        assert self._outputs is not None
+        if result is not TriggerResult.CONTINUE:
+            if result.is_fire() and entry[0] is not None:
+                self._outputs.branch(row, window.max_timestamp())
+            self._react(result, entry, self._outputs)
+        self._register_cleanup(window)
+        self._leave_window(entry)
+
+    def _late_element(self, value: Any) -> None:
+        number, record = value if self.has_two_inputs else (0, value)
+        tag = self.spec.second_late_tag if number else self.spec.late_tag
+        if tag is None:
+            self._late.inc()
+            return
+        assert self._outputs is not None
+        self._outputs.side(self.row, tag, record)
+
+    def _unless_late(self, window: Any) -> Any:
+        return None if self._is_late(window) else window
+
+    def _is_late(self, window: Any) -> bool:
+        """Whether a window can no longer change for the record at hand."""
+        return self.event_time and self._has_passed(self._cleanup_time(window))
+
+    def _is_behind(self, ts: int) -> bool:
+        """Whether the record at hand, which is in no window, would be late in any."""
+        return self.event_time and self._has_passed(ts + self.spec.allowed_lateness_ms)
+
+    def _has_passed(self, time: int) -> bool:
+        """Whether time has passed an instant, for the record at hand."""
+        clock = self._clock_before(self.row)
+        if self.spec.lateness == "operator":
+            return time <= clock
+        return bool(time <= self._stamps[self.row]) or self._is_over(time, clock)
+
+    def _is_over(self, end: int, clock: int) -> bool:
+        """Whether the clock has cleared windows that end then."""
+        return end < clock if self.merging else end <= clock
+
+    # -- one window ------------------------------------------------------------------------------
+
+    def _enter_window(self, window: Any) -> Entry:
+        """Make a window the current one; it is there from now on."""
+        cells = self.cursor.cells
+        if cells[WINDOWS] is None:
+            cells[WINDOWS] = {}
+        entry: Entry | None = cells[WINDOWS].get(window)
+        if entry is None:
+            entry = cells[WINDOWS][window] = [None, None]
+        self._point_at(window, entry)
+        return entry
+
+    def _point_at(self, window: Any, entry: Entry) -> None:
+        self.window = window
+        self.window_cursor.cells = WindowCells() if entry[1] is None else entry[1]
+
+    def _leave_window(self, entry: Entry) -> None:
+        """Keep what has become of the current window; nothing at all if nothing is left of it."""
+        cells = self.window_cursor.cells
+        entry[1] = None if cells.is_empty() else cells
+        if entry[0] is None and entry[1] is None and not self.merging:
+            self._forget_window()
+
+    def _forget_window(self) -> None:
+        table = self.cursor.cells[WINDOWS]
+        if table is not None:
+            table.pop(self.window, None)
+            if not table:
+                self.cursor.cells[WINDOWS] = None
+
+    def _react(self, result: TriggerResult, entry: Entry, outputs: Outputs) -> None:
+        """Do what the trigger wants; what is emitted belongs to the outputs' current row."""
+        if result.is_fire() and entry[0] is not None:
+            self._fire(entry, outputs)
+        if result.is_purge():
+            entry[0] = None
+
+    def _fire(self, entry: Entry, outputs: Outputs) -> None:
+        if self.spec.evictor is None:
+            self._emit(self.contents.elements(entry[0]), outputs)
+            return
+        assert isinstance(self.contents, Elements)
+        kept = [_evictable(element) for element in self.contents.sorted(entry[0])]
+        context, evictor = self.evictor_context, self.spec.evictor
+        evictor.evict_before(kept, len(kept), self.window, context)
+        values = [element.value for element in kept]
+        fold = self.spec.fold
+        self._emit(values if fold is None else folded(fold, values), outputs)
+        evictor.evict_after(kept, len(kept), self.window, context)
+        entry[0] = [_stored(element) for element in kept] or None
+
+    def _emit(self, elements: list[Any], outputs: Outputs) -> None:
+        results = self.function.process(self.key, self.window_context, elements)
+        if results is not None:
+            outputs.extend(results)
+
+    # -- timers ----------------------------------------------------------------------------------
+
+    def on_timer(self, timer: Timer, outputs: Outputs) -> None:
+        _, window, time = timer
+        if self.merging and window not in (self.cursor.cells[WINDOWS] or {}):
+            return
+        entry = self._enter_window(window)
+        is_event = self.time_domain == "event"
+        call = self.spec.trigger.on_event_time if is_event else self.spec.trigger.on_processing_time
+        self._react(call(time, window, self.trigger_context), entry, outputs)
+        domain_ends = is_event == self.event_time or time >= END_OF_TIME
+        if domain_ends and time == self._cleanup_time(window):
+            self._clear(window, entry)
+        else:
+            self._leave_window(entry)
+
+    def _clear(self, window: Any, entry: Entry) -> None:
+        """Forget all about a window."""
+        entry[0] = None
+        self.spec.trigger.clear(window, self.trigger_context)
+        self.function.clear(self.window_context)
+        self._forget_window()
+
+    def _cleanup_time(self, window: Any) -> int:
+        end: int = window.max_timestamp()
+        if self.event_time:
+            end += self.spec.allowed_lateness_ms
+        return min(end, MAX_TIMESTAMP)
+
+    def _register_cleanup(self, window: Any) -> None:
+        time = self._cleanup_time(window)
+        if time < MAX_TIMESTAMP:
+            self._cleanup_timer(add_timer, window, time)
+
+    def _cleanup_timer(self, change: Callable[..., None], window: Any, time: int) -> None:
+        timers = self.page.event_timers if self.event_time else self.page.tick_timers
+        change(timers, self.key, (self._due(window, time), window, time))
+
+    def _due(self, window: Any, time: int) -> int:
+        if not self.merging or not self.event_time or time == MAX_TIMESTAMP:
+            return time
+        is_end = time == window.max_timestamp() or time == self._cleanup_time(window)
+        return time + 1 if is_end else time
+
+    def register_event_timer(self, time: int) -> None:
+        if not self.timed and time < END_OF_TIME:
+            raise self.plan_error(
+                "NO_TIMESTAMPS",
+                "its trigger registers an event-time timer, but not all inputs have timestamps",
+                "call assign_timestamps_and_watermarks(...) on every source before window(...)",
+            )
+        timer = (self._due(self.window, time), self.window, time)
+        add_timer(self.page.event_timers, self.key, timer)
+
+    def delete_event_timer(self, time: int) -> None:
+        timer = (self._due(self.window, time), self.window, time)
+        remove_timer(self.page.event_timers, self.key, timer)
+
+    def register_tick_timer(self, time: int) -> None:
+        add_timer(self.page.tick_timers, self.key, (time, self.window, time))
+
+    def delete_tick_timer(self, time: int) -> None:
+        remove_timer(self.page.tick_timers, self.key, (time, self.window, time))
+
+    def ts_of(self, timer: Timer, usual: int) -> int:
+        ts: int = timer[1].max_timestamp()
+        return ts
+
+    def position_of(self, timer: Timer) -> int:
+        window = timer[1]
+        return window[0] if isinstance(window, tuple) and window else 0
+
+    # -- windows that merge ----------------------------------------------------------------------
+
+    def _merged(self, window: Any) -> Any:
+        """The window that a new one becomes with those that are there; None if that is late.
+
+        Nothing is merged before it is known that the result is not late.
+        """
+        table = self.cursor.cells[WINDOWS] or {}
+        merges = self._merges(window, table)
+        result = next((merge.result for merge in merges if window in merge.windows), window)
+        if self._is_late(result) and not self._shrinks(merges):
+            return None
+        for merge in merges:
+            olds = [old for old in dict.fromkeys(merge.windows) if old in table]
+            if olds and olds != [merge.result]:
+                self._refuse_past(merge.result)
+                self._merge(merge.result, olds, table)
+        return result
+
+    def _merges(self, window: Any, table: dict[Any, Entry]) -> list[_Merge]:
+        collected: list[_Merge] = []
+        self.spec.assigner.merge_windows([*table, window], _Collector(collected))
+        return collected
+
+    def _shrinks(self, merges: Iterable[_Merge]) -> bool:
+        return any(
+            merge.result.max_timestamp() < max(w.max_timestamp() for w in merge.windows)
+            for merge in merges
+        )
+
+    def _refuse_past(self, result: Any) -> None:
+        clock = self._clock_before(self.row) if self.event_time else self.cursor.now_ms
+        if self._is_over(self._cleanup_time(result), clock):
+            raise self.plan_error(
+                "MERGED_INTO_THE_PAST",
+                f"merging windows gave {result!r}, which has ended: the clock is at {clock}",
+                "let merge_windows return windows that end no earlier than what they merge",
+            )
+
+    def _merge(self, result: Any, olds: Sequence[Any], table: dict[Any, Entry]) -> None:
+        trigger, context = self.spec.trigger, self.trigger_context
+        entries = [table.pop(old) for old in olds]
+        found = only(entry[0] for entry in entries)
+        merged: Entry = [self.contents.merge(found) if len(found) > 1 else None, None]
+        if len(found) == 1:
+            merged[0] = found[0]
+        table[result] = merged
+        self._point_at(result, merged)
+        context.merging = [WindowCells() if entry[1] is None else entry[1] for entry in entries]
+        try:
+            trigger.on_merge(result, context)
+        finally:
+            context.merging = None
+        self._leave_window(merged)
+        for old, entry in zip(olds, entries, strict=True):
+            if old != result:
+                self._point_at(old, entry)
+                trigger.clear(old, context)
+                self._cleanup_timer(remove_timer, old, self._cleanup_time(old))
+
+
+@dataclass(frozen=True)
+class _Merge:
+    windows: list[Any]
+    result: Any
+
+
+@dataclass(frozen=True)
+class _Collector:
+    """What an assigner calls for each set of windows that are to become one."""
+
+    merges: list[_Merge]
+
+    def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
+        self.merges.append(_Merge(list(to_be_merged), merge_result))
+
+
+def _evictable(element: tuple[Any, int, Order | None]) -> TimestampedValue:
+    value, ts, order = element
+    return TimestampedValue(value, None if ts == NO_TIMESTAMP else ts, order)
+
+
+def _stored(element: TimestampedValue) -> tuple[Any, int, Any]:
+    ts = NO_TIMESTAMP if element.timestamp is None else element.timestamp
+    return element.value, ts, element.order
