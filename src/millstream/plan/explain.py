@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from millstream.kernel.places import Place
+from millstream.plan.columnar import columnar_window
 from millstream.plan.graph import (
     ExchangeNode,
     JobGraph,
@@ -72,6 +73,8 @@ class _Text:
             for node in level:
                 yield f"    {self._title(node)}"
                 yield f"      clock: {self._clock(node)}"
+                if isinstance(node, KeyedNode) and node.kind == "window":
+                    yield f"      windows: {self._windows(node)}"
                 yield from self._fused(node, "      ")
             yield from self._passing(number)
 
@@ -117,6 +120,14 @@ class _Text:
         if untimed:
             return f"held back until {', '.join(untimed)} ends: it has no timestamps"
         return f"minimum over the channels of {', '.join(names)}"
+
+    def _windows(self, node: KeyedNode) -> str:
+        """How a window operator computes, and what would have to be otherwise for it to be quicker."""
+        if columnar_window(node, self.graph[node.inputs[0]].output_type) is not None:
+            return "by column: partial sums before the exchange, no Python object per record"
+        if node.function.alignment is not None:
+            return "all records of a page at once: the windows follow from the time alone"
+        return "record by record: assigner, trigger or evictor decide"
 
     def _title(self, node: Node) -> str:
         where = f" at {node.location.file}:{node.location.line}" if node.location else ""
