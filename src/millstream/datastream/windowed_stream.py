@@ -20,6 +20,7 @@ from millstream.datastream.aggregations import (
 from millstream.datastream.evictors import Evictor
 from millstream.datastream.function_checks import REDUCE, FunctionKind, check_function
 from millstream.datastream.functions import AggregateFunction, ReduceFunction
+from millstream.datastream.session_windows import EventTimeSessionWindows
 from millstream.datastream.stream_types import checked_field, output_type_of
 from millstream.datastream.triggers import EventTimeTrigger, Trigger
 from millstream.datastream.untimed_windows import (
@@ -267,6 +268,7 @@ class _Windows:
             lateness=self._lateness,
             late_tag=self._late_tag,
             alignment=self._alignment(),
+            session_gap=self._session_gap(),
             emits_fold=isinstance(function, PassedOn),
         )
         return self._stream._then(
@@ -279,10 +281,24 @@ class _Windows:
             output_type=output_type,
         )
 
+    def _fires_by_time_alone(self) -> bool:
+        return self._evictor is None and type(self._trigger) is EventTimeTrigger
+
+    def _session_gap(self) -> int | None:
+        """The gap of sessions that fire and forget by the time alone, and at once."""
+        plain = self._fires_by_time_alone() and not self._allowed_lateness_ms
+        if (
+            plain
+            and self._lateness == "channel"
+            and type(self._assigner) is EventTimeSessionWindows
+        ):
+            return self._assigner.gap
+        return None
+
     def _alignment(self) -> Alignment | None:
         """How windows follow from the time, if they do and fire and forget by it alone."""
-        assigner, trigger = self._assigner, self._trigger
-        if self._evictor is not None or type(trigger) is not EventTimeTrigger:
+        assigner = self._assigner
+        if not self._fires_by_time_alone():
             return None
         if type(assigner) is TumblingEventTimeWindows:
             return Alignment(assigner.size, assigner.size, assigner.offset)

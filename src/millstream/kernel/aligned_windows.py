@@ -18,12 +18,12 @@ from millstream.common.errors import MillstreamError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.windows import TimeWindow
 from millstream.kernel.arrivals import Incoming
-from millstream.kernel.hashing import stable_hash, tie_breaker
+from millstream.kernel.default_trigger import DefaultTriggerOperator
 from millstream.kernel.keyed import NO_ROW, add_timer
-from millstream.kernel.order import BORN_TIMER, Ints
+from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Outputs
 from millstream.kernel.window_contents import Order, Values
-from millstream.kernel.windows import WINDOWS, WindowOperator
+from millstream.kernel.windows import WINDOWS
 
 Mask = npt.NDArray[np.bool_]
 
@@ -37,7 +37,7 @@ class _Sorted:
     late: Ints
 
 
-class AlignedWindowOperator(WindowOperator):
+class AlignedWindowOperator(DefaultTriggerOperator):
     """Runs a `WindowSpec` with aligned windows, `EventTimeTrigger` and no evictor."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -143,52 +143,3 @@ class AlignedWindowOperator(WindowOperator):
         if self.spec.allowed_lateness_ms:
             cleanup = self._cleanup_time(window)
             add_timer(timers, key, (cleanup, window, cleanup))
-
-    # -- firing ----------------------------------------------------------------------------------
-
-    def run_page(self, records: Incoming | None, rows: Ints, outputs: Outputs) -> None:
-        if len(rows):
-            assert records is not None
-            self._process(records, rows, outputs)
-        if self.page.event_timers:
-            self._fire_page(self.clock.after, outputs)
-            if self.clock.ends:
-                self._fire_page(MAX_TIMESTAMP, outputs)
-
-    def _fire_page(self, clock: int, outputs: Outputs) -> None:
-        """Fire and clear what is due by the clock, as the default trigger does it."""
-        timers = self.page.event_timers
-        window: Any = None
-        try:
-            for key in [key for key, times in timers.items() if times[0][0] <= clock]:
-                self._enter(key)
-                # All timers of a key share this much of their place in the order.
-                place = BORN_TIMER, stable_hash(key), tie_breaker(key)
-                times = timers[key]
-                while times and times[0][0] <= clock:
-                    due, window, time = times.pop(0)
-                    self.timer = due, MAX_TIMESTAMP if clock == MAX_TIMESTAMP else due
-                    order = (due - 1 + self.clock.lag, *place, window[0], self._uid_path)
-                    outputs.add_row(order, window[1] - 1)
-                    self._fire_aligned(window, time, outputs)
-                if not times:
-                    del timers[key]
-                self._leave(key)
-        except MillstreamError:
-            raise
-        except Exception as error:
-            raise self._failure(error, f"{window!r} of key {self.key!r}") from error
-
-    def _fire_aligned(self, window: TimeWindow, time: int, outputs: Outputs) -> None:
-        table = self.cursor.cells[WINDOWS]
-        entry = table[window]
-        self._point_at(window, entry)
-        if time == window[1] - 1:
-            self._emit(self.contents.elements(entry[0]), outputs)
-        if self.spec.allowed_lateness_ms and time != self._cleanup_time(window):
-            self._leave_window(entry)
-            return
-        self.function.clear(self.window_context)
-        del table[window]
-        if not table:
-            self.cursor.cells[WINDOWS] = None

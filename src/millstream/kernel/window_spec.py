@@ -37,8 +37,14 @@ class WindowSpec:
 
     ``fold`` makes one value of a window's records (None: they are kept). ``function`` is asked
     ``process(key, context, elements)`` for what a firing window emits, and told ``clear(context)`` when
-    a window is cleared. ``alignment``: given if the windows follow from the time alone,
-    with the default trigger and no evictor. ``emits_fold``: the function only emits what was folded.
+    a window is cleared.
+
+    ``alignment``: given if the windows follow from the time alone, with the default trigger and no
+    evictor; ``session_gap`` likewise for sessions, with lateness 0. ``emits_fold``: the function only
+    emits
+    what was folded. ``two_inputs``: records come as pairs of the input's number, 0 or 1, and the value;
+    those of the second that are late have a tag of their own. ``by_channel``: the key is the record's
+    channel.
     """
 
     assigner: Any
@@ -48,6 +54,7 @@ class WindowSpec:
     evictor: Any = None
     allowed_lateness_ms: int = 0
     alignment: Alignment | None = None
+    session_gap: int | None = None
     emits_fold: bool = False
     lateness: Literal["channel", "operator"] = "channel"
     late_tag: OutputTag | None = None

@@ -29,8 +29,10 @@ from millstream.kernel.outputs import MAIN
 from millstream.kernel.places import Place
 from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.sequenced import ChannelOperator, TimelineOperator
+from millstream.kernel.session_windows import SessionWindowOperator
 from millstream.kernel.stages import HostedOperator, InEdge, KeyedProgram, SourceProgram
 from millstream.kernel.steps import FilterStep, FlatMapStep, MapStep, ProcessStep, Step, StoredStep
+from millstream.kernel.window_spec import WindowSpec
 from millstream.kernel.windows import WindowOperator
 from millstream.plan.columnar import ColumnarWindow, columnar_window
 from millstream.plan.graph import (
@@ -177,10 +179,9 @@ class Compiler:
         if columnar is not None:
             return ColumnarWindowOperator(info, columnar.aggregate, columnar.panes, selector)
         if node.kind == "window":
-            aligned = node.function.alignment is not None
             if node.second is not None:
                 selector = PairKey(selector, key_selector(node.second))
-            return (AlignedWindowOperator if aligned else WindowOperator)(
+            return _window_operator(node.function)(
                 info,
                 node.function,
                 selector,
@@ -401,6 +402,12 @@ class Compiler:
 
     def _info(self, node: Node) -> OperatorInfo:
         return OperatorInfo(node.name, self.component.uids[node.id], node.location)
+
+
+def _window_operator(spec: WindowSpec) -> type[WindowOperator]:
+    if spec.alignment is not None:
+        return AlignedWindowOperator
+    return WindowOperator if spec.session_gap is None else SessionWindowOperator
 
 
 def waits_for_its_end(node: KeyedNode) -> bool:

@@ -1,0 +1,69 @@
+"""Windows that fire when the clock passes their end, and by nothing else.
+
+With `EventTimeTrigger` and no evictor there is nothing to ask the trigger: a page's records are added,
+and then what is due fires, in one loop. How records are added is the matter of subclasses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millstream.common.errors import MillstreamError
+from millstream.common.time import MAX_TIMESTAMP
+from millstream.common.windows import TimeWindow
+from millstream.kernel.arrivals import Incoming
+from millstream.kernel.hashing import stable_hash, tie_breaker
+from millstream.kernel.order import BORN_TIMER, Ints
+from millstream.kernel.outputs import Outputs
+from millstream.kernel.windows import WINDOWS, WindowOperator
+
+
+class DefaultTriggerOperator(WindowOperator):
+    """Runs a `WindowSpec` of time windows with `EventTimeTrigger` and no evictor."""
+
+    def run_page(self, records: Incoming | None, rows: Ints, outputs: Outputs) -> None:
+        if len(rows):
+            assert records is not None
+            self._process(records, rows, outputs)
+        if self.page.event_timers:
+            self._fire_page(self.clock.after, outputs)
+            if self.clock.ends:
+                self._fire_page(MAX_TIMESTAMP, outputs)
+
+    def _fire_page(self, clock: int, outputs: Outputs) -> None:
+        """Fire and clear what is due by the clock, as the default trigger does it."""
+        timers = self.page.event_timers
+        window: Any = None
+        try:
+            for key in [key for key, times in timers.items() if times[0][0] <= clock]:
+                self._enter(key)
+                # All timers of a key share this much of their place in the order.
+                place = BORN_TIMER, stable_hash(key), tie_breaker(key)
+                times = timers[key]
+                while times and times[0][0] <= clock:
+                    due, window, time = times.pop(0)
+                    self.timer = due, MAX_TIMESTAMP if clock == MAX_TIMESTAMP else due
+                    order = (due - 1 + self.clock.lag, *place, window[0], self._uid_path)
+                    outputs.add_row(order, window[1] - 1)
+                    self._fire_window(window, time, outputs)
+                if not times:
+                    del timers[key]
+                self._leave(key)
+        except MillstreamError:
+            raise
+        except Exception as error:
+            raise self._failure(error, f"{window!r} of key {self.key!r}") from error
+
+    def _fire_window(self, window: TimeWindow, time: int, outputs: Outputs) -> None:
+        table = self.cursor.cells[WINDOWS]
+        entry = table[window]
+        self._point_at(window, entry)
+        if time == window[1] - 1:
+            self._emit(self.contents.elements(entry[0]), outputs)
+        if self.spec.allowed_lateness_ms and time != self._cleanup_time(window):
+            self._leave_window(entry)
+            return
+        self.function.clear(self.window_context)
+        del table[window]
+        if not table:
+            self.cursor.cells[WINDOWS] = None
