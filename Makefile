@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test check lint types unit spark bench chaos clean
+.PHONY: help demo test check lint types unit spark parity bench chaos clean
 
 help: ## Show what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /: /' | sort
@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml
 demo: $(STAMP) ## Run the fault-tolerant word counter: kill it, restart it, check its counts
 	$(BIN)/python examples/demo.py
 
-test: check spark ## Run all checks and all tests
+test: check spark parity ## Run all checks and all tests
 
 check: lint types unit ## Run what needs no JVM: ruff, mypy, tests (under a minute)
 
@@ -32,10 +32,13 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP)
-	$(BIN)/pytest -q -n 2 -m 'not spark' tests src
+	$(BIN)/pytest -q -n 2 -m 'not spark and not parity' tests src
 
 spark: $(STAMP) ## Run the tests on real Spark
 	$(BIN)/pytest -q -m spark tests
+
+parity: $(STAMP) ## Run the programs of tests/parity on PyFlink too, in a virtual environment of its own
+	$(BIN)/pytest -q -rs -m parity tests/parity
 
 chaos: $(STAMP) ## Kill a self-verifying job at random points: make chaos SEEDS="1 2 3"
 	$(BIN)/python -m tests.chaos.run $(SEEDS)

@@ -23,7 +23,6 @@ from millstream.datastream.function_checks import (
     FOREACH_BATCH,
     KEY,
     MAP,
-    PARTITION,
     PROCESS,
     SINK,
     FunctionKind,
@@ -35,7 +34,6 @@ from millstream.datastream.functions import (
     FlatMapFunction,
     KeySelector,
     MapFunction,
-    Partitioner,
     ProcessFunction,
     SinkFunction,
 )
@@ -43,10 +41,14 @@ from millstream.datastream.operator_settings import OperatorSettings, positive_i
 from millstream.datastream.stream_operations import StreamOperations
 from millstream.datastream.stream_types import common_type, key_of, output_type_of, projected_type
 from millstream.datastream.window_assigners import WindowAssigner
-from millstream.datastream.windowed_stream import AllWindowedStream, Lateness, count_assigner
+from millstream.datastream.windowed_stream import (
+    AllWindowedStream,
+    Lateness,
+    WindowedStream,
+    count_assigner,
+)
 from millstream.kernel.places import Place
 from millstream.plan.graph import (
-    ExchangeNode,
     N,
     SideOutputNode,
     SinkNode,
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 __all__ = [
+    "AllWindowedStream",
     "BroadcastConnectedStream",
     "BroadcastStream",
     "CloseableIterator",
@@ -73,9 +76,9 @@ __all__ = [
     "DataStream",
     "DataStreamSink",
     "KeyedStream",
+    "WindowedStream",
 ]
 
-_SPREAD = "records are spread over tasks by their source and by key_by; results do not depend on it"
 _BROADCAST = (
     "every record is processed once: functions without keyed state run in whatever task "
     "produces their input"
@@ -332,26 +335,6 @@ class DataStream(StreamOperations):
 
     # -- exchanges, which results do not depend on -----------------------------------------------
 
-    def rebalance(self) -> DataStream:
-        """Accept Flink's hint to spread records evenly."""
-        return self._exchange("rebalance", _SPREAD)
-
-    def shuffle(self) -> DataStream:
-        """Accept Flink's hint to spread records at random."""
-        return self._exchange("shuffle", _SPREAD)
-
-    def rescale(self) -> DataStream:
-        """Accept Flink's hint to spread records over nearby tasks."""
-        return self._exchange("rescale", _SPREAD)
-
-    def forward(self) -> DataStream:
-        """Accept Flink's hint to keep records in their task."""
-        return self._exchange("forward", _SPREAD)
-
-    def global_(self) -> DataStream:
-        """Accept Flink's hint to send all records to the first task."""
-        return self._exchange("global", _SPREAD)
-
     @overload
     def broadcast(self) -> DataStream: ...
 
@@ -367,23 +350,6 @@ class DataStream(StreamOperations):
         """
         states = [*descriptors, *named.values()]
         return BroadcastStream(self, states) if states else self._exchange("broadcast", _BROADCAST)
-
-    def partition_custom(
-        self,
-        partitioner: Callable[[Any, int], int] | Partitioner,
-        key_selector: Callable[[Any], Any] | KeySelector,
-    ) -> DataStream:
-        """Accept Flink's way to send records to tasks by a function of their key."""
-        check_function(partitioner, PARTITION)
-        check_function(key_selector, KEY)
-        return self._exchange("partition_custom", _SPREAD)
-
-    def _exchange(self, kind: str, reason: str) -> DataStream:
-        name = kind.replace("_", " ").title()
-        output_type = self._node.output_type
-        return self._then(
-            ExchangeNode, name=name, kind=kind, reason=reason, output_type=output_type
-        )
 
     # -- sinks -----------------------------------------------------------------------------------
 

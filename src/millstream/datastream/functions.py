@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from millstream.datastream.async_functions import (
     AsyncFunction,
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
 )
 from millstream.datastream.base_functions import (
     AggregateFunction,
@@ -43,6 +45,8 @@ __all__ = [
     "AggregateFunction",
     "AllWindowFunction",
     "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "BaseBroadcastProcessFunction",
     "BroadcastProcessFunction",
     "CoFlatMapFunction",

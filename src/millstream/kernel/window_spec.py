@@ -41,10 +41,9 @@ class WindowSpec:
 
     ``alignment``: given if the windows follow from the time alone, with the default trigger and no
     evictor; ``session_gap`` likewise for sessions, with lateness 0. ``emits_fold``: the function only
-    emits
-    what was folded. ``two_inputs``: records come as pairs of the input's number, 0 or 1, and the value;
-    those of the second that are late have a tag of their own. ``by_channel``: the key is the record's
-    channel.
+    emits what was folded. ``two_inputs``: records come as pairs of the input's number, 0 or 1, and the
+    value; those of the second that are late have a tag of their own. ``by_channel``: the key is the
+    record's channel.
     """
 
     assigner: Any

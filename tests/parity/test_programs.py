@@ -1,0 +1,55 @@
+"""PyFlink programs give on Millstream what they give on Flink, under every schedule.
+
+What Flink gives is recorded in ``flink_results.json``, so that these tests need no JVM;
+``test_recording.py`` runs Flink again and compares.
+
+Compared are the records of all streams of a program: the bounds of their windows, the types of
+their fields, the order of the records in a window. The order of the results themselves is not, as
+Flink promises none between keys.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from catalogue import DIFFERING, program_names, recorded
+from counterparts import JAVA, SQL
+from known_differences import DIFFERING_NAMES
+from millstream_side import run
+
+PROGRAMS = [name for name, module in program_names().items() if module != DIFFERING]
+STREAMING: list[dict[str, Any]] = [
+    {"epochs": "all", "slots": 1, "parallelism": 1},
+    {"epochs": 1, "slots": 4, "restarts": "every"},
+    {"epochs": "random", "seed": 1, "slots": 3, "splits": 2},
+]
+BATCH: dict[str, Any] = {"batch": True, "slots": 3}
+
+
+def check(name: str) -> None:
+    expected = recorded()[name]
+    for schedule in STREAMING:
+        assert run(name, batch=False, **schedule) == expected, schedule
+    if not name.startswith("rolling"):
+        # In a batch rolling aggregations give the last value only, on Flink too.
+        assert run(name, **BATCH) == expected, BATCH
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_same_as_flink(name: str) -> None:
+    check(name)
+
+
+@pytest.mark.parametrize("name", [name for name in SQL if name not in DIFFERING_NAMES])
+def test_same_as_flink_sql(name: str) -> None:
+    check(name)
+
+
+@pytest.mark.parametrize("name", [name for name in JAVA if name not in DIFFERING_NAMES])
+def test_same_as_flink_java(name: str) -> None:
+    check(name)
+
+
+def test_everything_that_can_be_run_is_recorded() -> None:
+    assert sorted(recorded()) == sorted([*program_names(), *SQL, *JAVA])
