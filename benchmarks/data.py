@@ -7,12 +7,37 @@ A data set is a folder holding the same records twice, `parquet/part-*.parquet` 
     value  long    uniform over 0 .. 999 999
     ts     long    milliseconds, rising by one from record to record
 
-The two workloads and the figures the manifest predicts for them:
+The workloads and the figures predicted for them, the first two by the manifest, the others by
+`expectations.py` when they are first asked for:
 
-count      emit (key, running count of the key) for each record; the checksum is the sum of all
-           emitted counts, which does not depend on the order of the records.
-stateless  map (key, value) -> (key, value * 3 + 1), keep the even ones, map to (key, value // 2);
-           the checksum is the sum of the values that come out.
+count           emit (key, running count of the key) for each record; the checksum is the sum of all
+                emitted counts, which does not depend on the order of the records.
+stateless       map (key, value) -> (key, value * 3 + 1), keep the even ones, map to
+                (key, value // 2); the checksum is the sum of the values that come out.
+tumbling        sum of the values of a key in each 10 minutes, which have 600,000 records: a sum is
+                of 600 records with 1,000 keys, of 6 with 100,000.
+sliding         the same in each 10 s, every second. Meant for 1,000 keys: a sum is of 10 records
+                then, each record counts for ten sums, and there are as many sums as records.
+session         the same for each session, which a pause of more than 3 s ends. Meant for 1,000
+                keys: a key has a record a second then, one pause in twenty is as long, and a session
+                has 20 records.
+process-window  like tumbling, but a Python function gets the records of a window as a list. Meant
+                for 1,000 keys: a list has 600 records then.
+interval-join   every second record belongs to the left stream, the others to the right one. A pair
+                has one key and is at most a minute apart: 0.6 pairs for each left record with
+                100,000 keys.
+
+The checksum of windows adds up (sum % 9973) * (end // period % 97 + 1) over all windows, with the end
+in milliseconds and the time from one window to the next as period (1 for sessions): a record in a
+wrong window changes it, the order of the windows does not. For process-window the sum has the number
+of the records added. The checksum of the join adds up left value * (right value % 97 + 1).
+
+Event time needs records in its order, or nearly. Spark is given the parts oldest first, some in each
+epoch. Millstream has a clock for each file and goes by the slowest, in whichever order it reads
+them. Flink reads the files of a folder in no particular order, two at a time, and what comes after
+later records is late. So that it drops nothing, and need not hold all windows until the end either,
+`lanes/` has the same records in two files, dealt in turn, one for each of its two readers.
+`sides/left` and `sides/right` are the two streams of the join, in parts like the others.
 """
 
 from __future__ import annotations
@@ -23,8 +48,10 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DEFAULT_CACHE = REPOSITORY / ".bench"
@@ -33,6 +60,13 @@ LAYOUT = 1
 SEED = 20_240_229
 VALUE_RANGE = 1_000_000
 FIRST_TS = 1_700_000_000_000
+LANES = 2
+SIDES = ("left", "right")
+TUMBLING_MS = 600_000
+SLIDING_MS = 10_000
+SLIDE_MS = 1_000
+SESSION_GAP_MS = 3_000
+JOIN_MS = 60_000
 
 
 @dataclass(frozen=True)
@@ -61,8 +95,42 @@ class Dataset:
     def csv(self) -> Path:
         return self.folder / "csv"
 
+    @property
+    def lanes(self) -> Path:
+        return self._made("lanes", _write_lanes)
+
+    @property
+    def sides(self) -> Path:
+        return self._made("sides", _write_sides)
+
     def expected(self, workload: str) -> Expected:
-        return {"count": self.count, "stateless": self.stateless}[workload]
+        if workload in ("count", "stateless"):
+            return {"count": self.count, "stateless": self.stateless}[workload]
+        from expectations import PARAMETERS, expect
+
+        # The sizes of windows are no part of the data set, so they are part of the name.
+        name = "-".join(["expected", workload, *map(str, PARAMETERS[workload])])
+        path = self._made(
+            f"{name}.json", lambda to, dataset: _write_json(to, expect(dataset, workload))
+        )
+        return Expected(**json.loads(path.read_text()))
+
+    def prepare(self, workload: str) -> None:
+        """Make what a run would otherwise make before it begins."""
+        self.expected(workload)
+        if workload == "interval-join":
+            self._made("sides", _write_sides)
+        elif workload not in ("count", "stateless"):
+            self._made("lanes", _write_lanes)
+
+    def _made(self, name: str, write: Callable[[Path, Dataset], None]) -> Path:
+        """Something that is made of the records when it is first asked for, and kept beside them."""
+        path = self.folder / name
+        if not path.exists():
+            with tempfile.TemporaryDirectory(prefix=".writing-", dir=self.folder) as scratch:
+                write(Path(scratch) / name, self)
+                os.replace(Path(scratch) / name, path)
+        return path
 
 
 def ensure(records: int, keys: int, files: int = 16, cache: Path | str = DEFAULT_CACHE) -> Dataset:
@@ -107,22 +175,35 @@ def _write_atomically(folder: Path, records: int, keys: int, files: int) -> None
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _write(folder: Path, records: int, keys: int, files: int) -> dict:
+def columns(records: int, keys: int) -> tuple[Any, Any, Any]:
+    """The records as numpy arrays: the number of the key, value, time."""
     import numpy as np
-    import pyarrow as pa
 
     generator = np.random.Generator(np.random.PCG64(SEED))
     key_numbers = generator.integers(0, keys, size=records, dtype=np.int64)
     values = generator.integers(0, VALUE_RANGE, size=records, dtype=np.int64)
+    return key_numbers, values, FIRST_TS + np.arange(records, dtype=np.int64)
+
+
+def _table(records: int, keys: int) -> Any:
+    import pyarrow as pa
+
+    key_numbers, values, times = columns(records, keys)
     names = pa.array([f"k{number:07d}" for number in range(keys)], pa.string())
-    table = pa.table(
+    return pa.table(
         {
             "key": names.take(pa.array(key_numbers)),
             "value": pa.array(values),
-            "ts": pa.array(FIRST_TS + np.arange(records, dtype=np.int64)),
+            "ts": pa.array(times),
         }
     )
-    _write_parts(folder, table, files)
+
+
+def _write(folder: Path, records: int, keys: int, files: int) -> dict:
+    import numpy as np
+
+    _write_parts(folder, _table(records, keys), files)
+    key_numbers, values, _ = columns(records, keys)
     counts = np.bincount(key_numbers, minlength=keys)
     scaled = values * 3 + 1
     kept = scaled[scaled % 2 == 0] // 2
@@ -136,19 +217,55 @@ def _write(folder: Path, records: int, keys: int, files: int) -> dict:
     }
 
 
-def _write_parts(folder: Path, table, files: int) -> None:
-    import pyarrow.csv as csv
+def _write_parts(folder: Path, table: Any, files: int) -> None:
     import pyarrow.parquet as parquet
 
     (folder / "parquet").mkdir()
     (folder / "csv").mkdir()
-    options = csv.WriteOptions(include_header=False, quoting_style="none")
+    for part, rows in enumerate(_parts(table, files)):
+        parquet.write_table(rows, folder / "parquet" / f"part-{part:05d}.parquet")
+        _write_csv(rows, folder / "csv" / f"part-{part:05d}.csv")
+
+
+def _parts(table: Any, files: int) -> Iterator[Any]:
     for part in range(files):
         start = table.num_rows * part // files
         end = table.num_rows * (part + 1) // files
-        rows = table.slice(start, end - start)
-        parquet.write_table(rows, folder / "parquet" / f"part-{part:05d}.parquet")
-        csv.write_csv(rows, folder / "csv" / f"part-{part:05d}.csv", write_options=options)
+        yield table.slice(start, end - start)
+
+
+def _write_csv(table: Any, path: Path) -> None:
+    import pyarrow.csv as csv
+
+    options = csv.WriteOptions(include_header=False, quoting_style="none")
+    csv.write_csv(table, path, write_options=options)
+
+
+def _dealt(table: Any, hands: int) -> list[Any]:
+    """The records of a table dealt in turn, so that each hand has them in order of time."""
+    import numpy as np
+    import pyarrow as pa
+
+    rows = np.arange(table.num_rows)
+    return [table.take(pa.array(rows[hand::hands])) for hand in range(hands)]
+
+
+def _write_lanes(folder: Path, dataset: Dataset) -> None:
+    folder.mkdir()
+    for number, lane in enumerate(_dealt(_table(dataset.records, dataset.keys), LANES)):
+        _write_csv(lane, folder / f"lane-{number}.csv")
+
+
+def _write_sides(folder: Path, dataset: Dataset) -> None:
+    sides = _dealt(_table(dataset.records, dataset.keys), len(SIDES))
+    for name, side in zip(SIDES, sides, strict=True):
+        (folder / name).mkdir(parents=True)
+        for part, rows in enumerate(_parts(side, dataset.files)):
+            _write_csv(rows, folder / name / f"part-{part:05d}.csv")
+
+
+def _write_json(path: Path, expected: Expected) -> None:
+    path.write_text(json.dumps(asdict(expected)) + "\n")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

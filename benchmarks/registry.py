@@ -26,6 +26,10 @@ class Benchmark:
     most_repeats: int | None = None
     # Keys of its own instead of the number all others have.
     keys: int | None = None
+    # Records of its own, if the workload is meant for fewer than all others have.
+    records: int | None = None
+    # The heading in the results, where the workload alone does not say with what it is compared.
+    section: str | None = None
     # Baselines are what the others are compared with.
     baseline: bool = False
 
@@ -135,4 +139,161 @@ MILLSTREAM = [
     ),
 ]
 
-REGISTRY: list[Benchmark] = [*MILLSTREAM, *BASELINES]
+
+@dataclass(frozen=True)
+class WindowSum:
+    """A sum of windows that Millstream, Flink SQL and Spark all have."""
+
+    name: str
+    workload: str
+    keys: int
+    section: str
+    # Spark makes ten rows of a record for sliding windows, and sorts for sessions.
+    most_spark_records: int | None = None
+
+
+WINDOW_SUMS = [
+    WindowSum("tumbling-1k", "tumbling", 1_000, "tumbling sum, 1,000 keys"),
+    WindowSum("tumbling-100k", "tumbling", 100_000, "tumbling sum, 100,000 keys"),
+    WindowSum("sliding", "sliding", 1_000, "sliding sum", 1_000_000),
+    WindowSum("session", "session", 1_000, "session sum", 1_000_000),
+]
+
+MILLSTREAM_WINDOWS = [
+    *(
+        Benchmark(
+            name=f"millstream-{windows.name}",
+            script="jobs/windows.py",
+            workload=windows.workload,
+            python="spark",
+            arguments=("--workload", windows.workload),
+            keys=windows.keys,
+            section=windows.section,
+        )
+        for windows in WINDOW_SUMS
+    ),
+    *(
+        Benchmark(
+            name=f"millstream-{windows.name}-batch",
+            script="jobs/windows.py",
+            workload=windows.workload,
+            python="spark",
+            arguments=("--workload", windows.workload, "--mode", "batch"),
+            keys=windows.keys,
+            section=windows.section,
+        )
+        for windows in WINDOW_SUMS
+        if windows.workload == "tumbling"
+    ),
+    Benchmark(
+        name="millstream-process-window",
+        script="jobs/windows.py",
+        workload="process-window",
+        python="spark",
+        arguments=("--workload", "process-window"),
+        keys=1_000,
+    ),
+    Benchmark(
+        name="millstream-interval-join",
+        script="jobs/interval_join.py",
+        workload="interval-join",
+        python="spark",
+        keys=100_000,
+        records=2_000_000,
+    ),
+]
+
+WINDOW_BASELINES = [
+    *(
+        Benchmark(
+            name=f"flinksql-{windows.name}-{backend}",
+            script="baselines/flinksql_windows.py",
+            workload=windows.workload,
+            python="flink",
+            arguments=("--workload", windows.workload, "--backend", backend),
+            keys=windows.keys,
+            section=windows.section,
+            baseline=True,
+        )
+        for windows in WINDOW_SUMS
+        for backend in ("hashmap", "rocksdb")
+    ),
+    *(
+        Benchmark(
+            name=f"pyspark-{windows.name}",
+            script="baselines/pyspark_windows.py",
+            workload=windows.workload,
+            python="spark",
+            arguments=("--workload", windows.workload),
+            keys=windows.keys,
+            section=windows.section,
+            most_records=windows.most_spark_records,
+            baseline=True,
+        )
+        for windows in WINDOW_SUMS
+    ),
+    Benchmark(
+        name="pyflink-process-window-thread",
+        script="baselines/pyflink_process_window.py",
+        workload="process-window",
+        python="flink",
+        arguments=("--mode", "thread"),
+        most_records=1_000_000,
+        keys=1_000,
+        baseline=True,
+    ),
+    Benchmark(
+        name="pyflink-process-window-thread-hashmap",
+        script="baselines/pyflink_process_window.py",
+        workload="process-window",
+        python="flink",
+        arguments=("--mode", "thread", "--backend", "hashmap"),
+        most_records=1_000_000,
+        keys=1_000,
+        baseline=True,
+    ),
+    Benchmark(
+        name="pyflink-process-window-process",
+        script="baselines/pyflink_process_window.py",
+        workload="process-window",
+        python="flink",
+        arguments=("--mode", "process"),
+        most_records=1_000_000,
+        most_repeats=1,
+        keys=1_000,
+        baseline=True,
+    ),
+    # As for the running count: room for the state of all keys.
+    Benchmark(
+        name="pyflink-process-window-process-tuned",
+        script="baselines/pyflink_process_window.py",
+        workload="process-window",
+        python="flink",
+        arguments=("--mode", "process", "--bundle-size", "20000", "--state-cache", "200000"),
+        most_records=1_000_000,
+        most_repeats=1,
+        keys=1_000,
+        baseline=True,
+    ),
+    # The format of the state that Spark has by default, and its newest.
+    *(
+        Benchmark(
+            name=f"pyspark-interval-join-v{version}",
+            script="baselines/pyspark_interval_join.py",
+            workload="interval-join",
+            python="spark",
+            arguments=("--state-format", version),
+            keys=100_000,
+            records=2_000_000,
+            baseline=True,
+        )
+        for version in ("2", "4")
+    ),
+]
+
+REGISTRY: list[Benchmark] = [
+    *MILLSTREAM,
+    *MILLSTREAM_WINDOWS,
+    *BASELINES,
+    *WINDOW_BASELINES,
+]

@@ -33,6 +33,8 @@ QUICK_RECORDS = 100_000
 # What a run that took too long is divided by before it is tried again.
 REDUCTION = 5
 FEWEST_RECORDS = 10_000
+# What scripts of their own have measured: appended if it is there.
+SECTIONS = ("window_state.md", "latency.md")
 
 
 class TooSlow(Exception):
@@ -103,9 +105,14 @@ def scratch(settings: Settings) -> tempfile.TemporaryDirectory:
     )
 
 
+def wanted_records(benchmark: Benchmark, settings: Settings) -> int:
+    return min(settings.records, benchmark.records or settings.records)
+
+
 def run_benchmark(benchmark: Benchmark, settings: Settings) -> dict:
     """All repeats of a benchmark, on as many records as it can manage within the time limit."""
-    records = min(settings.records, benchmark.most_records or settings.records)
+    wanted = wanted_records(benchmark, settings)
+    records = min(wanted, benchmark.most_records or wanted)
     while True:
         try:
             return summarise(benchmark, settings, repeat(benchmark, settings, records))
@@ -117,7 +124,8 @@ def run_benchmark(benchmark: Benchmark, settings: Settings) -> dict:
 
 
 def repeat(benchmark: Benchmark, settings: Settings, records: int) -> list[dict]:
-    ensure(records, benchmark.keys or settings.keys, settings.files, settings.cache)
+    dataset = ensure(records, benchmark.keys or settings.keys, settings.files, settings.cache)
+    dataset.prepare(benchmark.workload)
     runs = []
     for _ in range(min(settings.repeats, benchmark.most_repeats or settings.repeats)):
         runs.append(run_once(benchmark, settings, records))
@@ -128,19 +136,20 @@ def repeat(benchmark: Benchmark, settings: Settings, records: int) -> list[dict]
 def summarise(benchmark: Benchmark, settings: Settings, runs: list[dict]) -> dict:
     rates = [run["records_per_second"] for run in runs]
     rate = median(rates)
+    wanted = wanted_records(benchmark, settings)
     return {
         "name": benchmark.name,
-        "workload": benchmark.workload,
+        "workload": benchmark.section or benchmark.workload,
         "baseline": benchmark.baseline,
         "command": shown_command(benchmark, settings, runs[0]["records"]),
-        "requested_records": settings.records,
+        "requested_records": wanted,
         "records": runs[0]["records"],
         "keys": runs[0]["keys"],
         "records_per_second": rate,
         "slowest": min(rates),
         "fastest": max(rates),
-        "seconds_for_requested": round(settings.records / rate, 1),
-        "extrapolated": runs[0]["records"] != settings.records,
+        "seconds_for_requested": round(wanted / rate, 1),
+        "extrapolated": runs[0]["records"] != wanted,
         "measured_at": time.strftime("%Y-%m-%d %H:%M:%S %z"),
         "runs": runs,
     }
@@ -181,8 +190,8 @@ def save(settings: Settings, results: dict[str, dict], markdown: Path) -> None:
     text = json.dumps({"machine": machine, "results": known}, indent=2)
     (settings.folder / "results.json").write_text(text + "\n")
     text = render(machine, list(known.values()), [name for name in order if name not in known])
-    latency = settings.folder / "latency.md"
-    markdown.write_text(text + (latency.read_text() if latency.exists() else ""))
+    sections = [settings.folder / name for name in SECTIONS]
+    markdown.write_text(text + "".join(path.read_text() for path in sections if path.exists()))
 
 
 def parse_arguments() -> argparse.Namespace:

@@ -17,6 +17,8 @@ parentheses; each line below says when it was measured, and how busy the machine
 Peak memory is the resident size of all processes of a run added up (pages shared by
 forked workers count once for each); the worker column is the largest single Python process beside
 the one that was started. CPU is processor time of all processes, start and checks included.
+Sums of windows and joins go by event time; `data.py` says what they are and how each system gets its
+records in order.
 A system marked with † is too slow for the full number of records: it ran on fewer, over the same
 number of keys, and the time it would take for all of them is extrapolated from its rate.
 """

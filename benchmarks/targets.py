@@ -43,6 +43,51 @@ RATIOS = [
         ("millstream-count",),
         1 / 3,
     ),
+    Ratio(
+        "tumbling sum over 1,000 keys against the better of Flink SQL and Spark",
+        "millstream-tumbling-1k",
+        ("flinksql-tumbling-1k-hashmap", "flinksql-tumbling-1k-rocksdb", "pyspark-tumbling-1k"),
+        1.5,
+    ),
+    Ratio(
+        "tumbling sum over 100,000 keys against the better of Flink SQL and Spark",
+        "millstream-tumbling-100k",
+        (
+            "flinksql-tumbling-100k-hashmap",
+            "flinksql-tumbling-100k-rocksdb",
+            "pyspark-tumbling-100k",
+        ),
+        4,
+    ),
+    Ratio(
+        "sliding sum against Flink SQL, its better backend",
+        "millstream-sliding",
+        ("flinksql-sliding-hashmap", "flinksql-sliding-rocksdb"),
+        1,
+    ),
+    Ratio(
+        "session sum against Flink SQL, its better backend",
+        "millstream-session",
+        ("flinksql-session-hashmap", "flinksql-session-rocksdb"),
+        1,
+    ),
+    Ratio(
+        "Python function of windows against PyFlink, its better mode",
+        "millstream-process-window",
+        (
+            "pyflink-process-window-thread",
+            "pyflink-process-window-thread-hashmap",
+            "pyflink-process-window-process",
+            "pyflink-process-window-process-tuned",
+        ),
+        20,
+    ),
+    Ratio(
+        "interval join against Spark's own",
+        "millstream-interval-join",
+        ("pyspark-interval-join-v2", "pyspark-interval-join-v4"),
+        1,
+    ),
 ]
 WORKER_LIMIT = 1.5 * GIBIBYTE
 

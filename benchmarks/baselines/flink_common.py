@@ -99,11 +99,22 @@ def csv_table(name: str, dataset: Dataset) -> str:
     """
 
 
+def timed_table(name: str, dataset: Dataset) -> str:
+    """The records with event time. A reader has one of the lanes, which is in order."""
+    return f"""
+        CREATE TEMPORARY TABLE {name} (
+            `key` STRING, `value` BIGINT, `ts` BIGINT,
+            `time` AS TO_TIMESTAMP_LTZ(`ts`, 3),
+            WATERMARK FOR `time` AS `time` - INTERVAL '1' SECOND
+        ) WITH ('connector' = 'filesystem', 'format' = 'csv', 'path' = '{dataset.lanes.as_uri()}')
+    """
+
+
 def source(env, dataset: Dataset, arguments: argparse.Namespace, parse: Callable, parsed):
     """A stream of (key, value); `parse` makes one, of type `parsed`, from a line of text."""
     if chosen_source(arguments) == "table":
         return table_source(env, dataset)
-    return text_source(env, dataset).map(parse, parsed)
+    return text_source(env, dataset.csv).map(parse, parsed)
 
 
 def chosen_source(arguments: argparse.Namespace) -> str:
@@ -119,13 +130,22 @@ def table_source(env, dataset: Dataset):
     return tables.to_data_stream(tables.sql_query("SELECT `key`, `value` FROM records"))
 
 
-def text_source(env, dataset: Dataset):
-    """The CSV parts as lines, to be split in Python."""
+def timed_table_source(env, dataset: Dataset):
+    """The lanes parsed and given event time in the JVM; each element is a Row (key, value, time)."""
+    from pyflink.table import StreamTableEnvironment
+
+    tables = StreamTableEnvironment.create(env)
+    tables.execute_sql(timed_table("records", dataset))
+    return tables.to_data_stream(tables.sql_query("SELECT `key`, `value`, `time` FROM records"))
+
+
+def text_source(env, folder: Path):
+    """CSV files as lines, to be split in Python."""
     from pyflink.common import WatermarkStrategy
     from pyflink.datastream.connectors.file_system import FileSource, StreamFormat
 
     source = FileSource.for_record_stream_format(
-        StreamFormat.text_line_format(), dataset.csv.as_uri()
+        StreamFormat.text_line_format(), folder.as_uri()
     ).build()
     return env.from_source(source, WatermarkStrategy.no_watermarks(), "lines")
 

@@ -16,6 +16,7 @@ from millstream.datastream.connectors.file_system import FileSource
 from millstream.spark.session import get_session
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
+SCHEMA = "key STRING, value BIGINT, ts BIGINT"
 
 
 def environment(arguments: argparse.Namespace, dataset: Dataset) -> StreamExecutionEnvironment:
@@ -50,3 +51,16 @@ def records(
     source = FileSource.parquet(str(dataset.parquet))
     rows = env.from_source(source, WatermarkStrategy.no_watermarks(), "parquet")
     return rows.map(lambda row: (row[0], row[1]))
+
+
+def timed_rows(
+    env: StreamExecutionEnvironment, folder: Path, name: str, *, parquet: bool = False
+) -> DataStream:
+    """Rows (key, value, ts) with their event time; each file is in order, so the bound is all one."""
+    path = str(folder)
+    source = FileSource.parquet if parquet else FileSource.csv
+    options = {} if parquet else {"header": False}
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness("1 s").with_timestamp_assigner(
+        lambda row, _: row[2]
+    )
+    return env.from_source(source(path, schema=SCHEMA, **options), strategy, name)

@@ -1,0 +1,115 @@
+"""Millstream: sums of event-time windows, or a Python function of the records of each window.
+
+What comes out is counted and added up in Python, by a function behind the window: in the timed run.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import common
+
+from contract import parser, report, stopwatch
+from data import SESSION_GAP_MS, SLIDE_MS, SLIDING_MS, TUMBLING_MS, from_arguments
+from expectations import SUM_MODULUS, WEIGHTS
+from millstream import __version__
+from millstream.common import Types
+from millstream.datastream import DataStream, ProcessFunction, RuntimeContext
+from millstream.datastream.connectors.print import DiscardingSink
+from millstream.datastream.window import (
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
+from millstream.datastream.window_functions import ProcessWindowFunction
+
+PERIODS = {
+    "tumbling": TUMBLING_MS,
+    "sliding": SLIDE_MS,
+    "session": 1,
+    "process-window": TUMBLING_MS,
+}
+WINDOW_SUM = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG(), Types.LONG()])
+
+
+class Check(ProcessFunction):
+    """Passes sums of windows on and adds up their checksum; a sum has the time of its window."""
+
+    def __init__(self, period: int) -> None:
+        self.period = period
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.outputs = runtime_context.get_long_counter("outputs")
+        self.checksum = runtime_context.get_long_counter("checksum")
+
+    def process_element(self, value, ctx):
+        end = ctx.timestamp() + 1
+        self.outputs.add(1)
+        self.checksum.add(value[1] % SUM_MODULUS * (end // self.period % WEIGHTS + 1))
+        yield value
+
+
+class WindowSum(ProcessWindowFunction):
+    """Key, start, number and sum of a window's records."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.outputs = runtime_context.get_long_counter("outputs")
+        self.checksum = runtime_context.get_long_counter("checksum")
+
+    def process(self, key, context, elements):
+        window = context.window()
+        total = sum(row[1] for row in elements)
+        number = len(elements)
+        self.outputs.add(1)
+        self.checksum.add(
+            (total + number) % SUM_MODULUS * (window.end // TUMBLING_MS % WEIGHTS + 1)
+        )
+        yield key, window.start, number, total
+
+
+def build(rows: DataStream, workload: str) -> DataStream:
+    keyed = rows.key_by(0)
+    match workload:
+        case "process-window":
+            windows = keyed.window(TumblingEventTimeWindows.of(TUMBLING_MS))
+            return windows.process(WindowSum(), output_type=WINDOW_SUM)
+        case "tumbling":
+            windows = keyed.window(TumblingEventTimeWindows.of(TUMBLING_MS))
+        case "sliding":
+            windows = keyed.window(SlidingEventTimeWindows.of(SLIDING_MS, SLIDE_MS))
+        case _:
+            windows = keyed.window(EventTimeSessionWindows.with_gap(SESSION_GAP_MS))
+    return windows.sum(1).process(Check(PERIODS[workload]), output_type=rows.get_type())
+
+
+def main() -> int:
+    options = parser(__doc__)
+    common.add_arguments(options)
+    options.add_argument("--workload", choices=tuple(PERIODS), default="tumbling")
+    arguments = options.parse_args()
+    dataset = from_arguments(arguments)
+    with stopwatch() as startup:
+        env = common.environment(arguments, dataset)
+    parquet = arguments.source == "parquet"
+    rows = common.timed_rows(
+        env, dataset.parquet if parquet else dataset.csv, "records", parquet=parquet
+    )
+    build(rows, arguments.workload).sink_to(DiscardingSink())
+    with stopwatch() as job:
+        result = env.execute(arguments.workload)
+    return report(
+        dataset,
+        system="Millstream",
+        version=__version__,
+        mode=arguments.mode,
+        workload=arguments.workload,
+        seconds=job.seconds,
+        outputs=result.get_accumulator_result("outputs"),
+        checksum=result.get_accumulator_result("checksum"),
+        notes=f"source {arguments.source}, {arguments.epochs} epochs",
+        startup_seconds=startup.seconds,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
