@@ -27,7 +27,7 @@ from millstream.datastream.connectors.data_generator import (
 )
 from millstream.datastream.connectors.print import DiscardingSink
 from millstream.datastream.window import TumblingEventTimeWindows
-from millstream.datastream.window_functions import ProcessWindowFunction
+from millstream.datastream.windowing.functions import ProcessWindowFunction
 from millstream.spark.session import get_session
 
 KEYS = 1_000

@@ -21,7 +21,7 @@ from millstream.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from millstream.datastream.window_functions import ProcessWindowFunction
+from millstream.datastream.windowing.functions import ProcessWindowFunction
 
 PERIODS = {
     "tumbling": TUMBLING_MS,

@@ -24,8 +24,8 @@ JAVA_HOMES = [
     "millstream.datastream",
     "millstream.datastream.window",
     "millstream.common.watermark_strategy",
-    "millstream.datastream.joined_streams",
-    "millstream.datastream.interval_join",
+    "millstream.datastream.joining.streams",
+    "millstream.datastream.joining.interval_join",
 ]
 
 

@@ -12,7 +12,7 @@ from millstream.common import Types, WatermarkStrategy
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
-from millstream.kernel.columnar_windows import ColumnarWindowOperator
+from millstream.kernel.windows.columnar import ColumnarWindowOperator
 from millstream.plan.compile import Compiler
 from millstream.plan.planner import plan
 from millstream.testing import rebatch, run_local

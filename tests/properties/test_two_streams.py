@@ -20,9 +20,9 @@ from millstream.common.state import (
 )
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
-from millstream.kernel import interval_join
+from millstream.kernel.two_inputs import interval_join
 from millstream.kernel.places import Place
-from millstream.kernel.two_input_specs import BroadcastSpec, IntervalJoinSpec
+from millstream.kernel.two_inputs.specs import BroadcastSpec, IntervalJoinSpec
 from millstream.plan.graph import (
     JobGraph,
     KeyedNode,

@@ -63,15 +63,14 @@ from millstream.datastream.functions import (
     WindowFunction,
 )
 from millstream.datastream.job_client import JobClient, JobListener
-from millstream.datastream.join_functions import (
+from millstream.datastream.joining.functions import (
     CoGroupFunction,
     CrossFunction,
     FlatJoinFunction,
     JoinFunction,
     MapPartitionFunction,
 )
-from millstream.datastream.joined_streams import CoGroupedStreams, CrossedStreams, JoinedStreams
-from millstream.datastream.partition_windows import Order, PartitionWindowedStream
+from millstream.datastream.joining.streams import CoGroupedStreams, CrossedStreams, JoinedStreams
 from millstream.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
 from millstream.datastream.state_backend import (
     EmbeddedRocksDBStateBackend,
@@ -94,7 +93,8 @@ from millstream.datastream.window import (
     Window,
     WindowAssigner,
 )
-from millstream.datastream.windowed_stream import AllWindowedStream, WindowedStream
+from millstream.datastream.windowing.partitions import Order, PartitionWindowedStream
+from millstream.datastream.windowing.streams import AllWindowedStream, WindowedStream
 
 __all__ = [
     "AggregateFunction",

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from millstream.common.errors import PlanError, user_location
 from millstream.common.typeinfo import TypeInformation
 from millstream.datastream.operator_settings import positive_int
-from millstream.datastream.triggers import EndOfStreamTrigger
-from millstream.datastream.untimed_windows import EndOfStreamWindows
-from millstream.datastream.window_adapters import PassedOn
+from millstream.datastream.windowing.adapters import PassedOn
+from millstream.datastream.windowing.triggers import EndOfStreamTrigger
+from millstream.datastream.windowing.untimed import EndOfStreamWindows
 from millstream.kernel.places import Place
-from millstream.kernel.window_contents import Reduced
-from millstream.kernel.window_spec import WindowSpec
+from millstream.kernel.windows.contents import Reduced
+from millstream.kernel.windows.spec import WindowSpec
 from millstream.plan.graph import KeyedNode, Node, Selector, SourceNode
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from millstream.datastream.functions import KeySelector
 from millstream.datastream.keyed_stream import KeyedStream
 from millstream.datastream.stream_types import declared_type, output_type_of
 from millstream.kernel.places import Place
-from millstream.kernel.two_input_specs import BroadcastSpec
+from millstream.kernel.two_inputs.specs import BroadcastSpec
 from millstream.plan.graph import KeyedNode, StatelessKind, StatelessNode, UnionNode
 from millstream.plan.planner import mentions_watermark
 

@@ -40,8 +40,8 @@ from millstream.datastream.functions import (
 from millstream.datastream.operator_settings import OperatorSettings, positive_int
 from millstream.datastream.stream_operations import StreamOperations
 from millstream.datastream.stream_types import common_type, key_of, output_type_of, projected_type
-from millstream.datastream.window_assigners import WindowAssigner
-from millstream.datastream.windowed_stream import (
+from millstream.datastream.windowing.assigners import WindowAssigner
+from millstream.datastream.windowing.streams import (
     AllWindowedStream,
     Lateness,
     WindowedStream,

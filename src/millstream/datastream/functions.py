@@ -34,7 +34,7 @@ from millstream.datastream.co_functions import (
     KeyedCoProcessFunction,
     ProcessJoinFunction,
 )
-from millstream.datastream.window_functions import (
+from millstream.datastream.windowing.functions import (
     AllWindowFunction,
     ProcessAllWindowFunction,
     ProcessWindowFunction,

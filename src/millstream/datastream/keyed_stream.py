@@ -35,10 +35,10 @@ from millstream.datastream.functions import (
     Partitioner,
     ReduceFunction,
 )
-from millstream.datastream.partition_windows import PartitionWindowedStream
 from millstream.datastream.stream_types import checked_field, output_type_of
-from millstream.datastream.window_assigners import WindowAssigner
-from millstream.datastream.windowed_stream import Lateness, WindowedStream, count_assigner
+from millstream.datastream.windowing.assigners import WindowAssigner
+from millstream.datastream.windowing.partitions import PartitionWindowedStream
+from millstream.datastream.windowing.streams import Lateness, WindowedStream, count_assigner
 from millstream.plan.graph import JobGraph, KeyedNode
 
 if TYPE_CHECKING:
@@ -309,4 +309,4 @@ TUPLE(STRING, STRING), a STRING
 
 
 # It derives nothing from KeyedStream, but takes two of them.
-from millstream.datastream.interval_join import IntervalJoin  # noqa: E402
+from millstream.datastream.joining.interval_join import IntervalJoin  # noqa: E402

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from millstream.datastream.exchanges import ExchangeMethods
-from millstream.datastream.joined_streams import JoinMethods
-from millstream.datastream.partition_windows import PartitionMethods
-from millstream.datastream.static_join import TableJoinMethods
+from millstream.datastream.joining.static import TableJoinMethods
+from millstream.datastream.joining.streams import JoinMethods
+from millstream.datastream.windowing.partitions import PartitionMethods
 
 __all__ = ["StreamOperations"]
 

@@ -10,21 +10,35 @@ from millstream.common.windows import (
     TriggerResult,
     Window,
 )
-from millstream.datastream.delta_trigger import DeltaFunction, DeltaTrigger
-from millstream.datastream.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor
-from millstream.datastream.session_windows import (
+from millstream.datastream.windowing.assigners import (
+    MergingWindowAssigner,
+    SlidingEventTimeWindows,
+    SlidingProcessingTimeWindows,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+    WindowAssigner,
+    WindowStagger,
+)
+from millstream.datastream.windowing.delta_trigger import DeltaFunction, DeltaTrigger
+from millstream.datastream.windowing.evictors import (
+    CountEvictor,
+    DeltaEvictor,
+    Evictor,
+    TimeEvictor,
+)
+from millstream.datastream.windowing.sessions import (
     DynamicEventTimeSessionWindows,
     DynamicProcessingTimeSessionWindows,
     EventTimeSessionWindows,
     ProcessingTimeSessionWindows,
     SessionWindowTimeGapExtractor,
 )
-from millstream.datastream.timed_triggers import (
+from millstream.datastream.windowing.timed_triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
     ProcessingTimeoutTrigger,
 )
-from millstream.datastream.triggers import (
+from millstream.datastream.windowing.triggers import (
     CountTrigger,
     EndOfStreamTrigger,
     EventTimeTrigger,
@@ -33,20 +47,11 @@ from millstream.datastream.triggers import (
     PurgingTrigger,
     Trigger,
 )
-from millstream.datastream.untimed_windows import (
+from millstream.datastream.windowing.untimed import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
     EndOfStreamWindows,
     GlobalWindows,
-)
-from millstream.datastream.window_assigners import (
-    MergingWindowAssigner,
-    SlidingEventTimeWindows,
-    SlidingProcessingTimeWindows,
-    TumblingEventTimeWindows,
-    TumblingProcessingTimeWindows,
-    WindowAssigner,
-    WindowStagger,
 )
 
 __all__ = [

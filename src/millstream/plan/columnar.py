@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from millstream.common.recognition import field_read_by
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.columns import field_index, field_types
-from millstream.kernel.panes import FieldAggregate, Panes
 from millstream.kernel.places import Place
-from millstream.kernel.window_contents import Reduced
-from millstream.kernel.window_spec import WindowSpec
+from millstream.kernel.windows.contents import Reduced
+from millstream.kernel.windows.panes import FieldAggregate, Panes
+from millstream.kernel.windows.spec import WindowSpec
 from millstream.plan.graph import KeyedNode
 
 WHOLE_NUMBERS = frozenset({"BYTE", "SHORT", "INT", "LONG"})

@@ -8,9 +8,7 @@ from typing import Any
 
 from millstream.common.time import to_millis
 from millstream.common.typeinfo import TypeInformation
-from millstream.kernel.aligned_windows import AlignedWindowOperator
 from millstream.kernel.async_io import AsyncStep
-from millstream.kernel.broadcast import BroadcastOperator, KeyedBroadcastOperator
 from millstream.kernel.buffers import ArrowCodec, codec_for
 from millstream.kernel.chain import (
     ANYWHERE,
@@ -21,19 +19,21 @@ from millstream.kernel.chain import (
     Route,
     TimestampStep,
 )
-from millstream.kernel.columnar_windows import ColumnarWindowOperator, PartialEdge
-from millstream.kernel.connected import CoChannelOperator, CoProcessOperator, PairKey
-from millstream.kernel.interval_join import IntervalJoinOperator
 from millstream.kernel.keyed import KeyedOperator, ReduceOperator
 from millstream.kernel.outputs import MAIN
 from millstream.kernel.places import Place
 from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.sequenced import ChannelOperator, TimelineOperator
-from millstream.kernel.session_windows import SessionWindowOperator
 from millstream.kernel.stages import HostedOperator, InEdge, KeyedProgram, SourceProgram
 from millstream.kernel.steps import FilterStep, FlatMapStep, MapStep, ProcessStep, Step, StoredStep
-from millstream.kernel.window_spec import WindowSpec
-from millstream.kernel.windows import WindowOperator
+from millstream.kernel.two_inputs.broadcast import BroadcastOperator, KeyedBroadcastOperator
+from millstream.kernel.two_inputs.connected import CoChannelOperator, CoProcessOperator, PairKey
+from millstream.kernel.two_inputs.interval_join import IntervalJoinOperator
+from millstream.kernel.windows.aligned import AlignedWindowOperator
+from millstream.kernel.windows.columnar import ColumnarWindowOperator, PartialEdge
+from millstream.kernel.windows.operator import WindowOperator
+from millstream.kernel.windows.sessions import SessionWindowOperator
+from millstream.kernel.windows.spec import WindowSpec
 from millstream.plan.columnar import ColumnarWindow, columnar_window
 from millstream.plan.graph import (
     KeyedNode,

@@ -24,7 +24,7 @@ from millstream.datastream.function_checks import (
 from millstream.datastream.functions import KeySelector
 from millstream.datastream.stream_types import key_of
 from millstream.kernel.buffers import Records
-from millstream.kernel.connected import CoProcessOperator, PairKey
+from millstream.kernel.two_inputs.connected import CoProcessOperator, PairKey
 from millstream.testing.cores import Core, KeyedCore
 from millstream.testing.harness import _Harness
 from millstream.testing.marks import checked_time

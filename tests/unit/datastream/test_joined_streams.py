@@ -22,7 +22,7 @@ from millstream.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from millstream.datastream.joined_streams import EqualTo, WithWindow
+from millstream.datastream.joining.streams import EqualTo, WithWindow
 from millstream.datastream.window import (
     CountEvictor,
     CountTrigger,

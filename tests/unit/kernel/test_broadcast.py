@@ -21,7 +21,7 @@ from millstream.common.state import (
 from millstream.kernel import large, pages
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.places import Place
-from millstream.kernel.two_input_specs import BroadcastSpec
+from millstream.kernel.two_inputs.specs import BroadcastSpec
 from millstream.plan.graph import JobGraph, KeyedNode, SideOutputNode, SinkNode, StatelessNode
 from millstream.plan.options import JobOptions
 from millstream.plan.specs import DiscardSpec

@@ -15,7 +15,7 @@ from millstream.common.state import ValueStateDescriptor
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel import pages
 from millstream.kernel.hashing import stable_hash
-from millstream.kernel.two_input_specs import IntervalJoinSpec
+from millstream.kernel.two_inputs.specs import IntervalJoinSpec
 from millstream.plan.graph import JobGraph, KeyedNode, SideOutputNode, SinkNode, SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec
@@ -372,7 +372,7 @@ class TestState:
         assert got == [(1, 2), (4, 2), (4, 5), (9, 8)]
 
     def test_long_side_is_not_written_whole_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("millstream.kernel.interval_join.SEGMENT", 100)
+        monkeypatch.setattr("millstream.kernel.two_inputs.interval_join.SEGMENT", 100)
         # The right side stays behind, so that nothing is forgotten.
         started = job(at(*range(10, 1_010)), at(5, 305, 2_000, 3_000), 0, 100)
         started.epoch({(0, 0): 900, (1, 0): 1})
@@ -390,6 +390,6 @@ class TestState:
         assert started.state_entries() == 0
 
     def test_many_results_of_one_record(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("millstream.kernel.interval_join.FLUSH", 10)
+        monkeypatch.setattr("millstream.kernel.two_inputs.interval_join.FLUSH", 10)
         started = job(at(*[5] * 40), at(*[5] * 40), 0, 0, channel_order="watermark")
         assert pairs(started) == [(5, 5, 5)] * 1_600

@@ -15,12 +15,12 @@ from millstream.common.errors import MillstreamError
 from millstream.common.time import MAX_TIMESTAMP
 from millstream.common.windows import TimeWindow
 from millstream.kernel.arrivals import Incoming
-from millstream.kernel.default_trigger import DefaultTriggerOperator
 from millstream.kernel.keyed import add_timer, remove_timer
 from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Outputs
-from millstream.kernel.window_contents import Order, only
-from millstream.kernel.windows import WINDOWS, Entry
+from millstream.kernel.windows.contents import Order, only
+from millstream.kernel.windows.default_trigger import DefaultTriggerOperator
+from millstream.kernel.windows.operator import WINDOWS, Entry
 
 
 class SessionWindowOperator(DefaultTriggerOperator):

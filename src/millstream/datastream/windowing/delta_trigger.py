@@ -11,7 +11,7 @@ from millstream.common.state import ValueStateDescriptor
 from millstream.common.typeinfo import TypeInformation
 from millstream.common.windows import TriggerResult
 from millstream.datastream.function_checks import FunctionKind, check_function
-from millstream.datastream.triggers import QuietTrigger, Trigger
+from millstream.datastream.windowing.triggers import QuietTrigger, Trigger
 
 __all__ = ["DeltaFunction", "DeltaTrigger", "checked_delta", "checked_threshold"]
 

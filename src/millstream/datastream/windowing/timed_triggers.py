@@ -11,7 +11,7 @@ from millstream.common.state import ReducingStateDescriptor, ValueStateDescripto
 from millstream.common.time import MAX_TIMESTAMP, MAX_WATERMARK, Duration, Time, to_millis
 from millstream.common.typeinfo import Types
 from millstream.common.windows import TriggerResult
-from millstream.datastream.triggers import QuietTrigger, Trigger, checked_trigger
+from millstream.datastream.windowing.triggers import QuietTrigger, Trigger, checked_trigger
 
 __all__ = [
     "ContinuousEventTimeTrigger",
@@ -215,7 +215,7 @@ class ProcessingTimeoutTrigger(QuietTrigger):
 
     Examples
     --------
-    >>> from millstream.datastream.triggers import CountTrigger
+    >>> from millstream.datastream.windowing.triggers import CountTrigger
     >>> ProcessingTimeoutTrigger.of(CountTrigger.of(100), "1 min")
     ProcessingTimeoutTrigger(CountTrigger(100), 60000)
     """

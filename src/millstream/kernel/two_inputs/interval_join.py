@@ -28,7 +28,6 @@ from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
 from millstream.kernel.calls import apply_each
-from millstream.kernel.connected import PairKey
 from millstream.kernel.keyed import Clock, KeyedOperator
 from millstream.kernel.large import LargeCell, cell_id
 from millstream.kernel.order import Ints, run_ordinals
@@ -36,7 +35,8 @@ from millstream.kernel.outputs import FLUSH, MAIN, Emit, Outputs, frozen
 from millstream.kernel.pages import PageStore
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.state import Cursor
-from millstream.kernel.two_input_specs import IntervalJoinSpec
+from millstream.kernel.two_inputs.connected import PairKey
+from millstream.kernel.two_inputs.specs import IntervalJoinSpec
 
 CELLS = ("left times", "left", "right times", "right", "older left", "older right")
 """Of each key: for each side the sorted event times, the records beside them, and its segments."""

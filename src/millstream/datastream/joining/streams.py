@@ -10,10 +10,9 @@ from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.output_tag import OutputTag
 from millstream.common.typeinfo import PickledBytesTypeInfo, TupleTypeInfo, TypeInformation
 from millstream.datastream.bounded_operations import require_bounded, whole_input_spec
-from millstream.datastream.evictors import Evictor
 from millstream.datastream.function_checks import check_function
 from millstream.datastream.functions import KeySelector
-from millstream.datastream.join_functions import (
+from millstream.datastream.joining.functions import (
     CO_GROUP,
     CoGroupedWindow,
     CoGroupFunction,
@@ -26,12 +25,13 @@ from millstream.datastream.join_functions import (
 )
 from millstream.datastream.operator_settings import StreamSettings
 from millstream.datastream.stream_types import output_type_of
-from millstream.datastream.triggers import Trigger
-from millstream.datastream.window_assigners import WindowAssigner
-from millstream.datastream.window_functions import ProcessWindowFunction
-from millstream.datastream.windowed_stream import Lateness
+from millstream.datastream.windowing.assigners import WindowAssigner
+from millstream.datastream.windowing.evictors import Evictor
+from millstream.datastream.windowing.functions import ProcessWindowFunction
+from millstream.datastream.windowing.streams import Lateness
+from millstream.datastream.windowing.triggers import Trigger
 from millstream.kernel.places import Place
-from millstream.kernel.window_spec import WindowSpec
+from millstream.kernel.windows.spec import WindowSpec
 from millstream.plan.graph import KeyedNode, Selector
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from millstream.common.output_tag import OutputTag
-from millstream.kernel.window_contents import Fold
+from millstream.kernel.windows.contents import Fold
 
 if TYPE_CHECKING:
     from millstream.kernel.order import Ints

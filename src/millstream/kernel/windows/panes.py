@@ -20,7 +20,7 @@ from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.kernel.columns import Columns, field_types
 from millstream.kernel.order import Ints
-from millstream.kernel.window_spec import Alignment
+from millstream.kernel.windows.spec import Alignment
 
 AggregateKind = Literal["sum", "min", "max", "min_by", "max_by"]
 

@@ -10,14 +10,14 @@ from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.time import to_millis
 from millstream.common.windows import TimeWindow
 from millstream.datastream.function_checks import FunctionKind, check_function
-from millstream.datastream.timed_triggers import Span, positive_millis
-from millstream.datastream.window_assigners import (
+from millstream.datastream.windowing.assigners import (
     EventTimeAssigner,
     MergingWindowAssigner,
     ProcessingTimeAssigner,
     TimeAssigner,
     clamped_window,
 )
+from millstream.datastream.windowing.timed_triggers import Span, positive_millis
 
 __all__ = [
     "DynamicEventTimeSessionWindows",

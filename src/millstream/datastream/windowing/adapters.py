@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from millstream.datastream.functions import AggregateFunction, Function
-from millstream.datastream.window_functions import (
+from millstream.datastream.windowing.functions import (
     AllWindowFunction,
     ProcessAllWindowFunction,
     ProcessWindowFunction,

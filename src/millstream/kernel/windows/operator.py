@@ -25,7 +25,7 @@ from millstream.kernel.outputs import Outputs
 from millstream.kernel.pages import Timer
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.state import Cursor
-from millstream.kernel.window_contents import (
+from millstream.kernel.windows.contents import (
     Contents,
     Elements,
     Order,
@@ -33,7 +33,7 @@ from millstream.kernel.window_contents import (
     folded,
     only,
 )
-from millstream.kernel.window_contexts import (
+from millstream.kernel.windows.contexts import (
     AssignerContext,
     Clocks,
     TriggerContext,
@@ -41,7 +41,7 @@ from millstream.kernel.window_contexts import (
     WindowContext,
     no_timestamp,
 )
-from millstream.kernel.window_spec import WindowSpec
+from millstream.kernel.windows.spec import WindowSpec
 
 WINDOWS = 0
 """The cell with the table of a key's windows."""

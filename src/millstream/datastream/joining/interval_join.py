@@ -13,8 +13,8 @@ from millstream.datastream.data_stream import DataStream
 from millstream.datastream.function_checks import PROCESS_JOIN, check_function
 from millstream.datastream.keyed_stream import KeyedStream
 from millstream.datastream.stream_types import output_type_of
-from millstream.datastream.windowed_stream import Lateness
-from millstream.kernel.two_input_specs import IntervalJoinSpec
+from millstream.datastream.windowing.streams import Lateness
+from millstream.kernel.two_inputs.specs import IntervalJoinSpec
 from millstream.plan.graph import KeyedNode
 
 __all__ = ["IntervalJoin", "IntervalJoined"]

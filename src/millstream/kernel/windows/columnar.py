@@ -37,7 +37,10 @@ from millstream.kernel.keyed import Clock, KeyedOperator, lagging
 from millstream.kernel.order import BORN_TIMER, Ints, OrderKeys
 from millstream.kernel.outputs import MAIN, Emit
 from millstream.kernel.pages import PageStore, Store
-from millstream.kernel.panes import (
+from millstream.kernel.runtime import KernelCounter, KernelRuntimeContext, OperatorInfo
+from millstream.kernel.steps import Flow
+from millstream.kernel.windows.operator import LATE_RECORDS
+from millstream.kernel.windows.panes import (
     FieldAggregate,
     Groups,
     Panes,
@@ -46,9 +49,6 @@ from millstream.kernel.panes import (
     codes_of,
     widened,
 )
-from millstream.kernel.runtime import KernelCounter, KernelRuntimeContext, OperatorInfo
-from millstream.kernel.steps import Flow
-from millstream.kernel.windows import LATE_RECORDS
 
 GATHERED = 131_072
 """So many records are added up at once: the more, the fewer partial sums there are."""

@@ -22,7 +22,6 @@ from millstream.common.pickling import dumps
 from millstream.common.time import MAX_TIMESTAMP
 from millstream.kernel import large
 from millstream.kernel.arrivals import Incoming
-from millstream.kernel.connected import Pair
 from millstream.kernel.hashing import stable_hash, tie_breaker
 from millstream.kernel.keyed import NO_ROW, SWEPT_PAGES, Clock, Context, KeyedOperator
 from millstream.kernel.large import LargeCell, moved_out
@@ -30,7 +29,8 @@ from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import Page, PageStore, Store
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.state import Cursor, MapCell
-from millstream.kernel.two_input_specs import BroadcastSpec
+from millstream.kernel.two_inputs.connected import Pair
+from millstream.kernel.two_inputs.specs import BroadcastSpec
 
 FORMAT = 1
 BROADCAST = 1

@@ -10,14 +10,14 @@ from millstream.common.time import MAX_TIMESTAMP
 from millstream.common.typeinfo import Types
 from millstream.common.windows import CountWindow, GlobalWindow, TimeWindow
 from millstream.datastream.operator_settings import positive_int
-from millstream.datastream.triggers import (
+from millstream.datastream.windowing.assigners import FIRST_START, WindowAssigner
+from millstream.datastream.windowing.triggers import (
     CountTrigger,
     EndOfStreamTrigger,
     NeverTrigger,
     PurgingTrigger,
     Trigger,
 )
-from millstream.datastream.window_assigners import FIRST_START, WindowAssigner
 
 __all__ = [
     "CountSlidingWindowAssigner",

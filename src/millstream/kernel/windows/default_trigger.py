@@ -15,7 +15,7 @@ from millstream.kernel.arrivals import Incoming
 from millstream.kernel.hashing import stable_hash, tie_breaker
 from millstream.kernel.order import BORN_TIMER, Ints
 from millstream.kernel.outputs import Outputs
-from millstream.kernel.windows import WINDOWS, WindowOperator
+from millstream.kernel.windows.operator import WINDOWS, WindowOperator
 
 
 class DefaultTriggerOperator(WindowOperator):

@@ -14,7 +14,7 @@ from millstream.common.state import (
 from millstream.kernel.state import Cursor, bind
 
 if TYPE_CHECKING:
-    from millstream.kernel.windows import WindowOperator
+    from millstream.kernel.windows.operator import WindowOperator
 
 
 class WindowCells(dict[str, Any]):

@@ -11,8 +11,12 @@ from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP, to_millis
 from millstream.common.windows import TimeWindow, Window
 from millstream.datastream.functions import RuntimeContext
-from millstream.datastream.timed_triggers import Span, positive_millis
-from millstream.datastream.triggers import EventTimeTrigger, ProcessingTimeTrigger, Trigger
+from millstream.datastream.windowing.timed_triggers import Span, positive_millis
+from millstream.datastream.windowing.triggers import (
+    EventTimeTrigger,
+    ProcessingTimeTrigger,
+    Trigger,
+)
 
 __all__ = [
     "FIRST_START",
@@ -47,7 +51,7 @@ class WindowAssigner(ABC, Generic[T, W]):
     Examples
     --------
     >>> from millstream.common.windows import TimeWindow
-    >>> from millstream.datastream.triggers import EventTimeTrigger
+    >>> from millstream.datastream.windowing.triggers import EventTimeTrigger
     >>> class SameHourOnly(WindowAssigner):
     ...     def assign_windows(self, element, timestamp, context):
     ...         start = timestamp - timestamp % 3_600_000

@@ -17,17 +17,17 @@ from millstream.datastream.function_checks import (
     plain_callable,
 )
 from millstream.datastream.functions import FlatMapFunction, KeySelector, ProcessFunction
-from millstream.datastream.join_functions import (
+from millstream.datastream.joining.functions import (
     FlatJoinFunction,
     JoinFunction,
     PairFunction,
     pair_function,
 )
-from millstream.datastream.joined_streams import check_key_types
+from millstream.datastream.joining.static_tables import MAX_BYTES, Rows, Table, read_table
+from millstream.datastream.joining.streams import check_key_types
 from millstream.datastream.operator_settings import StreamSettings, positive_int
-from millstream.datastream.static_tables import MAX_BYTES, Rows, Table, read_table
 from millstream.datastream.stream_types import key_of
-from millstream.datastream.timed_triggers import positive_millis
+from millstream.datastream.windowing.timed_triggers import positive_millis
 
 if TYPE_CHECKING:
     from millstream.datastream.data_stream import DataStream

@@ -9,8 +9,12 @@ from typing import Any, Generic, Self, TypeVar
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.time import to_millis
 from millstream.common.windows import TimestampedValue, Window
-from millstream.datastream.delta_trigger import DeltaFunction, checked_delta, checked_threshold
-from millstream.datastream.timed_triggers import Span
+from millstream.datastream.windowing.delta_trigger import (
+    DeltaFunction,
+    checked_delta,
+    checked_threshold,
+)
+from millstream.datastream.windowing.timed_triggers import Span
 from millstream.metrics import MetricGroup
 
 __all__ = ["CountEvictor", "DeltaEvictor", "Evictor", "TimeEvictor"]

@@ -11,7 +11,7 @@ from millstream.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Ty
 from millstream.datastream.function_checks import FunctionKind, check_function
 from millstream.datastream.functions import Function
 from millstream.datastream.stream_types import declared_type, output_type_of
-from millstream.datastream.window_functions import ProcessWindowFunction
+from millstream.datastream.windowing.functions import ProcessWindowFunction
 
 __all__ = [
     "CO_GROUP",

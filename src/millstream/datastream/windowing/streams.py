@@ -17,31 +17,31 @@ from millstream.datastream.aggregations import (
     FieldReduce,
     FieldSum,
 )
-from millstream.datastream.evictors import Evictor
 from millstream.datastream.function_checks import REDUCE, FunctionKind, check_function
 from millstream.datastream.functions import AggregateFunction, ReduceFunction
-from millstream.datastream.session_windows import EventTimeSessionWindows
 from millstream.datastream.stream_types import checked_field, output_type_of
-from millstream.datastream.triggers import EventTimeTrigger, Trigger
-from millstream.datastream.untimed_windows import (
-    CountSlidingWindowAssigner,
-    CountTumblingWindowAssigner,
-)
-from millstream.datastream.window_adapters import Count, CountedKey, PassedOn, in_one_form
-from millstream.datastream.window_assigners import (
+from millstream.datastream.windowing.adapters import Count, CountedKey, PassedOn, in_one_form
+from millstream.datastream.windowing.assigners import (
     MergingWindowAssigner,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
     WindowAssigner,
 )
-from millstream.datastream.window_functions import (
+from millstream.datastream.windowing.evictors import Evictor
+from millstream.datastream.windowing.functions import (
     AllWindowFunction,
     ProcessAllWindowFunction,
     ProcessWindowFunction,
     WindowFunction,
 )
-from millstream.kernel.window_contents import Aggregated, Fold, Reduced
-from millstream.kernel.window_spec import Alignment, WindowSpec
+from millstream.datastream.windowing.sessions import EventTimeSessionWindows
+from millstream.datastream.windowing.triggers import EventTimeTrigger, Trigger
+from millstream.datastream.windowing.untimed import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+)
+from millstream.kernel.windows.contents import Aggregated, Fold, Reduced
+from millstream.kernel.windows.spec import Alignment, WindowSpec
 from millstream.plan.graph import KeyedNode, Selector
 
 if TYPE_CHECKING:

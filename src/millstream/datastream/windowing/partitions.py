@@ -23,17 +23,17 @@ from millstream.datastream.function_checks import (
     plain_callable,
 )
 from millstream.datastream.functions import AggregateFunction, KeySelector, ReduceFunction
-from millstream.datastream.join_functions import (
+from millstream.datastream.joining.functions import (
     MAP_PARTITION,
     MapPartitionFunction,
     MappedPartition,
 )
 from millstream.datastream.operator_settings import StreamSettings
 from millstream.datastream.stream_types import output_type_of
-from millstream.datastream.window_adapters import PassedOn
-from millstream.datastream.window_functions import ProcessWindowFunction
+from millstream.datastream.windowing.adapters import PassedOn
+from millstream.datastream.windowing.functions import ProcessWindowFunction
 from millstream.kernel.places import Place
-from millstream.kernel.window_contents import Aggregated, Reduced
+from millstream.kernel.windows.contents import Aggregated, Reduced
 from millstream.plan.graph import Selector
 
 if TYPE_CHECKING:

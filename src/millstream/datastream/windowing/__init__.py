@@ -1,0 +1,1 @@
+"""Windows: assigners, triggers, evictors, functions, and the streams they make."""

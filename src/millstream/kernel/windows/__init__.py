@@ -1,0 +1,1 @@
+"""The window operators: one for everything, and quicker ones with the same results."""
