@@ -20,8 +20,8 @@ from millstream.common.state import (
 )
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
-from millstream.kernel.two_inputs import interval_join
 from millstream.kernel.places import Place
+from millstream.kernel.two_inputs import interval_join
 from millstream.kernel.two_inputs.specs import BroadcastSpec, IntervalJoinSpec
 from millstream.plan.graph import (
     JobGraph,
