@@ -20,7 +20,7 @@ from millstream.common._type_composites import (
     _ItemsTypeInfo,
 )
 from millstream.common.time import Instant
-from millstream.common.types import Row, RowKind
+from millstream.common.types import rows_of
 
 
 def decode_columns(type_info: TypeInformation, arrays: list[pa.Array]) -> list[Any]:
@@ -139,16 +139,7 @@ def _assemble(
 
 
 def _rows(type_info: RowTypeInfo, tuples: list[tuple[Any, ...]]) -> list[Any]:
-    names, insert, new = type_info.field_names, RowKind.INSERT, Row.__new__
-    rows = []
-    # The constructor sorts out its arguments, which takes longer than filling the slots.
-    for values in tuples:
-        row = new(Row)
-        row._fields = names
-        row._values = list(values)
-        row._row_kind = insert
-        rows.append(row)
-    return rows
+    return rows_of(type_info.field_names, map(list, tuples))
 
 
 def _struct(type_info: TypeInformation, array: pa.Array) -> list[Any]:

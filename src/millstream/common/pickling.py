@@ -6,6 +6,8 @@ import io
 import pickle
 from typing import Any
 
+from millstream.common.types import rows_of, same_fields
+
 
 def dumps(value: Any) -> bytes:
     """Pickle a value; what pickle cannot name, such as a class made in a function, goes by value.
@@ -35,18 +37,26 @@ def dumps_apart(values: list[Any]) -> bytes:
     Examples
     --------
     >>> shared = [1]
-    >>> left, right = pickle.loads(dumps_apart([shared, shared]))
+    >>> left, right = loads_apart(dumps_apart([shared, shared]))
     >>> left is right
     False
     """
+    # Without the memo each row would name its class and its fields anew.
+    rows = same_fields(values)
     buffer = io.BytesIO()
     pickler = pickle.Pickler(buffer, 5)
     pickler.fast = True
     try:
-        pickler.dump(values)
+        pickler.dump(values if rows is None else rows)
     except Exception:
         return dumps(values)
     return buffer.getvalue()
+
+
+def loads_apart(data: bytes | memoryview) -> list[Any]:
+    """The values that `dumps_apart` has pickled."""
+    values: Any = pickle.loads(data)
+    return values if values.__class__ is list else rows_of(*values)
 
 
 def _by_value(value: Any) -> bytes | None:

@@ -36,6 +36,45 @@ def _create_row(
     return row
 
 
+def rows_of(fields: tuple[str, ...] | None, lists: Iterable[list[Any]]) -> list[Row]:
+    """New rows with the same fields, one of each list of values, which it keeps.
+
+    Examples
+    --------
+    >>> rows_of(("a", "b"), [[1, 2], [3, 4]])
+    [Row(a=1, b=2), Row(a=3, b=4)]
+    """
+    insert, new = RowKind.INSERT, Row.__new__
+    rows = []
+    # The constructor sorts out its arguments, which takes longer than filling the slots.
+    for values in lists:
+        row = new(Row)
+        row._fields = fields
+        row._values = values
+        row._row_kind = insert
+        rows.append(row)
+    return rows
+
+
+def same_fields(values: list[Any]) -> tuple[tuple[str, ...] | None, list[list[Any]]] | None:
+    """The fields that all values have, as rows that are to be inserted, and the values of each.
+
+    Examples
+    --------
+    >>> same_fields([Row(a=1), Row(a=2)])
+    (('a',), [[1], [2]])
+    >>> same_fields([Row(a=1), Row(b=2)]) is None
+    True
+    """
+    if not values or values[0].__class__ is not Row:
+        return None
+    fields, insert = values[0]._fields, RowKind.INSERT
+    for value in values:
+        if value.__class__ is not Row or value._row_kind is not insert or value._fields != fields:
+            return None
+    return fields, [value._values for value in values]
+
+
 class Row:
     """A record with fields, read by position, by name, or as attributes.
 
@@ -180,6 +219,8 @@ class Row:
         return self._values[self._fields.index(name)]
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self._row_kind is RowKind.INSERT:
+            return _create_row, (self._fields, tuple(self._values))
         return _create_row, (self._fields, tuple(self._values), self._row_kind)
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from millstream.common.pickling import dumps_apart
+from millstream.common.pickling import dumps_apart, loads_apart
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.kernel.columns import Columns, Values, as_list, concat_columns_of
@@ -58,8 +58,7 @@ class PickleCodec:
         return dumps_apart(as_list(values))
 
     def decode(self, data: memoryview) -> list[Any]:
-        values: list[Any] = pickle.loads(data)
-        return values
+        return loads_apart(data)
 
 
 @dataclass(frozen=True)
