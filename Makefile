@@ -46,6 +46,7 @@ chaos: $(STAMP) ## Kill a self-verifying job at random points: make chaos SEEDS=
 bench: $(STAMP) ## Compare with PyFlink, Flink SQL and PySpark; writes benchmarks/RESULTS.md
 	$(BIN)/pip install --quiet psutil
 	$(BIN)/python benchmarks/latency.py
+	$(BIN)/python benchmarks/window_state.py
 	$(BIN)/python benchmarks/run.py
 
 clean: ## Remove the virtual environment and caches
