@@ -12,7 +12,6 @@ from millstream.datastream.operator_settings import positive_int
 from millstream.datastream.windowing.adapters import PassedOn
 from millstream.datastream.windowing.triggers import EndOfStreamTrigger
 from millstream.datastream.windowing.untimed import EndOfStreamWindows
-from millstream.kernel.places import Place
 from millstream.kernel.windows.contents import Reduced
 from millstream.kernel.windows.spec import WindowSpec
 from millstream.plan.graph import KeyedNode, Node, Selector, SourceNode
@@ -94,12 +93,11 @@ def whole_input(
     fold: Any = None,
 ) -> DataStream:
     """Add an operator that calls a window function with all records of each key, at the end."""
-    by_channel = selector is Place.BY_CHANNEL
     return stream._then(
         KeyedNode,
         name=name,
         kind="window",
-        function=whole_input_spec(function, fold=fold, by_channel=by_channel),
+        function=whole_input_spec(function, fold=fold),
         selector=selector,
         key_type=key_type,
         output_type=output_type,

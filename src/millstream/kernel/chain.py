@@ -133,7 +133,6 @@ def _checked(times: list[Any], values: list[Any], info: OperatorInfo) -> Ints:
     return np.array(times, np.int64)
 
 
-ANYWHERE, BY_CHANNEL, ONE_SLOT = Place.ANYWHERE, Place.BY_CHANNEL, Place.ONE_SLOT
 Route = Callable[[Any], Any] | Place
 """A key selector, or a place."""
 
@@ -180,7 +179,7 @@ class EdgeStep(Step):
         records = flow.records()
         if self.channel_offset:
             records.keys.channel = records.keys.channel + self.channel_offset
-        if self.route is ANYWHERE:
+        if self.route is Place.ANYWHERE:
             if not self.raised:
                 # No stage will raise these stamps; by position a channel's records are in order.
                 records.keys.stamp = np.full(len(records), MIN_TIMESTAMP, np.int64)
@@ -212,9 +211,9 @@ class EdgeStep(Step):
         if self.route is Place.BY_POSITION:
             # Neighbours go to different slots, the same record always to the same one.
             return (records.keys.channel + records.keys.pos).astype(np.uint32)
-        if self.route is BY_CHANNEL:
+        if self.route is Place.BY_CHANNEL:
             keys = records.keys.channel.tolist()
-        elif self.route is ONE_SLOT:
+        elif self.route is Place.ONE_SLOT:
             keys = [0] * len(records)
         else:
             assert callable(self.route)

@@ -28,7 +28,7 @@ from millstream.kernel.order import (
     Ints,
 )
 from millstream.kernel.outputs import FLUSH, Emit, Outputs, frozen
-from millstream.kernel.pages import Page, PageStore, Timer, Timers
+from millstream.kernel.pages import Directory, Page, PageStore, Timer, Timers
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.state import Cursor, sweep
 
@@ -148,11 +148,13 @@ class KeyedOperator:
     """Runs a `KeyedProcessFunction`; subclasses run other things on the same pages and clock.
 
     ``has_two_inputs``: its records come as pairs of the input's number, 0 or 1, and the value.
-    ``wants_columns``: its records come as Arrow columns.
+    ``wants_columns``: its records come as Arrow columns. ``own_states``: the names of the cells that the
+    operator itself keeps for each key, before those of its function.
     """
 
     has_two_inputs = False
     wants_columns = False
+    own_states: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -188,6 +190,7 @@ class KeyedOperator:
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
         """Open the function once; ``make_context`` knows task and job."""
         context = make_context(self.info, self.cursor)
+        context.names.extend(self.own_states)
         context.on_new_state = self._widen
         self.names = context.names
         self._guarded(lambda: _call_if_there(self.function, "open", context), None)
@@ -259,16 +262,20 @@ class KeyedOperator:
             ends = [*starts[1:].tolist(), len(order)]
             for first, start, end in zip(firsts.tolist(), starts.tolist(), ends, strict=True):
                 groups[first] = order[start:end]
-        due = directory.due(self.clock.after, self.clock.now_ms)
-        for bucket in directory.with_timers() if self.clock.ends else due:
+        for bucket in self._due_pages(directory):
             groups.setdefault(bucket, _NOTHING)
-        if self.opened is not None and self.opened.expiring:
-            for bucket in directory.next_to_sweep(SWEPT_PAGES):
-                groups.setdefault(bucket, _NOTHING)
         # Buckets are renumbered when the directory doubles; the lowest hash of a page is not.
         lowest = [(bucket << (32 - directory.depth), rows) for bucket, rows in groups.items()]
         for low, rows in lowest:
             yield low >> (32 - directory.depth), rows
+
+    def _due_pages(self, directory: Directory) -> list[int]:
+        """The pages with a timer to fire in this epoch, and those whose turn it is to be swept."""
+        due = directory.due(self.clock.after, self.clock.now_ms)
+        found = directory.with_timers() if self.clock.ends else due
+        if self.opened is not None and self.opened.expiring:
+            found = [*found, *directory.next_to_sweep(SWEPT_PAGES)]
+        return found
 
     def run_page(self, records: Incoming | None, rows: Ints, outputs: Outputs) -> None:
         """Due processing-time timers, the page's records with the timers between them, the rest."""
@@ -447,13 +454,11 @@ class KeyedOperator:
 class ReduceOperator(KeyedOperator):
     """A rolling reduce: one value per key, every update emitted, or only the last in batch mode."""
 
+    own_states = ("reduced",)
+
     def __init__(self, *args: Any, last_only: bool = False, **options: Any) -> None:
         super().__init__(*args, **options)
         self.last_only = last_only
-
-    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
-        super().open(make_context)
-        self.names.append("reduced")
 
     def _process(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
         entries = self.page.entries

@@ -17,6 +17,9 @@ from millstream.common.errors import PlanError
 from millstream.common.state import StateDescriptor
 from millstream.kernel.state import Cursor, Ttl, bind
 
+LATE_RECORDS = "numLateRecordsDropped"
+"""The counter of records that came too late for an operator."""
+
 
 @dataclass(frozen=True)
 class OperatorInfo:

@@ -11,9 +11,6 @@ from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.async_io import AsyncStep
 from millstream.kernel.buffers import ArrowCodec, codec_for
 from millstream.kernel.chain import (
-    ANYWHERE,
-    BY_CHANNEL,
-    ONE_SLOT,
     Chain,
     EdgeStep,
     Route,
@@ -86,6 +83,7 @@ class Compiler:
         self.slots = options.slot_count
         self.programs = Programs()
         self.in_edges: dict[int, list[InEdge]] = {}
+        self.lags: dict[int, int] = {}
         self.next_tag = 1
 
     def compile(self) -> Programs:
@@ -138,6 +136,11 @@ class Compiler:
 
     def _lag(self, node: Node) -> int:
         """How far behind the channels an operator's clock is: by an instant for each merging window."""
+        if node.id not in self.lags:
+            self.lags[node.id] = self._lag_behind(node)
+        return self.lags[node.id]
+
+    def _lag_behind(self, node: Node) -> int:
         lags = [0]
         for other in (self.component.graph[node_id] for node_id in node.inputs):
             if isinstance(other, TimestampsNode | SourceNode):
@@ -179,6 +182,7 @@ class Compiler:
         if columnar is not None:
             return ColumnarWindowOperator(info, columnar.aggregate, columnar.panes, selector)
         if node.kind == "window":
+            by_channel = node.selector is Place.BY_CHANNEL
             if node.second is not None:
                 selector = PairKey(selector, key_selector(node.second))
             return _window_operator(node.function)(
@@ -187,7 +191,9 @@ class Compiler:
                 selector,
                 timed=timed,
                 freeze=freeze,
-                in_order=node.function.by_channel or self._comes_in_order(),
+                in_order=by_channel or self._comes_in_order(),
+                two_inputs=node.second is not None,
+                by_channel=by_channel,
             )
         if node.second is not None:
             return _two_input_operator(node, info, timed=timed, freeze=freeze)
@@ -203,8 +209,8 @@ class Compiler:
         if isinstance(reader, KeyedNode):
             return reader.selector_of(number)
         if isinstance(reader, TimestampsNode) and not self.component.follows_source(reader):
-            return ONE_SLOT
-        return BY_CHANNEL
+            return Place.ONE_SLOT
+        return Place.BY_CHANNEL
 
     def _stage(self, index: int, hosted: list[HostedOperator]) -> KeyedProgram:
         ordered = self.options.channel_order == "watermark" or self._splits_one_source()
@@ -346,7 +352,7 @@ class Compiler:
         """What takes records of a node to input ``number`` of a hosted operator or sink."""
         tag, self.next_tag = self.next_tag, self.next_tag + 1
         from_source = isinstance(entry, SourceNode)
-        route: Route = ANYWHERE
+        route: Route = Place.ANYWHERE
         codec = codec_for(node.output_type)
         if (columnar := self._columnar(reader)) is not None:
             codec = ArrowCodec(columnar.aggregate.partial_type())

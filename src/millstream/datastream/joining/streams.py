@@ -212,7 +212,7 @@ class EqualTo:
         require_bounded(f"{streams._name} without a window", inputs, _BOUNDED_ONLY)
         made, type_info = streams._made(function, output_type)
         selectors = self._first._selector, self._second._selector
-        spec = whole_input_spec(made, two_inputs=True)
+        spec = whole_input_spec(made)
         return streams._operator(spec, type_info, selectors, self._first._key_type)
 
 
@@ -333,7 +333,6 @@ class WithWindow:
             lateness=windows._lateness,
             late_tag=windows._late_tag,
             second_late_tag=self._second_late_tag,
-            two_inputs=True,
         )
         selectors = self._first._selector, self._second._selector
         return self._streams._operator(spec, type_info, selectors, self._first._key_type)
@@ -364,7 +363,7 @@ class CrossedStreams(_TwoStreams):
         """Call a function for each pair of records; without one the results are the pairs."""
         require_bounded("cross", [self._first, self._second], "join by key and window instead")
         made, type_info = self._made(function, output_type)
-        spec = whole_input_spec(made, two_inputs=True)
+        spec = whole_input_spec(made)
         return self._operator(spec, type_info, (Place.ONE_SLOT, Place.ONE_SLOT))
 
     def _made(self, function: Any, output_type: Any) -> Made:

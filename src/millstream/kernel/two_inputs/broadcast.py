@@ -23,7 +23,7 @@ from millstream.common.time import MAX_TIMESTAMP
 from millstream.kernel import large
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.hashing import stable_hash, tie_breaker
-from millstream.kernel.keyed import NO_ROW, SWEPT_PAGES, Clock, Context, KeyedOperator
+from millstream.kernel.keyed import NO_ROW, Clock, Context, KeyedOperator
 from millstream.kernel.large import LargeCell, moved_out
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import Page, PageStore, Store
@@ -353,9 +353,8 @@ class KeyedBroadcastOperator(BroadcastOperator):
 
     def _meet(self, records: Incoming | None, pairs: list[Pair], pages: PageStore) -> None:
         """Find where the records' keys lie, and take the pages with something due."""
-        assert self.opened is not None
         pages.names, pages.growing = self.names, self.cursor.growing
-        directory, clock = pages.directory, self.clock
+        directory = pages.directory
         self._pages, self._met = pages, {}
         if records is not None:
             assert records.hashes is not None
@@ -363,12 +362,8 @@ class KeyedBroadcastOperator(BroadcastOperator):
             if keyed:
                 pages.prepare(records.hashes[keyed])
             self._buckets = directory.buckets(records.hashes).tolist()
-        due = directory.due(clock.after, clock.now_ms)
-        for bucket in directory.with_timers() if clock.ends else due:
+        for bucket in self._due_pages(directory):
             self._page_at(bucket)
-        if self.opened.expiring:
-            for bucket in directory.next_to_sweep(SWEPT_PAGES):
-                self._page_at(bucket)
 
     def _page_at(self, bucket: int) -> Page:
         page = self._met.get(bucket)

@@ -33,8 +33,7 @@ from millstream.kernel.large import LargeCell, cell_id
 from millstream.kernel.order import Ints, run_ordinals
 from millstream.kernel.outputs import FLUSH, MAIN, Emit, Outputs, frozen
 from millstream.kernel.pages import PageStore
-from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
-from millstream.kernel.state import Cursor
+from millstream.kernel.runtime import LATE_RECORDS, KernelRuntimeContext, OperatorInfo
 from millstream.kernel.two_inputs.connected import PairKey
 from millstream.kernel.two_inputs.specs import IntervalJoinSpec
 
@@ -42,7 +41,6 @@ CELLS = ("left times", "left", "right times", "right", "older left", "older righ
 """Of each key: for each side the sorted event times, the records beside them, and its segments."""
 OLDER = 4
 SEGMENT = 2_048
-LATE_RECORDS = "numLateRecordsDropped"
 LEFT = 0
 
 
@@ -164,6 +162,7 @@ class IntervalJoinOperator(KeyedOperator):
     """Runs an `IntervalJoinSpec`; its selector is a `PairKey`."""
 
     has_two_inputs = True
+    own_states = CELLS
 
     def __init__(
         self,
@@ -193,12 +192,7 @@ class IntervalJoinOperator(KeyedOperator):
         self._earliest: Ints = np.empty(0, np.int64)
 
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
-        def with_cells(info: OperatorInfo, cursor: Cursor | None) -> KernelRuntimeContext:
-            context = make_context(info, cursor)
-            context.names.extend(CELLS)
-            return context
-
-        super().open(with_cells)
+        super().open(make_context)
         assert self.opened is not None
         self._dropped = self.opened.get_metrics_group().counter(LATE_RECORDS)
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from millstream.common.errors import MillstreamError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
@@ -24,8 +23,6 @@ from millstream.kernel.outputs import Outputs
 from millstream.kernel.windows.contents import Order, Values
 from millstream.kernel.windows.default_trigger import DefaultTriggerOperator
 from millstream.kernel.windows.operator import WINDOWS
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass

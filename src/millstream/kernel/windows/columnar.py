@@ -32,14 +32,18 @@ from millstream.kernel.buffers import (
 from millstream.kernel.calls import hash_keys
 from millstream.kernel.chain import EdgeStep
 from millstream.kernel.columns import Columns, field_types
-from millstream.kernel.hashing import HashCache, tie_breaker
+from millstream.kernel.hashing import tie_breaker
 from millstream.kernel.keyed import Clock, KeyedOperator, lagging
 from millstream.kernel.order import BORN_TIMER, Ints, OrderKeys
 from millstream.kernel.outputs import MAIN, Emit
 from millstream.kernel.pages import PageStore, Store
-from millstream.kernel.runtime import KernelCounter, KernelRuntimeContext, OperatorInfo
+from millstream.kernel.runtime import (
+    LATE_RECORDS,
+    KernelCounter,
+    KernelRuntimeContext,
+    OperatorInfo,
+)
 from millstream.kernel.steps import Flow
-from millstream.kernel.windows.operator import LATE_RECORDS
 from millstream.kernel.windows.panes import (
     FieldAggregate,
     Groups,
@@ -150,10 +154,10 @@ class PartialEdge(EdgeStep):
 
     def _send(self, values: Columns, ts: Ints, keys: OrderKeys, panes: Ints, firsts: Ints) -> None:
         arrays = widened(self.aggregate, values)
-        key_values = values.field_values(self.aggregate.key) or []
-        if values.arrays[self.aggregate.key].null_count:
+        if arrays[self.aggregate.key].null_count:
+            key_values = values.field_values(self.aggregate.key) or []
             hash_keys(key_values, self.cache, self.info)  # refuses a key that is None
-        groups = Groups.by([firsts, panes, codes_of(values.arrays[self.aggregate.key])])
+        groups = Groups.by([firsts, panes, codes_of(arrays[self.aggregate.key])])
         try:
             rows, fields = aggregated(self.aggregate, arrays, groups)
         except SumOverflow:
@@ -191,23 +195,21 @@ class ColumnarWindowOperator(KeyedOperator):
         self.aggregate = aggregate
         self.panes = panes
         self.codec = ArrowCodec(aggregate.partial_type())
-        self.cache = HashCache()
 
     def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
         assert self.opened is not None
         self.clock = clock
         store = _Chunks(pages.store, pages.uid, self.codec)
-        arrived = [] if records is None else self._on_time(records, clock)
-        new = _by_pane(arrived)
+        new = {} if records is None else _by_pane(self._on_time(records, clock))
         try:
             self._fire(new, store, clock, emit)
         except SumOverflow:
             raise overflow(self.aggregate, self.info) from None
         for pane in [pane for pane in store.state.panes if self._is_over(pane, clock)]:
             store.drop(pane)
-        for pane, parts in new.items():
+        for pane, arrived in new.items():
             if not self._is_over(pane, clock):
-                self._keep(pane, parts, store)
+                self._keep(pane, arrived, store)
         store.close()
 
     def _is_over(self, pane: int, clock: Clock) -> bool:
@@ -217,7 +219,7 @@ class ColumnarWindowOperator(KeyedOperator):
         last = int(self.panes.last_windows(np.array([pane]))[0])
         return self.panes.bounds(last)[1] - 1 <= clock.after
 
-    def _on_time(self, records: Incoming, clock: Clock) -> list[Records]:
+    def _on_time(self, records: Incoming, clock: Clock) -> Records:
         """The partial sums that are not late, with the first windows that they count for now."""
         assert isinstance(records, Arrivals)
         arrays = [column.take(pa.array(records.places)) for column in records.columns]
@@ -230,16 +232,14 @@ class ColumnarWindowOperator(KeyedOperator):
             Columns(self.codec.type_info, arrays), records.ts, records.keys, records.hashes
         )
         if live.all():
-            return [whole]
+            return whole
         group = self.opened.get_metrics_group()  # type: ignore[union-attr]
         group.counter(LATE_RECORDS).inc(int(arrays[NUMBER].to_numpy()[~live].sum()))
-        return [whole.take(np.flatnonzero(live))] if live.any() else []
+        return whole.take(np.flatnonzero(live))
 
     # -- windows that are over -------------------------------------------------------------------
 
-    def _fire(
-        self, new: dict[int, list[Records]], store: _Chunks, clock: Clock, emit: Emit
-    ) -> None:
+    def _fire(self, new: dict[int, Records], store: _Chunks, clock: Clock, emit: Emit) -> None:
         panes = np.array(sorted(new.keys() | store.state.panes.keys()), np.int64)
         if not len(panes):
             return
@@ -249,15 +249,15 @@ class ColumnarWindowOperator(KeyedOperator):
             inside = panes[(panes >= first) & (panes < first + self.panes.per_window)].tolist()
             for pane in inside:
                 if pane not in content:
-                    content[pane] = self._added_up([*store.load(pane), *new.get(pane, ())])
+                    arrived = [new[pane]] if pane in new else []
+                    content[pane] = self._added_up([*store.load(pane), *arrived])
             self._emit(window, [content[pane] for pane in inside], emit)
             for pane in [pane for pane in content if pane < first + self.panes.per_slide]:
                 del content[pane]
 
     def _due(self, panes: Ints, clock: Clock) -> list[int]:
         """The windows that the clock passes in this epoch, and that may have records."""
-        oldest = (panes - self.panes.per_window) // self.panes.per_slide + 1
-        newest = self.panes.last_windows(panes)
+        oldest, newest = self.panes.oldest_windows(panes), self.panes.last_windows(panes)
         found: set[int] = set()
         for low, high in zip(oldest.tolist(), newest.tolist(), strict=True):
             found.update(range(low, high + 1))
@@ -342,8 +342,8 @@ class ColumnarWindowOperator(KeyedOperator):
             self._uid_path,
         ).extended(None)
 
-    def _keep(self, pane: int, parts: list[Records], store: _Chunks) -> None:
-        store.add(pane, self._added_up(parts))
+    def _keep(self, pane: int, arrived: Records, store: _Chunks) -> None:
+        store.add(pane, self._added_up([arrived]))
         if len(store.state.panes[pane]) > MOST_CHUNKS:
             whole = self._added_up(store.load(pane))
             store.drop(pane)
@@ -355,16 +355,17 @@ def _arrays(records: Records) -> list[pa.Array]:
     return records.values.arrays
 
 
-def _by_pane(arrived: list[Records]) -> dict[int, list[Records]]:
-    found: dict[int, list[Records]] = {}
-    for records in arrived:
-        panes = _arrays(records)[PANE].to_numpy()
-        groups = Groups.by([panes])
-        ends = [*groups.starts[1:].tolist(), len(panes)]
-        for start, end in zip(groups.starts.tolist(), ends, strict=True):
-            rows = groups.order[start:end]
-            found.setdefault(int(panes[rows[0]]), []).append(records.take(rows))
-    return found
+def _by_pane(records: Records) -> dict[int, Records]:
+    if not len(records):
+        return {}
+    panes = _arrays(records)[PANE].to_numpy()
+    groups = Groups.by([panes])
+    ends = [*groups.starts[1:].tolist(), len(panes)]
+    spans = zip(groups.starts.tolist(), ends, strict=True)
+    return {
+        int(panes[groups.order[start]]): records.take(groups.order[start:end])
+        for start, end in spans
+    }
 
 
 FORMAT = 1

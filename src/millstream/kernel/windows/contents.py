@@ -175,6 +175,7 @@ def folded(fold: Fold, values: Iterable[Any]) -> list[Any]:
     return [] if content is None else fold.elements(content)
 
 
-def only(contents: Iterable[Any]) -> list[Any]:
-    """The contents that are there."""
-    return [content for content in contents if content is not None]
+def merged(kind: Contents, contents: Iterable[Any]) -> Any:
+    """The content of a window that takes the place of several; some of them may be empty."""
+    found = [content for content in contents if content is not None]
+    return kind.merge(found) if len(found) > 1 else next(iter(found), None)

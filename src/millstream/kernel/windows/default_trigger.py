@@ -55,8 +55,7 @@ class DefaultTriggerOperator(WindowOperator):
             raise self._failure(error, f"{window!r} of key {self.key!r}") from error
 
     def _fire_window(self, window: TimeWindow, time: int, outputs: Outputs) -> None:
-        table = self.cursor.cells[WINDOWS]
-        entry = table[window]
+        entry = self.cursor.cells[WINDOWS][window]
         self._point_at(window, entry)
         if time == window[1] - 1:
             self._emit(self.contents.elements(entry[0]), outputs)
@@ -64,6 +63,4 @@ class DefaultTriggerOperator(WindowOperator):
             self._leave_window(entry)
             return
         self.function.clear(self.window_context)
-        del table[window]
-        if not table:
-            self.cursor.cells[WINDOWS] = None
+        self._forget_window()

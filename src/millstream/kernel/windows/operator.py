@@ -23,7 +23,7 @@ from millstream.kernel.keyed import KeyedOperator, add_timer, remove_timer
 from millstream.kernel.order import COLUMNS, Ints
 from millstream.kernel.outputs import Outputs
 from millstream.kernel.pages import Timer
-from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.runtime import LATE_RECORDS, KernelRuntimeContext, OperatorInfo
 from millstream.kernel.state import Cursor
 from millstream.kernel.windows.contents import (
     Contents,
@@ -31,7 +31,7 @@ from millstream.kernel.windows.contents import (
     Order,
     contents_for,
     folded,
-    only,
+    merged,
 )
 from millstream.kernel.windows.contexts import (
     AssignerContext,
@@ -45,7 +45,6 @@ from millstream.kernel.windows.spec import WindowSpec
 
 WINDOWS = 0
 """The cell with the table of a key's windows."""
-LATE_RECORDS = "numLateRecordsDropped"
 END_OF_TIME = MAX_TIMESTAMP - 1
 """The last instant of a window without an end: only the end of the input brings it."""
 
@@ -54,7 +53,13 @@ Entry = list[Any]
 
 
 class WindowOperator(KeyedOperator):
-    """Runs a `WindowSpec`. ``in_order``: records come in the one order from epoch to epoch."""
+    """Runs a `WindowSpec`.
+
+    ``in_order``: records come in the one order from epoch to epoch. ``two_inputs``: they come as pairs
+    of the input's number, 0 or 1, and the value. ``by_channel``: the key is the record's channel.
+    """
+
+    own_states = ("windows",)
 
     def __init__(
         self,
@@ -65,10 +70,13 @@ class WindowOperator(KeyedOperator):
         timed: bool,
         freeze: bool = True,
         in_order: bool = True,
+        two_inputs: bool = False,
+        by_channel: bool = False,
     ) -> None:
         super().__init__(info, spec.function, selector, timed=timed, freeze=freeze)
         self.spec = spec
-        self.has_two_inputs = spec.two_inputs
+        self.has_two_inputs = two_inputs
+        self.by_channel = by_channel
         self.event_time: bool = spec.assigner.is_event_time()
         self.merging = hasattr(spec.assigner, "merge_windows")
         # Of windows that become one, each is in order, but not one behind the other.
@@ -93,13 +101,7 @@ class WindowOperator(KeyedOperator):
             )
 
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
-        def with_windows(info: OperatorInfo, cursor: Cursor | None) -> KernelRuntimeContext:
-            context = make_context(info, cursor)
-            context.names.append("windows")
-            self.opened = context
-            return context
-
-        super().open(with_windows)
+        super().open(make_context)
         self._late = self.runtime_context().get_metrics_group().counter(LATE_RECORDS)
 
     def trigger_watermark(self) -> int:
@@ -136,7 +138,7 @@ class WindowOperator(KeyedOperator):
         return list(zip(*columns, paths, strict=True))
 
     def keys_of(self, records: Incoming, rows: Ints, values: list[Any]) -> list[Any]:
-        if not self.spec.by_channel:
+        if not self.by_channel:
             return super().keys_of(records, rows, values)
         channels: list[Any] = records.keys.channel[rows].tolist()
         return channels
@@ -377,18 +379,15 @@ class WindowOperator(KeyedOperator):
     def _merge(self, result: Any, olds: Sequence[Any], table: dict[Any, Entry]) -> None:
         trigger, context = self.spec.trigger, self.trigger_context
         entries = [table.pop(old) for old in olds]
-        found = only(entry[0] for entry in entries)
-        merged: Entry = [self.contents.merge(found) if len(found) > 1 else None, None]
-        if len(found) == 1:
-            merged[0] = found[0]
-        table[result] = merged
-        self._point_at(result, merged)
-        context.merging = [WindowCells() if entry[1] is None else entry[1] for entry in entries]
+        entry: Entry = [merged(self.contents, (old[0] for old in entries)), None]
+        table[result] = entry
+        self._point_at(result, entry)
+        context.merging = [WindowCells() if old[1] is None else old[1] for old in entries]
         try:
             trigger.on_merge(result, context)
         finally:
             context.merging = None
-        self._leave_window(merged)
+        self._leave_window(entry)
         for old, entry in zip(olds, entries, strict=True):
             if old != result:
                 self._point_at(old, entry)

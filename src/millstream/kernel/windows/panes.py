@@ -52,8 +52,12 @@ class Panes:
     def first_windows(self, panes: Ints, clocks: Ints) -> Ints:
         """The first window that has a pane and is not over, by the clock of its record."""
         passed = self.at(np.minimum(clocks, MAX_TIMESTAMP - 2) + 1)
-        firsts: Ints = (np.maximum(panes, passed) - self.per_window) // self.per_slide + 1
-        return firsts
+        return self.oldest_windows(np.maximum(panes, passed))
+
+    def oldest_windows(self, panes: Ints) -> Ints:
+        """The first window that has a pane, or ends behind it."""
+        oldest: Ints = (panes - self.per_window) // self.per_slide + 1
+        return oldest
 
     def last_windows(self, panes: Ints) -> Ints:
         """The last window that has a pane."""
@@ -172,7 +176,7 @@ def _folded(kind: str, numbers: npt.NDArray[Any], starts: Ints) -> npt.NDArray[A
 
 def widened(aggregate: FieldAggregate, columns: Columns) -> list[pa.Array]:
     """The columns of records, the aggregated field as wide as its results may be."""
-    arrays = columns.in_own_types()
+    arrays = list(columns.arrays)
     wide = _wide(field_types(aggregate.type_info)[aggregate.field]).to_arrow()
     arrays[aggregate.field] = arrays[aggregate.field].cast(wide)
     return arrays

@@ -18,7 +18,7 @@ from millstream.kernel.arrivals import Incoming
 from millstream.kernel.keyed import add_timer, remove_timer
 from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Outputs
-from millstream.kernel.windows.contents import Order, only
+from millstream.kernel.windows.contents import Order, merged
 from millstream.kernel.windows.default_trigger import DefaultTriggerOperator
 from millstream.kernel.windows.operator import WINDOWS, Entry
 
@@ -78,8 +78,6 @@ class SessionWindowOperator(DefaultTriggerOperator):
             window = window.cover(old)
             contents.append(table.pop(old)[0])
             remove_timer(timers, key, (old[1], old, old[1] - 1))
-        found = only(contents)
-        content = self.contents.merge(found) if len(found) > 1 else next(iter(found), None)
-        entry = table[window] = [content, None]
+        entry = table[window] = [merged(self.contents, contents), None]
         add_timer(timers, key, (window[1], window, window[1] - 1))
         return entry

@@ -41,9 +41,8 @@ class WindowSpec:
 
     ``alignment``: given if the windows follow from the time alone, with the default trigger and no
     evictor; ``session_gap`` likewise for sessions, with lateness 0. ``emits_fold``: the function only
-    emits what was folded. ``two_inputs``: records come as pairs of the input's number, 0 or 1, and the
-    value; those of the second that are late have a tag of their own. ``by_channel``: the key is the
-    record's channel.
+    emits what was folded. ``second_late_tag``: the tag of late records of the second input, if
+    there are two.
     """
 
     assigner: Any
@@ -58,8 +57,6 @@ class WindowSpec:
     lateness: Literal["channel", "operator"] = "channel"
     late_tag: OutputTag | None = None
     second_late_tag: OutputTag | None = None
-    two_inputs: bool = False
-    by_channel: bool = False
 
     def waits_for_its_end(self) -> bool:
         """Whether windows fire an instant later than others: those in event time that merge do."""
