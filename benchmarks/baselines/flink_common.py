@@ -18,8 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from contract import PARALLELISM
-from data import Dataset
+from contract import PARALLELISM, report, stopwatch
+from data import Dataset, from_arguments
 
 WORKER_MODE_VARIABLE = "_python_worker_execution_mode"
 CHECKPOINT_INTERVAL = "10 s"
@@ -174,3 +174,34 @@ def notes(arguments: argparse.Namespace, **more: str) -> str:
         **more,
     }
     return ", ".join(f"{name} {value}" for name, value in said.items())
+
+
+def measure(arguments: argparse.Namespace, build: Callable, *, workload: str, **more: str) -> int:
+    """Run the PyFlink job that ``build(env, dataset, arguments, counters)`` makes, and report it.
+
+    A job without state has no choice of a backend, and none is noted.
+    """
+    from pyflink.version import __version__
+
+    dataset = from_arguments(arguments)
+    with workspace() as folder:
+        backend = getattr(arguments, "backend", None)
+        chosen = settings(folder, backend or "hashmap") | python_settings(arguments)
+        with stopwatch() as startup:
+            env = environment(chosen)
+        build(env, dataset, arguments, folder / "counters")
+        with stopwatch() as job:
+            env.execute(f"pyflink {workload}")
+        outputs, checksum = read_counters(folder)
+    return report(
+        dataset,
+        system="PyFlink",
+        version=__version__,
+        mode=arguments.mode,
+        workload=workload,
+        seconds=job.seconds,
+        outputs=outputs,
+        checksum=checksum,
+        notes=notes(arguments, **({"backend": backend} if backend else {}), **more),
+        startup_seconds=startup.seconds,
+    )

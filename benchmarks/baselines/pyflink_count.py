@@ -17,10 +17,8 @@ import flink_common as flink
 from pyflink.common import Types
 from pyflink.datastream import KeyedProcessFunction, RuntimeContext
 from pyflink.datastream.state import ValueStateDescriptor
-from pyflink.version import __version__ as flink_version
 
-from contract import parser, report, stopwatch
-from data import from_arguments
+from contract import parser
 
 
 class RunningCount(KeyedProcessFunction):
@@ -62,28 +60,7 @@ def main() -> int:
     options = parser(__doc__)
     flink.add_flink_arguments(options)
     options.add_argument("--backend", choices=("hashmap", "rocksdb"), default="rocksdb")
-    arguments = options.parse_args()
-    dataset = from_arguments(arguments)
-    with flink.workspace() as folder:
-        chosen = flink.settings(folder, arguments.backend) | flink.python_settings(arguments)
-        with stopwatch() as startup:
-            env = flink.environment(chosen)
-        build(env, dataset, arguments, folder / "counters")
-        with stopwatch() as job:
-            env.execute("pyflink count")
-        outputs, checksum = flink.read_counters(folder)
-    return report(
-        dataset,
-        system="PyFlink",
-        version=flink_version,
-        mode=arguments.mode,
-        workload="count",
-        seconds=job.seconds,
-        outputs=outputs,
-        checksum=checksum,
-        notes=flink.notes(arguments, backend=arguments.backend),
-        startup_seconds=startup.seconds,
-    )
+    return flink.measure(options.parse_args(), build, workload="count")
 
 
 if __name__ == "__main__":

@@ -19,10 +19,9 @@ from pyflink.common import Duration, Time, Types, WatermarkStrategy
 from pyflink.common.watermark_strategy import TimestampAssigner
 from pyflink.datastream import ProcessWindowFunction, RuntimeContext
 from pyflink.datastream.window import TumblingEventTimeWindows
-from pyflink.version import __version__ as flink_version
 
-from contract import parser, report, stopwatch
-from data import TUMBLING_MS, from_arguments
+from contract import parser
+from data import TUMBLING_MS
 from expectations import SUM_MODULUS, WEIGHTS
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
@@ -99,27 +98,7 @@ def main() -> int:
     options.set_defaults(source="table")
     options.add_argument("--backend", choices=("hashmap", "rocksdb"), default="rocksdb")
     arguments = options.parse_args()
-    dataset = from_arguments(arguments)
-    with flink.workspace() as folder:
-        chosen = flink.settings(folder, arguments.backend) | flink.python_settings(arguments)
-        with stopwatch() as startup:
-            env = flink.environment(chosen)
-        build(env, dataset, arguments, folder / "counters")
-        with stopwatch() as job:
-            env.execute("pyflink process window")
-        outputs, checksum = flink.read_counters(folder)
-    return report(
-        dataset,
-        system="PyFlink",
-        version=flink_version,
-        mode=arguments.mode,
-        workload="process-window",
-        seconds=job.seconds,
-        outputs=outputs,
-        checksum=checksum,
-        notes=flink.notes(arguments, backend=arguments.backend, files="lanes"),
-        startup_seconds=startup.seconds,
-    )
+    return flink.measure(arguments, build, workload="process-window", files="lanes")
 
 
 if __name__ == "__main__":

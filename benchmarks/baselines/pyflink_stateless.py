@@ -14,10 +14,8 @@ from pathlib import Path
 import flink_common as flink
 from pyflink.common import Types
 from pyflink.datastream import MapFunction, RuntimeContext
-from pyflink.version import __version__ as flink_version
 
-from contract import parser, report, stopwatch
-from data import from_arguments
+from contract import parser
 
 
 class HalveAndCount(MapFunction):
@@ -58,28 +56,7 @@ def build(env, dataset, arguments, counters: Path) -> None:
 def main() -> int:
     options = parser(__doc__)
     flink.add_flink_arguments(options)
-    arguments = options.parse_args()
-    dataset = from_arguments(arguments)
-    with flink.workspace() as folder:
-        chosen = flink.settings(folder, "hashmap") | flink.python_settings(arguments)
-        with stopwatch() as startup:
-            env = flink.environment(chosen)
-        build(env, dataset, arguments, folder / "counters")
-        with stopwatch() as job:
-            env.execute("pyflink stateless")
-        outputs, checksum = flink.read_counters(folder)
-    return report(
-        dataset,
-        system="PyFlink",
-        version=flink_version,
-        mode=arguments.mode,
-        workload="stateless",
-        seconds=job.seconds,
-        outputs=outputs,
-        checksum=checksum,
-        notes=flink.notes(arguments),
-        startup_seconds=startup.seconds,
-    )
+    return flink.measure(options.parse_args(), build, workload="stateless")
 
 
 if __name__ == "__main__":

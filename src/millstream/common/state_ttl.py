@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from millstream.common._logging import accepted_without_effect
 from millstream.common.errors import PlanError, short_repr, user_location
-from millstream.common.time import Duration, Time, to_millis
+from millstream.common.time import Duration, Time, positive_millis, to_millis
 
 __all__ = ["StateTtlConfig"]
 
@@ -109,14 +109,8 @@ class StateTtlConfig:
 
         def set_ttl(self, ttl: Span) -> StateTtlConfig.Builder:
             """Set the time to live; longer than zero."""
-            self._ttl_ms = to_millis(ttl, "the time to live of state")
-            if self._ttl_ms == 0:
-                raise PlanError(
-                    "INVALID_DURATION",
-                    "the time to live of state must be longer than zero",
-                    location=user_location(),
-                    hint="leave enable_time_to_live out for state that lives for ever",
-                )
+            hint = "leave enable_time_to_live out for state that lives for ever"
+            self._ttl_ms = positive_millis(ttl, "the time to live of state", hint)
             return self
 
         def set_update_type(self, update_type: _UpdateType) -> StateTtlConfig.Builder:

@@ -205,6 +205,28 @@ class Instant:
         return Instant(seconds, millis * 1_000_000)
 
 
+_ABOVE_ZERO = 'give a span above zero, such as "5 s"; one millisecond is the shortest'
+
+
+def positive_millis(value: object, what: str, hint: str = _ABOVE_ZERO) -> int:
+    """A span of time in milliseconds, see `to_millis`, that must be longer than zero.
+
+    Examples
+    --------
+    >>> positive_millis("5 s", "the interval")
+    5000
+    """
+    millis = to_millis(value, what)
+    if millis == 0:
+        raise PlanError(
+            "INVALID_DURATION",
+            f"{what} must be longer than zero",
+            location=user_location(),
+            hint=hint,
+        )
+    return millis
+
+
 def to_millis(value: object, what: str = "duration", *, allow_negative: bool = False) -> int:
     """A span of time in milliseconds, from any form a user may write it in.
 

@@ -18,6 +18,7 @@ from millstream.common.time import (
     MIN_TIMESTAMP,
     Duration,
     Time,
+    positive_millis,
     to_millis,
 )
 
@@ -257,14 +258,8 @@ class WatermarkStrategy:
         idle_timeout : Duration or other span
             Longer than zero.
         """
-        millis = to_millis(idle_timeout, "idle_timeout")
-        if millis == 0:
-            raise PlanError(
-                "INVALID_DURATION",
-                "idle_timeout must be longer than zero",
-                location=user_location(),
-                hint="leave with_idleness out to wait for silent inputs",
-            )
+        hint = "leave with_idleness out to wait for silent inputs"
+        millis = positive_millis(idle_timeout, "idle_timeout", hint)
         return replace(self, idleness_ms=millis)
 
     def with_watermark_alignment(

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from millstream.common.errors import PlanError, short_repr, user_location
+from millstream.common.time import positive_millis
 from millstream.common.typeinfo import TypeInformation, infer_return_type
 from millstream.datastream.async_functions import (
     NO_RETRY_STRATEGY,
     AsyncFunction,
     AsyncRetryPredicate,
     AsyncRetryStrategy,
-    positive_millis,
 )
 from millstream.datastream.data_stream import DataStream
 from millstream.datastream.functions import Function
@@ -127,9 +127,8 @@ def _wait(
     output_type: Any,
     ordered: bool,
 ) -> DataStream:
-    from millstream.kernel.async_io import (
-        AsyncSpec,
-    )  # loads numpy, which importing the API must not
+    # It loads numpy, which importing the API must not.
+    from millstream.kernel.async_io import AsyncSpec
 
     if not isinstance(data_stream, DataStream):
         raise _error(
@@ -140,7 +139,7 @@ def _wait(
     _check_function(async_function)
     spec = AsyncSpec(
         async_function,
-        positive_millis("timeout", timeout),
+        positive_millis(timeout, "timeout"),
         positive_int("capacity", capacity),
         ordered,
         _checked_retry(retry),

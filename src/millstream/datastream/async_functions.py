@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from millstream.common.errors import PlanError, short_repr, user_location
-from millstream.common.time import to_millis
+from millstream.common.time import positive_millis
 from millstream.datastream.base_functions import Function, RuntimeContext
 from millstream.datastream.operator_settings import positive_int
 
@@ -316,7 +316,7 @@ class FixedDelayRetryStrategy(_LimitedRetryStrategy):
         exception_predicate: Any = None,
     ) -> None:
         super().__init__(max_attempts, result_predicate, exception_predicate)
-        self._delay = positive_millis("backoff_time_millis", backoff_time_millis)
+        self._delay = positive_millis(backoff_time_millis, "backoff_time_millis")
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
         return self._delay
@@ -335,8 +335,8 @@ class ExponentialBackoffDelayRetryStrategy(_LimitedRetryStrategy):
         exception_predicate: Any = None,
     ) -> None:
         super().__init__(max_attempts, result_predicate, exception_predicate)
-        self._first = positive_millis("initial_delay", initial_delay)
-        self._longest = positive_millis("max_retry_delay", max_retry_delay)
+        self._first = positive_millis(initial_delay, "initial_delay")
+        self._longest = positive_millis(max_retry_delay, "max_retry_delay")
         self._multiplier = _positive_number("multiplier", multiplier)
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
@@ -366,25 +366,6 @@ class AsyncRetryStrategies:
 
 
 # -- checks ----------------------------------------------------------------------------------------
-
-
-def positive_millis(what: str, value: object) -> int:
-    """Return a span of time in milliseconds if there is some time in it.
-
-    Examples
-    --------
-    >>> positive_millis("timeout", "1 s")
-    1000
-    """
-    millis = to_millis(value, what)
-    if millis == 0:
-        raise PlanError(
-            "INVALID_DURATION",
-            f"{what}: {short_repr(value)} is no time at all",
-            location=user_location(),
-            hint='give a span above zero, such as "5 s"',
-        )
-    return millis
 
 
 def _positive_number(what: str, number: object) -> float:

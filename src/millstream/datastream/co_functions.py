@@ -12,7 +12,7 @@ from millstream.common.state import (
     ReadOnlyBroadcastState,
     StateDescriptor,
 )
-from millstream.datastream.base_functions import Function
+from millstream.datastream.base_functions import Function, KeyedProcessFunction
 from millstream.datastream.time_domain import TimeDomain
 from millstream.datastream.timerservice import TimerService
 
@@ -146,27 +146,11 @@ class KeyedCoProcessFunction(Function):
     ...         yield ctx.get_current_key(), order[1], self.city.value()
     """
 
-    class Context(ABC):
+    class Context(KeyedProcessFunction.Context):
         """The circumstances of one record."""
 
-        @abstractmethod
-        def get_current_key(self) -> Any:
-            """Return the key of the record or timer."""
-
-        @abstractmethod
-        def timer_service(self) -> TimerService:
-            """Return the clocks and timers."""
-
-        @abstractmethod
-        def timestamp(self) -> int | None:
-            """Return the event time of the record, or the time of the timer."""
-
-    class OnTimerContext(Context):
+    class OnTimerContext(Context, KeyedProcessFunction.OnTimerContext):
         """The circumstances of one timer."""
-
-        @abstractmethod
-        def time_domain(self) -> TimeDomain:
-            """Return which clock made the timer fire."""
 
     @abstractmethod
     def process_element1(self, value: Any, ctx: Any) -> Iterable[Any] | None:

@@ -9,15 +9,11 @@ from millstream.common.errors import PlanError, user_location
 from millstream.common.typeinfo import TypeInformation
 from millstream.datastream.adapters import KeyedFilter, KeyedFlatMap, KeyedMap
 from millstream.datastream.aggregations import (
-    FieldMax,
-    FieldMaxBy,
-    FieldMin,
-    FieldMinBy,
     FieldReduce,
-    FieldSum,
 )
 from millstream.datastream.bounded_operations import first_records
 from millstream.datastream.data_stream import DataStream
+from millstream.datastream.field_aggregates import FieldAggregates
 from millstream.datastream.function_checks import (
     FILTER,
     FLAT_MAP,
@@ -47,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["KeyedStream"]
 
 
-class KeyedStream(DataStream):
+class KeyedStream(FieldAggregates, DataStream):
     """A stream whose records have keys. Its operators keep state per key.
 
     It is a stream with a key, not an operator: names, uids and parallelism belong to the operator
@@ -133,37 +129,6 @@ class KeyedStream(DataStream):
         """
         check_function(func, REDUCE)
         return self._reduce("Reduce", func)
-
-    def sum(self, position_to_sum: int | str = 0) -> DataStream:
-        """Add up a field, by position or name; the other fields stay those of the first record.
-
-        Examples
-        --------
-        >>> from millstream.datastream import StreamExecutionEnvironment
-        >>> env = StreamExecutionEnvironment.get_execution_environment()
-        >>> env.from_collection([("a", "b")]).key_by(0).sum(1)
-        Traceback (most recent call last):
-        millstream.common.errors.PlanError: [NOT_A_NUMBER] sum cannot add up field 1 of \
-TUPLE(STRING, STRING), a STRING
-        ...
-        """
-        return self._aggregate("Sum", FieldSum, position_to_sum, numbers=True)
-
-    def min(self, position_to_min: int | str = 0) -> DataStream:
-        """Keep the smallest value of a field; the other fields stay those of the first record."""
-        return self._aggregate("Min", FieldMin, position_to_min)
-
-    def max(self, position_to_max: int | str = 0) -> DataStream:
-        """Keep the largest value of a field; the other fields stay those of the first record."""
-        return self._aggregate("Max", FieldMax, position_to_max)
-
-    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
-        """Keep the record with the smallest value of a field, the first of equal ones."""
-        return self._aggregate("Min By", FieldMinBy, position_to_min_by)
-
-    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
-        """Keep the record with the largest value of a field, the first of equal ones."""
-        return self._aggregate("Max By", FieldMaxBy, position_to_max_by)
 
     def _aggregate(
         self, name: str, reducer: type[FieldReduce], field: int | str, numbers: bool = False

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from millstream.common.errors import PlanError, user_location
+from millstream.common.time import positive_millis
 from millstream.common.typeinfo import TypeInformation
 from millstream.datastream.function_checks import (
     FLAT_MAP,
@@ -27,7 +28,6 @@ from millstream.datastream.joining.static_tables import MAX_BYTES, Rows, Table, 
 from millstream.datastream.joining.streams import check_key_types
 from millstream.datastream.operator_settings import StreamSettings, positive_int
 from millstream.datastream.stream_types import key_of
-from millstream.datastream.windowing.timed_triggers import positive_millis
 
 if TYPE_CHECKING:
     from millstream.datastream.data_stream import DataStream

@@ -8,10 +8,10 @@ from enum import Enum
 from typing import Any, Generic, Self, TypeVar
 
 from millstream.common.errors import PlanError, short_repr, user_location
-from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP, to_millis
+from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP, positive_millis, to_millis
 from millstream.common.windows import TimeWindow, Window
 from millstream.datastream.functions import RuntimeContext
-from millstream.datastream.windowing.timed_triggers import Span, positive_millis
+from millstream.datastream.windowing.timed_triggers import Span
 from millstream.datastream.windowing.triggers import (
     EventTimeTrigger,
     ProcessingTimeTrigger,

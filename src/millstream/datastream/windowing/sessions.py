@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 from millstream.common.errors import PlanError, short_repr, user_location
-from millstream.common.time import to_millis
+from millstream.common.time import positive_millis, to_millis
 from millstream.common.windows import TimeWindow
 from millstream.datastream.function_checks import FunctionKind, check_function
 from millstream.datastream.windowing.assigners import (
@@ -17,7 +17,7 @@ from millstream.datastream.windowing.assigners import (
     TimeAssigner,
     clamped_window,
 )
-from millstream.datastream.windowing.timed_triggers import Span, positive_millis
+from millstream.datastream.windowing.timed_triggers import Span
 
 __all__ = [
     "DynamicEventTimeSessionWindows",

@@ -10,13 +10,11 @@ from millstream.common.output_tag import OutputTag
 from millstream.common.time import to_millis
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.datastream.aggregations import (
-    FieldMax,
     FieldMaxBy,
-    FieldMin,
     FieldMinBy,
     FieldReduce,
-    FieldSum,
 )
+from millstream.datastream.field_aggregates import FieldAggregates
 from millstream.datastream.function_checks import REDUCE, FunctionKind, check_function
 from millstream.datastream.functions import AggregateFunction, ReduceFunction
 from millstream.datastream.stream_types import checked_field, output_type_of
@@ -60,7 +58,7 @@ _ARGUMENTS: dict[type, tuple[str, tuple[str, ...]]] = {
 _BY = (FieldMinBy, FieldMaxBy)
 
 
-class _Windows:
+class _Windows(FieldAggregates):
     """What windows with and without keys share: how they are cut, fire, and forget."""
 
     _functions: tuple[type, ...]
@@ -198,32 +196,12 @@ class _Windows:
         """Call a process window function: with the window, the clocks, and state."""
         return self._whole("Process", self._functions[1], process_window_function, output_type)
 
-    def sum(self, position_to_sum: int | str = 0) -> DataStream:
-        """Add up a field; the other fields are those of the window's first record."""
-        return self._field("Sum", FieldSum, position_to_sum, numbers=True)
-
-    def min(self, position_to_min: int | str = 0) -> DataStream:
-        """Keep the smallest value of a field; other fields are those of the first record."""
-        return self._field("Min", FieldMin, position_to_min)
-
-    def max(self, position_to_max: int | str = 0) -> DataStream:
-        """Keep the largest value of a field; other fields are those of the first record."""
-        return self._field("Max", FieldMax, position_to_max)
-
-    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
-        """Keep the record with the smallest value of a field, the first of equal ones."""
-        return self._field("Min By", FieldMinBy, position_to_min_by)
-
-    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
-        """Keep the record with the largest value of a field, the first of equal ones."""
-        return self._field("Max By", FieldMaxBy, position_to_max_by)
-
     # -- how the operator is made ----------------------------------------------------------------
 
     def _input_type(self) -> TypeInformation | None:
         return self._stream._node.output_type
 
-    def _field(
+    def _aggregate(
         self, name: str, reducer: type[FieldReduce], field: int | str, numbers: bool = False
     ) -> DataStream:
         found = checked_field(self._input_type(), field, reducer.kind, numbers=numbers)

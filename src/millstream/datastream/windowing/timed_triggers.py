@@ -6,9 +6,8 @@ from abc import abstractmethod
 from datetime import timedelta
 from typing import Any, Self
 
-from millstream.common.errors import PlanError, user_location
 from millstream.common.state import ReducingStateDescriptor, ValueStateDescriptor
-from millstream.common.time import MAX_TIMESTAMP, MAX_WATERMARK, Duration, Time, to_millis
+from millstream.common.time import MAX_TIMESTAMP, MAX_WATERMARK, Duration, Time, positive_millis
 from millstream.common.typeinfo import Types
 from millstream.common.windows import TriggerResult
 from millstream.datastream.windowing.triggers import QuietTrigger, Trigger, checked_trigger
@@ -18,29 +17,9 @@ __all__ = [
     "ContinuousProcessingTimeTrigger",
     "ProcessingTimeoutTrigger",
     "Span",
-    "positive_millis",
 ]
 
 Span = Duration | Time | timedelta | str | int
-
-
-def positive_millis(span: Span, what: str) -> int:
-    """Return a span of time in milliseconds, or raise a `PlanError` unless it is above zero.
-
-    Examples
-    --------
-    >>> positive_millis("5 s", "the interval")
-    5000
-    """
-    millis = to_millis(span, what)
-    if millis == 0:
-        raise PlanError(
-            "INVALID_DURATION",
-            f"{what} must be longer than zero",
-            location=user_location(),
-            hint="one millisecond is the shortest span",
-        )
-    return millis
 
 
 class _ContinuousTrigger(QuietTrigger):

@@ -170,7 +170,26 @@ class QuietTrigger(Trigger[Any, Any]):
         return f"{type(self).__name__}({', '.join(map(str, self._arguments()))})"
 
 
-class EventTimeTrigger(QuietTrigger):
+class _PlainTrigger(QuietTrigger):
+    """A trigger with nothing to choose."""
+
+    @classmethod
+    def create(cls) -> Self:
+        """Return the trigger."""
+        return cls()
+
+
+class _EndTrigger(_PlainTrigger):
+    """Fires when event time comes to the last instant of a window."""
+
+    def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
+        return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
+
+    def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_event_time_timer(window.max_timestamp())
+
+
+class EventTimeTrigger(_EndTrigger):
     """Fires when the watermark passes the end of the window, and then for every late record.
 
     Examples
@@ -178,11 +197,6 @@ class EventTimeTrigger(QuietTrigger):
     >>> EventTimeTrigger.create()
     EventTimeTrigger()
     """
-
-    @classmethod
-    def create(cls) -> Self:
-        """Return the trigger."""
-        return cls()
 
     def on_element(
         self, element: Any, timestamp: int, window: Any, ctx: Trigger.TriggerContext
@@ -193,9 +207,6 @@ class EventTimeTrigger(QuietTrigger):
         ctx.register_event_time_timer(end)
         return TriggerResult.CONTINUE
 
-    def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
-        return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
-
     def can_merge(self) -> bool:
         return True
 
@@ -205,11 +216,8 @@ class EventTimeTrigger(QuietTrigger):
         if end > ctx.get_current_watermark():
             ctx.register_event_time_timer(end)
 
-    def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
-        ctx.delete_event_time_timer(window.max_timestamp())
 
-
-class ProcessingTimeTrigger(QuietTrigger):
+class ProcessingTimeTrigger(_PlainTrigger):
     """Fires when the processing time passes the end of the window.
 
     Examples
@@ -217,11 +225,6 @@ class ProcessingTimeTrigger(QuietTrigger):
     >>> ProcessingTimeTrigger.create()
     ProcessingTimeTrigger()
     """
-
-    @classmethod
-    def create(cls) -> Self:
-        """Return the trigger."""
-        return cls()
 
     def on_element(
         self, element: Any, timestamp: int, window: Any, ctx: Trigger.TriggerContext
@@ -246,7 +249,7 @@ class ProcessingTimeTrigger(QuietTrigger):
         ctx.delete_processing_time_timer(window.max_timestamp())
 
 
-class EndOfStreamTrigger(QuietTrigger):
+class EndOfStreamTrigger(_EndTrigger):
     """Fires once, when the input has ended: for windows without an end of their own.
 
     Examples
@@ -255,11 +258,6 @@ class EndOfStreamTrigger(QuietTrigger):
     EndOfStreamTrigger()
     """
 
-    @classmethod
-    def create(cls) -> Self:
-        """Return the trigger."""
-        return cls()
-
     def on_element(
         self, element: Any, timestamp: int, window: Any, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
@@ -267,14 +265,8 @@ class EndOfStreamTrigger(QuietTrigger):
         ctx.register_event_time_timer(window.max_timestamp())
         return TriggerResult.CONTINUE
 
-    def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
-        return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
 
-    def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
-        ctx.delete_event_time_timer(window.max_timestamp())
-
-
-class NeverTrigger(QuietTrigger):
+class NeverTrigger(_PlainTrigger):
     """Never fires; the default of `GlobalWindows`.
 
     Examples
@@ -282,11 +274,6 @@ class NeverTrigger(QuietTrigger):
     >>> NeverTrigger.create()
     NeverTrigger()
     """
-
-    @classmethod
-    def create(cls) -> Self:
-        """Return the trigger."""
-        return cls()
 
 
 class CountTrigger(QuietTrigger):
