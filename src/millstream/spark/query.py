@@ -23,13 +23,13 @@ from millstream.plan.planner import Component, JobPlan
 from millstream.plan.specs import ChannelSpec, DataFrameSpec, FilesSinkSpec, FunctionSinkSpec
 from millstream.spark.channel_source import ChannelReader, channel_rows
 from millstream.spark.control import ControlChannel
+from millstream.spark.file_listing import is_capped
 from millstream.spark.keyed_stage import batch_stage, streaming_stage
 from millstream.spark.named_sources import BY_NAME
 from millstream.spark.progress import Totals
 from millstream.spark.rows import SCHEMA, slot_values
 from millstream.spark.sources import (
     announced_channels,
-    is_capped,
     readable_refusal,
     spark_rows,
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -21,19 +19,19 @@ from millstream.kernel.stages import Block
 from millstream.plan.graph import SourceNode
 from millstream.plan.specs import ChannelSpec, DataFrameSpec, FilesSpec, SocketSpec
 from millstream.spark.channel_source import BLOCK, global_channel
+from millstream.spark.file_listing import (
+    DEFAULT_EPOCH_BYTES,
+    absolute,
+    channels_with_records,
+    file_channel,
+    file_reader,
+)
 from millstream.spark.named_sources import stream_reader
 from millstream.spark.rows import SCHEMA, to_arrow
 from millstream.spark.worker import ProgramRef, errors_that_travel
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
-
-DEFAULT_EPOCH_BYTES = 256 << 20
-
-
-def absolute(path: str) -> str:
-    """A path as the driver means it; the JVM may have another working directory."""
-    return path if ":" in path else os.path.abspath(path)
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def spark_rows(
@@ -51,13 +49,13 @@ def spark_rows(
     frame: DataFrame
     task: _SourceTask
     if isinstance(spec, FilesSpec):
-        reader = _reader(spark, spec, stream_reader(spark, uid) if streaming else spark.read)
+        reader = file_reader(spark, spec, stream_reader(spark, uid) if streaming else spark.read)
         if streaming:
             reader = reader.options(**_epoch_limit(configuration))
         frame = reader.load(absolute(spec.path))
         names = frame.columns
         frame = frame.select(
-            "*", _file_channel().alias("ms_channel"), F.input_file_block_start().alias("ms_frag")
+            "*", file_channel().alias("ms_channel"), F.input_file_block_start().alias("ms_frag")
         )
         task = _FileTask(ref, slots, value_type(node, frame.select(*names)), names)
     elif isinstance(spec, SocketSpec):
@@ -74,22 +72,6 @@ def spark_rows(
         frame, task = _dataframe(spec, node, ref, slots)
     task.closes = not streaming
     return frame.mapInArrow(task, SCHEMA)
-
-
-def _file_channel() -> Column:
-    """The channel of a file: Spark knows its name without copying it into every row."""
-    return F.xxhash64(F.input_file_name())
-
-
-def _reader(spark: SparkSession, spec: FilesSpec, reader: Any) -> Any:
-    """A reader, streaming or not, of the files that a spec describes."""
-    schema = spec.schema
-    if schema is None and spec.format != "text":
-        schema = (
-            spark.read.format(spec.format).options(**spec.options).load(absolute(spec.path)).schema
-        )
-    reader = reader.format(spec.format).options(**spec.options)
-    return reader if schema is None else reader.schema(schema)
 
 
 def _epoch_limit(configuration: Mapping[str, str]) -> dict[str, str]:
@@ -310,50 +292,5 @@ def announced_channels(spark: SparkSession, node: SourceNode) -> list[int]:
         ]
     if isinstance(spec, FilesSpec) and not spec.watch:
         with readable_refusal(node):
-            return sorted(_files_with_records(spark, spec))
+            return channels_with_records(spark, spec)
     return []
-
-
-def _files_with_records(spark: SparkSession, spec: FilesSpec) -> set[int]:
-    """The channels of the files that will speak: one that never does would hold the clock.
-
-    A line of text is a record, so that a length is enough to know. A small file of another format may
-    hold a header, a schema or white space only: Spark has to look.
-    """
-    listed = spark.read.format("binaryFile").load(absolute(spec.path)).where("length > 0")
-    files = listed.select(_file_channel().alias("id"), "path", "length").collect()
-    small = [] if spec.format == "text" else [f for f in files if f["length"] < SMALL_FILE]
-    channels = {file["id"] for file in files}
-    if small:
-        channels -= {file["id"] for file in small}
-        paths = [re.sub(r"([\[\]{}*?\\])", r"\\\1", file["path"]) for file in small]
-        speaking = _reader(spark, spec, spark.read).load(paths)
-        heard = speaking.select(_file_channel().alias("id")).distinct()
-        channels |= {row["id"] for row in heard.collect()}
-    return channels
-
-
-SMALL_FILE = 64 << 10
-COMPRESSED = (".gz", ".bz2", ".zst", ".zstd", ".lz4", ".snappy", ".deflate", ".xz")
-SMALL_EPOCH_BYTES = 512 << 20
-
-
-def is_capped(node: SourceNode, configuration: Mapping[str, str]) -> bool:
-    """Whether an epoch's input is known to be small: plain text files of a bounded, local read."""
-    spec = node.source
-    if isinstance(spec, ChannelSpec):
-        return True
-    if not isinstance(spec, FilesSpec) or spec.watch or spec.format == "parquet":
-        return False
-    path = absolute(spec.path).removeprefix("file://").removeprefix("file:")
-    if ":" in path or not os.path.isdir(path):
-        return False
-    files = [entry for entry in os.scandir(path) if entry.is_file()]
-    if any(entry.name.endswith(COMPRESSED) for entry in files):
-        return False
-    max_files = configuration.get("millstream.epoch.max-files")
-    if max_files is None:
-        limit = configuration.get("millstream.epoch.max-bytes", str(DEFAULT_EPOCH_BYTES))
-        return limit.isdigit() and int(limit) <= SMALL_EPOCH_BYTES
-    sizes = sorted((entry.stat().st_size for entry in files), reverse=True)
-    return sum(sizes[: int(max_files)]) <= SMALL_EPOCH_BYTES

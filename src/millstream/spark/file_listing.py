@@ -1,0 +1,142 @@
+"""Which files a bounded read consists of, and which of them will speak."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F
+
+from millstream.plan.graph import SourceNode
+from millstream.plan.specs import ChannelSpec, FilesSpec
+from millstream.spark.xxhash64 import xxhash64
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+DEFAULT_EPOCH_BYTES = 256 << 20
+SMALL_FILE = 64 << 10
+SMALL_EPOCH_BYTES = 512 << 20
+COMPRESSED = (".gz", ".bz2", ".zst", ".zstd", ".lz4", ".snappy", ".deflate", ".xz")
+LISTING_OPTIONS = ("pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter")
+"""Options of Spark's that leave out files of a folder."""
+
+
+def absolute(path: str) -> str:
+    """A path as the driver means it; the JVM may have another working directory."""
+    return path if ":" in path else os.path.abspath(path)
+
+
+def file_channel() -> Column:
+    """The channel of a file: Spark knows its name without copying it into every row."""
+    return F.xxhash64(F.input_file_name())
+
+
+def file_reader(spark: SparkSession, spec: FilesSpec, reader: Any) -> Any:
+    """A reader, streaming or not, of the files that a spec describes."""
+    schema = spec.schema
+    if schema is None and spec.format != "text":
+        schema = (
+            spark.read.format(spec.format).options(**spec.options).load(absolute(spec.path)).schema
+        )
+    reader = reader.format(spec.format).options(**spec.options)
+    return reader if schema is None else reader.schema(schema)
+
+
+@dataclass(frozen=True)
+class ListedFile:
+    """A file with something in it."""
+
+    channel: int
+    path: str
+    length: int
+
+
+def channels_with_records(spark: SparkSession, spec: FilesSpec) -> list[int]:
+    """The channels of the files that will speak: one that never does would hold the clock.
+
+    A line of text is a record, so that a length is enough to know. A small file of another format may
+    hold a header, a schema or white space only: Spark has to look.
+    """
+    files = _listed_here(spec)
+    if files is None:
+        files = _listed_by_spark(spark, spec)
+    small = [] if spec.format == "text" else [f for f in files if f.length < SMALL_FILE]
+    channels = {file.channel for file in files}
+    if small:
+        channels -= {file.channel for file in small}
+        paths = [re.sub(r"([\[\]{}*?\\])", r"\\\1", file.path) for file in small]
+        speaking = file_reader(spark, spec, spark.read).load(paths)
+        heard = speaking.select(file_channel().alias("id")).distinct()
+        channels |= {row["id"] for row in heard.collect()}
+    return sorted(channels)
+
+
+def _listed_by_spark(spark: SparkSession, spec: FilesSpec) -> list[ListedFile]:
+    options = {k: v for k, v in spec.options.items() if k.lower() in LISTING_OPTIONS}
+    listed = spark.read.format("binaryFile").options(**options).load(absolute(spec.path))
+    files = listed.where("length > 0").select(file_channel().alias("id"), "path", "length")
+    return [ListedFile(*row) for row in files.collect()]
+
+
+PLAIN_PATH = re.compile(r"/[\w./=+,-]*", re.ASCII)
+"""A path that is the same in Spark's spelling, which is that of a URI, and means one place."""
+
+
+def _listed_here(spec: FilesSpec) -> list[ListedFile] | None:
+    """The files of a plain local folder, or None if it takes Spark to tell.
+
+    Spark's listing is a query; as the first one of a session it takes some seconds.
+    """
+    folder = local_path(spec.path)
+    selective = any(option.lower() in LISTING_OPTIONS for option in spec.options)
+    if selective or folder is None or not os.path.isdir(folder):
+        return None
+    found = []
+    for entry in _entries(folder):
+        path = os.path.join(folder, entry.name)
+        if not entry.is_file() or "=" in entry.name or not PLAIN_PATH.fullmatch(path):
+            return None
+        length = entry.stat().st_size
+        if length:
+            found.append(ListedFile(xxhash64(f"file://{path}".encode()), path, length))
+    return found
+
+
+def local_path(path: str) -> str | None:
+    """The path of a local file or folder; None for one elsewhere, or one that has to be looked up."""
+    path = absolute(path).removeprefix("file://").removeprefix("file:")
+    return path if PLAIN_PATH.fullmatch(path) and os.path.normpath(path) == path else None
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    """What is in a folder, without what Spark takes as hidden."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            hidden = entry.name.startswith(".") or entry.name.endswith("._COPYING_")
+            if not hidden and (not entry.name.startswith("_") or "=" in entry.name):
+                yield entry
+
+
+def is_capped(node: SourceNode, configuration: Mapping[str, str]) -> bool:
+    """Whether an epoch's input is known to be small: plain text files of a bounded, local read."""
+    spec = node.source
+    if isinstance(spec, ChannelSpec):
+        return True
+    if not isinstance(spec, FilesSpec) or spec.watch or spec.format == "parquet":
+        return False
+    folder = local_path(spec.path)
+    if folder is None or not os.path.isdir(folder):
+        return False
+    files = [entry for entry in _entries(folder) if entry.is_file()]
+    if any(entry.name.endswith(COMPRESSED) for entry in files):
+        return False
+    max_files = configuration.get("millstream.epoch.max-files")
+    if max_files is None:
+        limit = configuration.get("millstream.epoch.max-bytes", str(DEFAULT_EPOCH_BYTES))
+        return limit.isdigit() and int(limit) <= SMALL_EPOCH_BYTES
+    sizes = sorted((entry.stat().st_size for entry in files), reverse=True)
+    return sum(sizes[: int(max_files)]) <= SMALL_EPOCH_BYTES
