@@ -56,6 +56,21 @@ def rows_of(fields: tuple[str, ...] | None, lists: Iterable[list[Any]]) -> list[
     return rows
 
 
+def like(row: Row, values: list[Any]) -> Row:
+    """A new row with the fields and the kind of another, which keeps the list of its values.
+
+    Examples
+    --------
+    >>> like(Row(a=1, b=2), [3, 4])
+    Row(a=3, b=4)
+    """
+    copy = Row.__new__(Row)
+    copy._fields = row._fields
+    copy._values = values
+    copy._row_kind = row._row_kind
+    return copy
+
+
 def same_fields(values: list[Any]) -> tuple[tuple[str, ...] | None, list[list[Any]]] | None:
     """The fields that all values have, as rows that are to be inserted, and the values of each.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from millstream.common.output_tag import OutputTag
+from millstream.common.types import Row, like
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import Records
 from millstream.kernel.order import (
@@ -45,6 +46,8 @@ def frozen(value: Any) -> Any:
         return [frozen(part) for part in value]
     if kind is dict:
         return {key: frozen(part) for key, part in value.items()}
+    if kind is Row:
+        return like(value, [p if p.__class__ in _ATOMS else frozen(p) for p in value])
     return deepcopy(value)
 
 

@@ -20,7 +20,6 @@ from millstream.common.errors import (
     user_code_error,
 )
 from millstream.common.output_tag import OutputTag
-from millstream.common.stored_values import as_stored
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
 from millstream.kernel.calls import apply_each
@@ -155,19 +154,17 @@ class StoredStep(Step):
         self.type_info = type_info
 
     def push(self, flow: Flow) -> None:
-        type_info = self.type_info
-        for place, value in enumerate(flow.values):
-            reason = type_info.check(value)
-            if reason is not None:
-                raise TypeMismatchError(
-                    "TYPE_MISMATCH",
-                    f"record {value!r:.200} of operator {self.info.name!r} does not fit its declared "
-                    f"type {type_info}: {reason}",
-                    location=self.info.location,
-                    hint="return what output_type says, or declare what is returned",
-                    parameters={"index": place},
-                )
-        self.send(flow.replace([as_stored(type_info, value) for value in flow.values]))
+        try:
+            columns = self.type_info.to_arrow_arrays(as_list(flow.values))
+        except TypeMismatchError as error:
+            raise TypeMismatchError(
+                error.code,
+                f"operator {self.info.name!r}: {error.message}",
+                parameters=error.parameters,
+                location=self.info.location,
+                hint="return what output_type says, or declare what is returned",
+            ) from None
+        self.send(flow.replace(Columns(self.type_info, columns)))
 
 
 class FilterStep(FunctionStep):

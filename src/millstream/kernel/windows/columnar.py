@@ -28,6 +28,7 @@ from millstream.kernel.buffers import (
     Records,
     Row,
     concat_records,
+    merged,
 )
 from millstream.kernel.calls import hash_keys
 from millstream.kernel.chain import EdgeStep
@@ -56,6 +57,8 @@ from millstream.kernel.windows.panes import (
 
 GATHERED = 131_072
 """So many records are added up at once: the more, the fewer partial sums there are."""
+FIRED = 1 << 19
+"""So many partial sums are brought together at once, counted for each of their windows."""
 MOST_CHUNKS = 16
 PANE, FIRST, NUMBER = -3, -2, -1
 """The last columns of a partial sum: its pane, the first window it counts for, its records."""
@@ -240,20 +243,25 @@ class ColumnarWindowOperator(KeyedOperator):
     # -- windows that are over -------------------------------------------------------------------
 
     def _fire(self, new: dict[int, Records], store: _Chunks, clock: Clock, emit: Emit) -> None:
-        panes = np.array(sorted(new.keys() | store.state.panes.keys()), np.int64)
-        if not len(panes):
-            return
-        content: dict[int, Records] = {}
-        for window in self._due(panes, clock):
+        """Emit what the clock passes: of as many windows at once as fit, for numpy likes it large."""
+        panes = sorted(new.keys() | store.state.panes.keys())
+        content: dict[int, list[Records]] = {}
+        loaded, waiting = 0, []
+        for window in self._due(np.array(panes, np.int64), clock):
             first = window * self.panes.per_slide
-            inside = panes[(panes >= first) & (panes < first + self.panes.per_window)].tolist()
-            for pane in inside:
-                if pane not in content:
-                    arrived = [new[pane]] if pane in new else []
-                    content[pane] = self._added_up([*store.load(pane), *arrived])
-            self._emit(window, [content[pane] for pane in inside], emit)
-            for pane in [pane for pane in content if pane < first + self.panes.per_slide]:
-                del content[pane]
+            while loaded < len(panes) and panes[loaded] < first + self.panes.per_window:
+                pane = panes[loaded]
+                content[pane] = [*store.load(pane), *([new[pane]] if pane in new else [])]
+                loaded += 1
+            waiting.append(window)
+            size = sum(len(part) for parts in content.values() for part in parts)
+            if size * self.panes.overlap >= FIRED:
+                self._emit(waiting, content, emit)
+                waiting = []
+                for pane in [p for p in content if p < first + self.panes.per_slide]:
+                    del content[pane]
+        if waiting:
+            self._emit(waiting, content, emit)
 
     def _due(self, panes: Ints, clock: Clock) -> list[int]:
         """The windows that the clock passes in this epoch, and that may have records."""
@@ -265,49 +273,43 @@ class ColumnarWindowOperator(KeyedOperator):
         return sorted(w for w in found if clock.before < self.panes.bounds(w)[1] - 1 <= until)
 
     def _added_up(self, parts: Sequence[Records]) -> Records:
-        """The partial sums of a pane, one for each key and first window."""
-        records, groups = self._grouped(concat_records(list(parts)), by_first=True)
+        """Partial sums in the one order, one for each key, pane and first window."""
+        records = merged(list(parts))
+        arrays = _arrays(records)
+        numbers = [codes_of(arrays[self.aggregate.key])]
+        numbers += [arrays[i].to_numpy() for i in (FIRST, PANE)]
+        groups = Groups.by(numbers)
         if len(groups.starts) == len(records):
             return records
-        arrays = _arrays(records)
         rows, fields = aggregated(self.aggregate, arrays[:PANE], groups)
         panes, firsts = (arrays[i].take(pa.array(rows)) for i in (PANE, FIRST))
-        numbers = groups.sizes(arrays[NUMBER].to_numpy())
-        values = Columns(self.codec.type_info, [*fields, panes, firsts, pa.array(numbers)])
+        counts = groups.sizes(arrays[NUMBER].to_numpy())
+        values = Columns(self.codec.type_info, [*fields, panes, firsts, pa.array(counts)])
         hashes = None if records.hashes is None else records.hashes[rows]
-        return Records(values, records.ts[rows], records.keys.take(rows), hashes)
+        sums = Records(values, records.ts[rows], records.keys.take(rows), hashes)
+        return sums.take(np.argsort(rows))
 
-    def _grouped(self, records: Records, *, by_first: bool) -> tuple[Records, Groups]:
-        """Partial sums by key, and by first window; those of a group in the one order."""
-        groups = self._groups(records, by_first)
-        if len(groups.starts) < len(records):
-            order = records.keys.argsort()
-            if order is not None:
-                records = records.take(order)
-                groups = self._groups(records, by_first)
-        return records, groups
-
-    def _groups(self, records: Records, by_first: bool) -> Groups:
+    def _emit(self, windows: list[int], content: dict[int, list[Records]], emit: Emit) -> None:
+        """Bring the partial sums of some windows together, each for all the windows it is in."""
+        records = self._added_up([part for parts in content.values() for part in parts])
         arrays = _arrays(records)
-        columns = [codes_of(arrays[self.aggregate.key])]
-        return Groups.by([arrays[FIRST].to_numpy(), *columns] if by_first else columns)
-
-    def _emit(self, window: int, parts: Sequence[Records], emit: Emit) -> None:
-        records = concat_records(list(parts))
-        mine = _arrays(records)[FIRST].to_numpy() <= window
-        if not mine.all():
-            records = records.take(np.flatnonzero(mine))
-        if not len(records):
+        panes, firsts = arrays[PANE].to_numpy(), arrays[FIRST].to_numpy()
+        low = np.maximum(firsts, windows[0])
+        high = np.minimum(self.panes.last_windows(panes), windows[-1])
+        rows, offsets = _repeated(np.maximum(high - low + 1, 0))
+        if not len(rows):
             return
-        records, groups = self._grouped(records, by_first=False)
-        _, fields = aggregated(self.aggregate, _arrays(records)[:PANE], groups)
+        codes, found = codes_of(arrays[self.aggregate.key])[rows], low[rows] + offsets
+        groups = Groups.by([codes, found])
+        chosen = groups.firsts
+        of_windows = Groups(rows[groups.order], groups.starts)
+        _, fields = aggregated(self.aggregate, arrays[:PANE], of_windows)
         fields[self.aggregate.field] = self._narrowed(fields[self.aggregate.field])
-        values = Columns(self.aggregate.type_info, fields)
         assert records.hashes is not None
-        hashes = records.hashes[groups.firsts]
-        start, end = self.panes.bounds(window)
-        order = self._order(values, hashes, start, end)
-        emit(MAIN, Records(values, np.full(len(hashes), end - 1, np.int64), order))
+        bounds = np.array([self.panes.bounds(w) for w in windows], np.int64)
+        starts, ends = bounds[np.searchsorted(windows, found[chosen])].T
+        order = self._order(records, of_windows.firsts, starts, ends)
+        emit(MAIN, Records(Columns(self.aggregate.type_info, fields), ends - 1, order))
 
     def _narrowed(self, results: pa.Array) -> pa.Array:
         declared = field_types(self.aggregate.type_info)[self.aggregate.field]
@@ -322,25 +324,31 @@ class ColumnarWindowOperator(KeyedOperator):
                 hint="declare the field as Types.LONG() or Types.DOUBLE()",
             ) from None
 
-    def _order(self, values: Columns, hashes: Any, start: int, end: int) -> OrderKeys:
+    def _order(self, records: Records, rows: Ints, starts: Ints, ends: Ints) -> OrderKeys:
         """The place of each result: that of a timer of its key at the end of the window."""
-        n = len(hashes)
-        ties = np.zeros(n, np.int64)
-        order = np.argsort(hashes, kind="stable")
-        same = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
-        if len(same):
-            # Only keys of equal hash need the tie broken; to break it costs.
-            keys = values.field_values(self.aggregate.key) or []
-            for row in {int(row) for place in same for row in order[place : place + 2]}:
-                ties[row] = tie_breaker(keys[row])
+        assert records.hashes is not None
         return OrderKeys(
-            np.full(n, end - 2 + self.clock.lag, np.int64),
-            np.full(n, BORN_TIMER, np.int64),
-            hashes.astype(np.int64),
-            ties,
-            np.full(n, start, np.int64),
+            ends - 2 + self.clock.lag,
+            np.full(len(rows), BORN_TIMER, np.int64),
+            records.hashes[rows].astype(np.int64),
+            self._ties(records)[rows],
+            starts,
             self._uid_path,
         ).extended(None)
+
+    def _ties(self, records: Records) -> Ints:
+        """What tells keys of equal hashes apart. To compute it costs, so only for them."""
+        assert records.hashes is not None and isinstance(records.values, Columns)
+        codes = codes_of(_arrays(records)[self.aggregate.key])
+        hash_of = np.zeros(int(codes.max()) + 1, records.hashes.dtype)
+        hash_of[codes] = records.hashes
+        _, place, times = np.unique(hash_of, return_inverse=True, return_counts=True)
+        ties = np.zeros(len(records), np.int64)
+        shared = np.flatnonzero((times[place] > 1)[codes])
+        if len(shared):
+            keys = records.values.take(shared).field_values(self.aggregate.key) or []
+            ties[shared] = [tie_breaker(key) for key in keys]
+        return ties
 
     def _keep(self, pane: int, arrived: Records, store: _Chunks) -> None:
         store.add(pane, self._added_up([arrived]))
@@ -348,6 +356,13 @@ class ColumnarWindowOperator(KeyedOperator):
             whole = self._added_up(store.load(pane))
             store.drop(pane)
             store.add(pane, whole)
+
+
+def _repeated(counts: Ints) -> tuple[Ints, Ints]:
+    """Each row as many times as it counts, and how many of it came before."""
+    rows: Ints = np.repeat(np.arange(len(counts)), counts)
+    begins = np.cumsum(counts) - counts
+    return rows, np.arange(len(rows)) - begins[rows]
 
 
 def _arrays(records: Records) -> list[pa.Array]:

@@ -39,6 +39,11 @@ class Panes:
         length = gcd(alignment.size, alignment.slide)
         return Panes(length, alignment.offset, alignment.slide // length, alignment.size // length)
 
+    @property
+    def overlap(self) -> int:
+        """How many windows a pane belongs to, at most."""
+        return -(-self.per_window // self.per_slide)
+
     def at(self, times: Ints) -> Ints:
         """The pane of each time."""
         # The last instant belongs to no window of its own: it counts as the one before. And panes of one
@@ -96,10 +101,7 @@ def _wide(type_info: TypeInformation) -> TypeInformation:
 
 
 def codes_of(column: pa.Array) -> Ints:
-    """A small number for each key, the same for equal ones."""
-    if pa.types.is_integer(column.type):
-        numbers: Ints = column.to_numpy(zero_copy_only=False).astype(np.int64)
-        return numbers
+    """A small number for each key, the same for equal ones, counted from 0."""
     codes: Ints = column.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return codes
 
@@ -113,14 +115,13 @@ class Groups:
 
     @staticmethod
     def by(columns: list[Ints]) -> Groups:
-        varying = [column for column in columns if (column != column[0]).any()]
-        n = len(columns[0])
-        if not varying:
-            return Groups(np.arange(n), np.zeros(1, np.int64))
-        order = np.lexsort(varying) if len(varying) > 1 else np.argsort(varying[0], kind="stable")
-        changes = np.zeros(n, np.bool_)
-        changes[0] = True
-        for column in varying:
+        """Groups by the last column first; rows with no equal before them begin one."""
+        packed = _packed(columns)
+        columns = columns if packed is None else [packed]
+        order = np.lexsort(columns) if packed is None else np.argsort(packed, kind="stable")
+        changes = np.zeros(len(order), np.bool_)
+        changes[:1] = True
+        for column in columns:
             ordered = column[order]
             changes[1:] |= ordered[1:] != ordered[:-1]
         return Groups(order, np.flatnonzero(changes))
@@ -143,6 +144,21 @@ class Groups:
         places = np.searchsorted(hits, self.starts)
         rows: Ints = self.order[hits[places]]
         return rows
+
+
+def _packed(columns: list[Ints]) -> npt.NDArray[Any] | None:
+    """One number for the numbers of each row, in the same order; None if they do not fit one.
+
+    One column is sorted in half the time of two, and one of 16 bits in a tenth.
+    """
+    packed, size = np.zeros(len(columns[0]), np.int64), 1
+    for column in reversed(columns):
+        low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
+        size *= high - low + 1
+        if size > 2**63:
+            return None
+        packed = packed * (high - low + 1) + (column - low)
+    return packed.astype(np.uint16) if size <= 2**16 else packed
 
 
 class SumOverflow(ArithmeticError):
