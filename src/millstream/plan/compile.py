@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from millstream.common.time import to_millis
@@ -31,7 +32,7 @@ from millstream.kernel.windows.columnar import ColumnarWindowOperator, PartialEd
 from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.sessions import SessionWindowOperator
 from millstream.kernel.windows.spec import WindowSpec
-from millstream.plan.columnar import ColumnarWindow, columnar_window
+from millstream.plan.columnar import ColumnarWindow, columnar_window, field_aggregate
 from millstream.plan.graph import (
     KeyedNode,
     Node,
@@ -185,7 +186,10 @@ class Compiler:
             by_channel = node.selector is Place.BY_CHANNEL
             if node.second is not None:
                 selector = PairKey(selector, key_selector(node.second))
-            return _window_operator(node.function)(
+            make: Callable[..., WindowOperator] = _window_operator(node.function)
+            if make is SessionWindowOperator:
+                make = partial(make, aggregate=field_aggregate(node, self._input_type(node)))
+            return make(
                 info,
                 node.function,
                 selector,
@@ -394,7 +398,10 @@ class Compiler:
         """How a window is computed by column, if it can be."""
         if not isinstance(node, KeyedNode) or node.kind != "window":
             return None
-        return columnar_window(node, self.component.graph[node.inputs[0]].output_type)
+        return columnar_window(node, self._input_type(node))
+
+    def _input_type(self, node: Node) -> TypeInformation | None:
+        return self.component.graph[node.inputs[0]].output_type
 
     def _ordered_by(self, entry: Node, timeline: int | None) -> int | None:
         if isinstance(entry, TimestampsNode) and self.component.follows_source(entry):

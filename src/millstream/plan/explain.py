@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from millstream.kernel.places import Place
-from millstream.plan.columnar import columnar_window
+from millstream.plan.columnar import columnar_window, field_aggregate
 from millstream.plan.graph import (
     ExchangeNode,
     JobGraph,
@@ -125,6 +125,10 @@ class _Text:
         """How a window operator computes, and what would have to be otherwise for it to be quicker."""
         if columnar_window(node, self.graph[node.inputs[0]].output_type) is not None:
             return "by column: partial sums before the exchange, no Python object per record"
+        if node.function.session_gap is not None:
+            if field_aggregate(node, self.graph[node.inputs[0]].output_type) is not None:
+                return "sessions by column: a run of many records is added as one"
+            return "sessions record by record, without asking a trigger"
         if node.function.alignment is not None:
             return "all records of a page at once: the windows follow from the time alone"
         return "record by record: assigner, trigger or evictor decide"

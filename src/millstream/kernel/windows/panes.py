@@ -78,7 +78,7 @@ class Panes:
 
 @dataclass(frozen=True)
 class FieldAggregate:
-    """An aggregate of one field of typed records, by one key field."""
+    """An aggregate of one field of whole numbers of typed records, by one key field."""
 
     kind: AggregateKind
     key: int
@@ -88,16 +88,8 @@ class FieldAggregate:
     def partial_type(self) -> TypeInformation:
         """A record with what was made of its group, its pane, its first window, and its number."""
         fields = field_types(self.type_info)
-        fields[self.field] = _wide(fields[self.field])
+        fields[self.field] = Types.LONG()
         return Types.TUPLE([*fields, Types.LONG(), Types.LONG(), Types.LONG()])
-
-
-_WIDE = {"FLOAT": Types.DOUBLE(), "DOUBLE": Types.DOUBLE()}
-
-
-def _wide(type_info: TypeInformation) -> TypeInformation:
-    """The type of a partial result: a sum of small numbers may be large."""
-    return _WIDE.get(type_info.kind, Types.LONG())
 
 
 def codes_of(column: pa.Array) -> Ints:
@@ -184,7 +176,7 @@ def aggregated(
 
 def _folded(kind: str, numbers: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
     if kind == "sum":
-        if numbers.dtype.kind == "i" and np.abs(numbers.astype(np.float64)).sum() > 2.0**62:
+        if np.abs(numbers.astype(np.float64)).sum() > 2.0**62:
             raise SumOverflow("a sum does not fit 64 bits")
         return np.add.reduceat(numbers, starts)
     return (np.minimum if kind == "min" else np.maximum).reduceat(numbers, starts)
@@ -193,6 +185,5 @@ def _folded(kind: str, numbers: npt.NDArray[Any], starts: Ints) -> npt.NDArray[A
 def widened(aggregate: FieldAggregate, columns: Columns) -> list[pa.Array]:
     """The columns of records, the aggregated field as wide as its results may be."""
     arrays = list(columns.arrays)
-    wide = _wide(field_types(aggregate.type_info)[aggregate.field]).to_arrow()
-    arrays[aggregate.field] = arrays[aggregate.field].cast(wide)
+    arrays[aggregate.field] = arrays[aggregate.field].cast(pa.int64())
     return arrays
