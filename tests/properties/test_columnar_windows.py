@@ -12,13 +12,16 @@ from hypothesis import strategies as st
 
 from millstream.common import Types, WatermarkStrategy
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
-from millstream.datastream import StreamExecutionEnvironment
+from millstream.datastream import RuntimeContext, StreamExecutionEnvironment
+from millstream.datastream.functions import ProcessWindowFunction
+from millstream.datastream.state import ValueStateDescriptor
 from millstream.datastream.window import (
     EventTimeSessionWindows,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
 from millstream.kernel.windows.columnar import ColumnarWindowOperator
+from millstream.kernel.windows.kept import KeptWindowOperator
 from millstream.kernel.windows.session_runs import runs_of
 from millstream.plan.compile import Compiler
 from millstream.plan.planner import plan
@@ -57,7 +60,9 @@ def assigners(draw: st.DrawFn) -> Any:
     return SlidingEventTimeWindows.of(size, slide, draw(st.integers(1 - slide, slide - 1)))
 
 
-def program(lists: Lists, assigner: Any, aggregate: str, *, typed: bool) -> Callable[..., Any]:
+def program(
+    lists: Lists, assigner: Any, operation: str, *, typed: bool, argument: Any = 1
+) -> Callable[..., Any]:
     """The same program over records of a declared type, or of an unknown one."""
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(3).with_timestamp_assigner(
         lambda record, _: record[2]
@@ -71,7 +76,7 @@ def program(lists: Lists, assigner: Any, aggregate: str, *, typed: bool) -> Call
                 stream = stream.map(lambda record: record, output_type=Types.PICKLED_BYTE_ARRAY())
             streams.append(stream.assign_timestamps_and_watermarks(strategy))
         windows = streams[0].union(*streams[1:]).key_by(lambda record: record[0]).window(assigner)
-        return getattr(windows, aggregate)(1)
+        return getattr(windows, operation)(argument)
 
     return build
 
@@ -174,6 +179,39 @@ def test_sums_of_floats_do_not_go_by_column() -> None:
     rebatch(build)
 
 
+class Seen(ProcessWindowFunction):
+    """The records of a window as they come, and how many of the key's windows came before."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.fired = ValueStateDescriptor("fired", Types.LONG())
+
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        state = context.global_state().get_state(self.fired)
+        number = state.value() or 0
+        state.update(number + 1)
+        window = context.window()
+        yield key, window.start, window.end, number, context.current_watermark(), list(elements)
+
+
+def kept_program(lists: Lists, assigner: Any, *, typed: bool) -> Callable[..., Any]:
+    return program(lists, assigner, "process", typed=typed, argument=Seen())
+
+
+@given(channels(), assigners())
+@examples(40)
+def test_records_kept_as_columns_and_as_objects_are_the_same(lists: Lists, assigner: Any) -> None:
+    by_column = run_local(kept_program(lists, assigner, typed=True), batch=True)
+    by_object = run_local(kept_program(lists, assigner, typed=False), batch=True)
+    assert by_column.records() == by_object.records()
+    assert late_records(by_column) == late_records(by_object)
+
+
+@given(channels(), assigners())
+@examples(15)
+def test_the_cut_does_not_show_in_records_kept_as_columns(lists: Lists, assigner: Any) -> None:
+    rebatch(kept_program(lists, assigner, typed=True))
+
+
 def test_times_at_both_ends() -> None:
     records = [("a", 1, MIN_TIMESTAMP + 1), ("a", 2, 0), ("a", 4, MAX_TIMESTAMP)]
     for size in (3, 10):
@@ -192,21 +230,20 @@ def test_many_keys_fill_several_buffers_of_state() -> None:
     assert {value[1] for value in results.values()} == {2}
 
 
-def test_small_epochs_do_not_pile_up_buffers_for_ever() -> None:
-    records = [(f"k{i % 3}", 1, i) for i in range(100)]
-    build = program([records], TumblingEventTimeWindows.of(1_000), "sum", typed=True)
-    results = run_local(build, epochs=1)
-    assert sorted(value[1] for value in results.values()) == [33, 33, 34]
-
-
-def test_the_typed_program_is_computed_by_column() -> None:
+@pytest.mark.parametrize(
+    ("operation", "argument", "operator"),
+    [("sum", 1, ColumnarWindowOperator), ("process", Seen(), KeptWindowOperator)],
+)
+def test_the_typed_programs_are_computed_by_column(
+    operation: str, argument: Any, operator: type
+) -> None:
     """Else the tests above would compare the window operator with itself."""
     env = StreamExecutionEnvironment.get_execution_environment()
-    build = program([[("a", 1, 1)]], TumblingEventTimeWindows.of(5), "sum", typed=True)
-    build(env).print()
+    records, assigner = [[("a", 1, 1)]], TumblingEventTimeWindows.of(5)
+    program(records, assigner, operation, typed=True, argument=argument)(env).print()
     (component,) = plan(env._job_graph()).components
     compiler = Compiler(
         component, env._settings.options(None), batch=False, wall_clock_ms=lambda: 0
     )
     (stage,) = compiler.compile().stages
-    assert isinstance(stage.operators[0].operator, ColumnarWindowOperator)
+    assert isinstance(stage.operators[0].operator, operator)

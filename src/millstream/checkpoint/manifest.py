@@ -7,6 +7,7 @@ from typing import Any
 
 from millstream import __version__
 from millstream.kernel.pages import FORMAT as PAGE_FORMAT
+from millstream.plan.columnar import state_layout
 from millstream.plan.graph import KeyedNode, SinkNode, SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import JobPlan
@@ -24,14 +25,17 @@ def manifest_of(plan: JobPlan, options: JobOptions, spark_version: str) -> dict[
         for node_id in sorted(component.live):
             node = component.graph[node_id]
             if isinstance(node, SourceNode | KeyedNode | SinkNode):
-                operators.append(
-                    {
-                        "uid": component.uids[node_id],
-                        "kind": type(node).__name__.removesuffix("Node").lower(),
-                        "query": component.index,
-                        "level": levels.get(node_id),
-                    }
-                )
+                operator = {
+                    "uid": component.uids[node_id],
+                    "kind": type(node).__name__.removesuffix("Node").lower(),
+                    "query": component.index,
+                    "level": levels.get(node_id),
+                }
+                if isinstance(node, KeyedNode):
+                    operator["state"] = state_layout(
+                        node, component.graph[node.inputs[0]].output_type
+                    )
+                operators.append(operator)
     return {
         "operators": operators,
         "slots": options.slot_count,

@@ -29,20 +29,35 @@ class ColumnarWindow:
 
 
 def columnar_window(node: KeyedNode, type_info: TypeInformation | None) -> ColumnarWindow | None:
-    """How a window operator over records of a type is computed by column, None if it cannot be.
-
-    The windows are aligned, fire once by the default trigger, and late records are only counted.
-    """
+    """How a window operator over records of a type is computed by column, None if it cannot be."""
     spec = node.function
     assert isinstance(spec, WindowSpec)
-    if not spec.emits_fold or spec.alignment is None:
+    if not spec.emits_fold or not _is_aligned(spec):
         return None
-    if spec.alignment.slide > spec.alignment.size:
-        return None  # a record between two windows may be late too: the window operator knows
-    if spec.allowed_lateness_ms or spec.late_tag is not None or spec.lateness != "channel":
-        return None
+    assert spec.alignment is not None
     aggregate = field_aggregate(node, type_info)
     return None if aggregate is None else ColumnarWindow(aggregate, Panes.of(spec.alignment))
+
+
+def _is_aligned(spec: WindowSpec) -> bool:
+    """Whether windows are aligned, fire once by the default trigger, and only count late records."""
+    if spec.alignment is None or spec.alignment.slide > spec.alignment.size:
+        return False  # a record between two windows may be late too: the window operator knows
+    return not spec.allowed_lateness_ms and spec.late_tag is None and spec.lateness == "channel"
+
+
+def kept_by(node: KeyedNode, type_info: TypeInformation | None) -> int | None:
+    """The key field of records that a window operator keeps by column, None if it cannot."""
+    spec = node.function
+    if spec.fold is not None or node.second is not None or not _is_aligned(spec):
+        return None
+    return _key_column(node, type_info)
+
+
+def _key_column(node: KeyedNode, type_info: TypeInformation | None) -> int | None:
+    key = None if isinstance(node.selector, Place) else field_read_by(node.selector)
+    place = None if key is None else field_index(type_info, key)
+    return place if place is not None and field_types(type_info)[place].kind in KEYS else None
 
 
 def field_aggregate(node: KeyedNode, type_info: TypeInformation | None) -> FieldAggregate | None:
@@ -54,14 +69,19 @@ def field_aggregate(node: KeyedNode, type_info: TypeInformation | None) -> Field
     if not isinstance(spec.fold, Reduced):
         return None
     kind = getattr(spec.fold.function, "kind", None)
-    key = None if isinstance(node.selector, Place) else field_read_by(node.selector)
-    if kind not in AGGREGATES or key is None:
+    key = _key_column(node, type_info)
+    if kind not in AGGREGATES or key is None or type_info is None:
         return None
-    key_place = field_index(type_info, key)
     place = field_index(type_info, spec.fold.function.field)  # type: ignore[attr-defined]
-    if key_place is None or place is None or type_info is None or key_place == place:
+    if place is None or place == key or field_types(type_info)[place].kind not in WHOLE_NUMBERS:
         return None
-    types = field_types(type_info)
-    if types[key_place].kind not in KEYS or types[place].kind not in WHOLE_NUMBERS:
-        return None
-    return FieldAggregate(kind, key_place, place, type_info)
+    return FieldAggregate(kind, key, place, type_info)
+
+
+def state_layout(node: KeyedNode, type_info: TypeInformation | None) -> str:
+    """How an operator keeps its state; what was written in one way cannot be read in another."""
+    if node.kind == "window" and columnar_window(node, type_info) is not None:
+        return f"partial sums of {type_info}"
+    if node.kind == "window" and kept_by(node, type_info) is not None:
+        return f"columns of {type_info}"
+    return "pages"

@@ -29,10 +29,11 @@ from millstream.kernel.two_inputs.connected import CoChannelOperator, CoProcessO
 from millstream.kernel.two_inputs.interval_join import IntervalJoinOperator
 from millstream.kernel.windows.aligned import AlignedWindowOperator
 from millstream.kernel.windows.columnar import ColumnarWindowOperator, PartialEdge
+from millstream.kernel.windows.kept import KeptWindowOperator
 from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.sessions import SessionWindowOperator
 from millstream.kernel.windows.spec import WindowSpec
-from millstream.plan.columnar import ColumnarWindow, columnar_window, field_aggregate
+from millstream.plan.columnar import ColumnarWindow, columnar_window, field_aggregate, kept_by
 from millstream.plan.graph import (
     KeyedNode,
     Node,
@@ -186,10 +187,7 @@ class Compiler:
             by_channel = node.selector is Place.BY_CHANNEL
             if node.second is not None:
                 selector = PairKey(selector, key_selector(node.second))
-            make: Callable[..., WindowOperator] = _window_operator(node.function)
-            if make is SessionWindowOperator:
-                make = partial(make, aggregate=field_aggregate(node, self._input_type(node)))
-            return make(
+            return _window_operator(node, self._input_type(node))(
                 info,
                 node.function,
                 selector,
@@ -417,10 +415,18 @@ class Compiler:
         return OperatorInfo(node.name, self.component.uids[node.id], node.location)
 
 
-def _window_operator(spec: WindowSpec) -> type[WindowOperator]:
+def _window_operator(
+    node: KeyedNode, type_info: TypeInformation | None
+) -> Callable[..., WindowOperator]:
+    """The quickest operator that does what a window node asks for."""
+    spec: WindowSpec = node.function
+    if type_info is not None and (key := kept_by(node, type_info)) is not None:
+        return partial(KeptWindowOperator, key=key, type_info=type_info)
     if spec.alignment is not None:
         return AlignedWindowOperator
-    return WindowOperator if spec.session_gap is None else SessionWindowOperator
+    if spec.session_gap is not None:
+        return partial(SessionWindowOperator, aggregate=field_aggregate(node, type_info))
+    return WindowOperator
 
 
 def waits_for_its_end(node: KeyedNode) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from millstream.kernel.places import Place
-from millstream.plan.columnar import columnar_window, field_aggregate
+from millstream.plan.columnar import columnar_window, field_aggregate, kept_by
 from millstream.plan.graph import (
     ExchangeNode,
     JobGraph,
@@ -123,10 +123,13 @@ class _Text:
 
     def _windows(self, node: KeyedNode) -> str:
         """How a window operator computes, and what would have to be otherwise for it to be quicker."""
-        if columnar_window(node, self.graph[node.inputs[0]].output_type) is not None:
+        type_info = self.graph[node.inputs[0]].output_type
+        if columnar_window(node, type_info) is not None:
             return "by column: partial sums before the exchange, no Python object per record"
+        if kept_by(node, type_info) is not None:
+            return "records kept by column: Python objects are made of them when the window fires"
         if node.function.session_gap is not None:
-            if field_aggregate(node, self.graph[node.inputs[0]].output_type) is not None:
+            if field_aggregate(node, type_info) is not None:
                 return "sessions by column: a run of many records is added as one"
             return "sessions record by record, without asking a trigger"
         if node.function.alignment is not None:

@@ -10,21 +10,16 @@ none by what earlier fragments and the clock say: a partial sum is late as a who
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from millstream.common.errors import CheckpointError, PlanError
-from millstream.common.time import MAX_TIMESTAMP
+from millstream.common.errors import PlanError
 from millstream.kernel.arrivals import Arrivals, Incoming
 from millstream.kernel.buffers import (
     ArrowCodec,
-    BufferWriter,
-    Received,
     Records,
     Row,
     concat_records,
@@ -37,7 +32,7 @@ from millstream.kernel.hashing import tie_breaker
 from millstream.kernel.keyed import Clock, KeyedOperator, lagging
 from millstream.kernel.order import BORN_TIMER, Ints, OrderKeys
 from millstream.kernel.outputs import MAIN, Emit
-from millstream.kernel.pages import PageStore, Store
+from millstream.kernel.pages import PageStore
 from millstream.kernel.runtime import (
     LATE_RECORDS,
     KernelCounter,
@@ -45,6 +40,7 @@ from millstream.kernel.runtime import (
     OperatorInfo,
 )
 from millstream.kernel.steps import Flow
+from millstream.kernel.windows.pane_store import PaneStore, by_pane
 from millstream.kernel.windows.panes import (
     FieldAggregate,
     Groups,
@@ -52,14 +48,12 @@ from millstream.kernel.windows.panes import (
     SumOverflow,
     aggregated,
     codes_of,
+    repeated,
     widened,
 )
 
 GATHERED = 131_072
 """So many records are added up at once: the more, the fewer partial sums there are."""
-FIRED = 1 << 19
-"""So many partial sums are brought together at once, counted for each of their windows."""
-MOST_CHUNKS = 16
 PANE, FIRST, NUMBER = -3, -2, -1
 """The last columns of a partial sum: its pane, the first window it counts for, its records."""
 
@@ -174,14 +168,6 @@ class PartialEdge(EdgeStep):
         self._spread(Records(partial, ts[rows], keys.take(rows), hashes))
 
 
-@dataclass
-class _State:
-    """Which panes have how many chunks in the store; ``next`` numbers the chunks."""
-
-    panes: dict[int, list[int]] = field(default_factory=dict)
-    next: int = 0
-
-
 class ColumnarWindowOperator(KeyedOperator):
     """Brings together the partial sums of windows, and emits them when they are over."""
 
@@ -202,25 +188,20 @@ class ColumnarWindowOperator(KeyedOperator):
     def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
         assert self.opened is not None
         self.clock = clock
-        store = _Chunks(pages.store, pages.uid, self.codec)
-        new = {} if records is None else _by_pane(self._on_time(records, clock))
+        store = PaneStore(pages.store, pages.uid, self.codec, self._added_up)
+        new = {} if records is None else self._by_pane(records, clock)
         try:
-            self._fire(new, store, clock, emit)
+            for windows, parts in store.fired(new, self.panes, clock):
+                self._emit(windows, parts, emit)
         except SumOverflow:
             raise overflow(self.aggregate, self.info) from None
-        for pane in [pane for pane in store.state.panes if self._is_over(pane, clock)]:
-            store.drop(pane)
-        for pane, arrived in new.items():
-            if not self._is_over(pane, clock):
-                self._keep(pane, arrived, store)
+        for pane, arrived in store.waiting(new, self.panes, clock):
+            store.add(pane, arrived)
         store.close()
 
-    def _is_over(self, pane: int, clock: Clock) -> bool:
-        """Whether no window will ask for a pane any more."""
-        if clock.ends:
-            return True
-        last = int(self.panes.last_windows(np.array([pane]))[0])
-        return self.panes.bounds(last)[1] - 1 <= clock.after
+    def _by_pane(self, records: Incoming, clock: Clock) -> dict[int, Records]:
+        found = self._on_time(records, clock)
+        return by_pane(found, _arrays(found)[PANE].to_numpy())
 
     def _on_time(self, records: Incoming, clock: Clock) -> Records:
         """The partial sums that are not late, with the first windows that they count for now."""
@@ -242,36 +223,6 @@ class ColumnarWindowOperator(KeyedOperator):
 
     # -- windows that are over -------------------------------------------------------------------
 
-    def _fire(self, new: dict[int, Records], store: _Chunks, clock: Clock, emit: Emit) -> None:
-        """Emit what the clock passes: of as many windows at once as fit, for numpy likes it large."""
-        panes = sorted(new.keys() | store.state.panes.keys())
-        content: dict[int, list[Records]] = {}
-        loaded, waiting = 0, []
-        for window in self._due(np.array(panes, np.int64), clock):
-            first = window * self.panes.per_slide
-            while loaded < len(panes) and panes[loaded] < first + self.panes.per_window:
-                pane = panes[loaded]
-                content[pane] = [*store.load(pane), *([new[pane]] if pane in new else [])]
-                loaded += 1
-            waiting.append(window)
-            size = sum(len(part) for parts in content.values() for part in parts)
-            if size * self.panes.overlap >= FIRED:
-                self._emit(waiting, content, emit)
-                waiting = []
-                for pane in [p for p in content if p < first + self.panes.per_slide]:
-                    del content[pane]
-        if waiting:
-            self._emit(waiting, content, emit)
-
-    def _due(self, panes: Ints, clock: Clock) -> list[int]:
-        """The windows that the clock passes in this epoch, and that may have records."""
-        oldest, newest = self.panes.oldest_windows(panes), self.panes.last_windows(panes)
-        found: set[int] = set()
-        for low, high in zip(oldest.tolist(), newest.tolist(), strict=True):
-            found.update(range(low, high + 1))
-        until = MAX_TIMESTAMP if clock.ends else clock.after
-        return sorted(w for w in found if clock.before < self.panes.bounds(w)[1] - 1 <= until)
-
     def _added_up(self, parts: Sequence[Records]) -> Records:
         """Partial sums in the one order, one for each key, pane and first window."""
         records = merged(list(parts))
@@ -289,14 +240,14 @@ class ColumnarWindowOperator(KeyedOperator):
         sums = Records(values, records.ts[rows], records.keys.take(rows), hashes)
         return sums.take(np.argsort(rows))
 
-    def _emit(self, windows: list[int], content: dict[int, list[Records]], emit: Emit) -> None:
+    def _emit(self, windows: list[int], parts: Sequence[Records], emit: Emit) -> None:
         """Bring the partial sums of some windows together, each for all the windows it is in."""
-        records = self._added_up([part for parts in content.values() for part in parts])
+        records = self._added_up(parts)
         arrays = _arrays(records)
         panes, firsts = arrays[PANE].to_numpy(), arrays[FIRST].to_numpy()
         low = np.maximum(firsts, windows[0])
         high = np.minimum(self.panes.last_windows(panes), windows[-1])
-        rows, offsets = _repeated(np.maximum(high - low + 1, 0))
+        rows, offsets = repeated(np.maximum(high - low + 1, 0))
         if not len(rows):
             return
         codes, found = codes_of(arrays[self.aggregate.key])[rows], low[rows] + offsets
@@ -350,99 +301,7 @@ class ColumnarWindowOperator(KeyedOperator):
             ties[shared] = [tie_breaker(key) for key in keys]
         return ties
 
-    def _keep(self, pane: int, arrived: Records, store: _Chunks) -> None:
-        store.add(pane, self._added_up([arrived]))
-        if len(store.state.panes[pane]) > MOST_CHUNKS:
-            whole = self._added_up(store.load(pane))
-            store.drop(pane)
-            store.add(pane, whole)
-
-
-def _repeated(counts: Ints) -> tuple[Ints, Ints]:
-    """Each row as many times as it counts, and how many of it came before."""
-    rows: Ints = np.repeat(np.arange(len(counts)), counts)
-    begins = np.cumsum(counts) - counts
-    return rows, np.arange(len(rows)) - begins[rows]
-
 
 def _arrays(records: Records) -> list[pa.Array]:
     assert isinstance(records.values, Columns)
     return records.values.arrays
-
-
-def _by_pane(records: Records) -> dict[int, Records]:
-    if not len(records):
-        return {}
-    panes = _arrays(records)[PANE].to_numpy()
-    groups = Groups.by([panes])
-    ends = [*groups.starts[1:].tolist(), len(panes)]
-    spans = zip(groups.starts.tolist(), ends, strict=True)
-    return {
-        int(panes[groups.order[start]]): records.take(groups.order[start:end])
-        for start, end in spans
-    }
-
-
-FORMAT = 1
-
-
-class _Chunks:
-    """The partial sums of a slot's panes, in buffers that are written once."""
-
-    def __init__(self, store: Store, uid: str, codec: ArrowCodec) -> None:
-        self._store = store
-        self._uid = uid
-        self._codec = codec
-        self._stored = store.get(f"{uid}/panes")
-        self.state = _State() if self._stored is None else self._decode(self._stored)
-
-    def _decode(self, data: bytes) -> _State:
-        version, panes, following = pickle.loads(data)
-        if version != FORMAT:
-            raise CheckpointError(
-                "PANE_FORMAT",
-                f"state of operator {self._uid!r} has pane format {version}, this is {FORMAT}",
-                hint="run the Millstream version that wrote it and take a savepoint there",
-            )
-        return _State(panes, following)
-
-    def load(self, pane: int) -> list[Records]:
-        """What was kept of a pane, chunk by chunk."""
-        found = []
-        for number in self.state.panes.get(pane, ()):
-            header, payload = pickle.loads(self._store.get(self._name(pane, number)) or b"")
-            received = Received.of(header, payload)
-            values = Columns(self._codec.type_info, self._codec.columns([received.data]))
-            found.append(Records(values, received.ts, received.keys, received.hashes))
-        return found
-
-    def add(self, pane: int, records: Records) -> None:
-        """Keep more of a pane."""
-
-        def put(row: Row) -> None:
-            number, self.state.next = self.state.next, self.state.next + 1
-            self._store.put(self._name(pane, number), pickle.dumps((row.header, row.payload)))
-            self.state.panes.setdefault(pane, []).append(number)
-
-        writer = BufferWriter(0, 0, self._codec, True, put)
-        writer.add(records)
-        writer.flush()
-
-    def drop(self, pane: int) -> None:
-        """Forget a pane."""
-        for number in self.state.panes.pop(pane):
-            self._store.remove(self._name(pane, number))
-
-    def close(self) -> None:
-        """Write down which chunks there are."""
-        name = f"{self._uid}/panes"
-        if not self.state.panes:
-            if self._stored is not None:
-                self._store.remove(name)
-            return
-        data = pickle.dumps((FORMAT, self.state.panes, self.state.next), protocol=5)
-        if data != self._stored:
-            self._store.put(name, data)
-
-    def _name(self, pane: int, number: int) -> str:
-        return f"{self._uid}/pane/{pane}.{number}"

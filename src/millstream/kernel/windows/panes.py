@@ -19,6 +19,7 @@ import pyarrow as pa
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.kernel.columns import Columns, field_types
+from millstream.kernel.keyed import Clock
 from millstream.kernel.order import Ints
 from millstream.kernel.windows.spec import Alignment
 
@@ -74,6 +75,22 @@ class Panes:
         start = self.offset + window * self.per_slide * self.length
         end = start + self.per_window * self.length
         return max(start, MIN_TIMESTAMP + 1), min(end, MAX_TIMESTAMP)
+
+    def due(self, panes: Ints, clock: Clock) -> list[int]:
+        """The windows that the clock passes in this epoch, and that may have records in panes."""
+        found: set[int] = set()
+        oldest, newest = self.oldest_windows(panes), self.last_windows(panes)
+        for low, high in zip(oldest.tolist(), newest.tolist(), strict=True):
+            found.update(range(low, high + 1))
+        until = MAX_TIMESTAMP if clock.ends else clock.after
+        return sorted(w for w in found if clock.before < self.bounds(w)[1] - 1 <= until)
+
+    def is_over(self, pane: int, clock: Clock) -> bool:
+        """Whether no window will ask for a pane after this epoch."""
+        if clock.ends:
+            return True
+        last = int(self.last_windows(np.array([pane]))[0])
+        return self.bounds(last)[1] - 1 <= clock.after
 
 
 @dataclass(frozen=True)
@@ -151,6 +168,13 @@ def _packed(columns: list[Ints]) -> npt.NDArray[Any] | None:
             return None
         packed = packed * (high - low + 1) + (column - low)
     return packed.astype(np.uint16) if size <= 2**16 else packed
+
+
+def repeated(counts: Ints) -> tuple[Ints, Ints]:
+    """Each row as many times as it counts, and how many of it came before."""
+    rows: Ints = np.repeat(np.arange(len(counts)), counts)
+    begins = np.cumsum(counts) - counts
+    return rows, np.arange(len(rows)) - begins[rows]
 
 
 class SumOverflow(ArithmeticError):

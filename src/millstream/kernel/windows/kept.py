@@ -1,0 +1,171 @@
+"""Records that wait for a window function, kept by column until their windows are over.
+
+Python objects are made of a window's records when it fires, and no sooner: in between they are buffers
+in the state that are written once, see `pane_store`. The state that the function keeps for a key is
+in pages, as with any other operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.common.errors import MillstreamError
+from millstream.common.time import MAX_TIMESTAMP
+from millstream.common.typeinfo import TypeInformation, Types
+from millstream.common.windows import TimeWindow
+from millstream.kernel.arrivals import Arrivals, Incoming
+from millstream.kernel.buffers import TARGET_RECORDS, ArrowCodec, Hashes, Records, merged
+from millstream.kernel.columns import Columns, field_types
+from millstream.kernel.hashing import tie_breaker
+from millstream.kernel.keyed import Clock
+from millstream.kernel.order import BORN_TIMER, Ints
+from millstream.kernel.outputs import FLUSH, Emit, Outputs
+from millstream.kernel.pages import PageStore
+from millstream.kernel.windows.operator import WindowOperator
+from millstream.kernel.windows.pane_store import PaneStore, by_pane
+from millstream.kernel.windows.panes import Groups, Panes, codes_of, repeated
+
+
+class KeptWindowOperator(WindowOperator):
+    """Runs a `WindowSpec` with aligned windows, `EventTimeTrigger`, lateness 0 and nothing to fold.
+
+    ``key``: the field that is the key.
+    """
+
+    wants_columns = True
+
+    def __init__(self, *args: Any, key: int, type_info: TypeInformation, **options: Any) -> None:
+        super().__init__(*args, **options)
+        assert self.spec.alignment is not None
+        self.panes = Panes.of(self.spec.alignment)
+        self.key_field = key
+        self.type_info = type_info
+        # The last column is the first window that a record counts for.
+        self.codec = ArrowCodec(Types.TUPLE([*field_types(type_info), Types.LONG()]))
+
+    def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
+        super().run(None, pages, clock, emit)
+        self.window_cursor.now_ms = self.cursor.now_ms
+        store = PaneStore(pages.store, pages.uid, self.codec, merged)
+        new = {} if records is None else self._by_pane(records, clock)
+        outputs = Outputs(emit, None, self.freeze)
+        for windows, parts in store.fired(new, self.panes, clock):
+            self._fire_windows(windows, merged(parts), pages, outputs)
+        outputs.flush()
+        for pane, arrived in store.waiting(new, self.panes, clock):
+            store.add(pane, arrived)
+        store.close()
+
+    def _by_pane(self, records: Incoming, clock: Clock) -> dict[int, Records]:
+        """The records that are not late, with the first windows that they count for."""
+        assert isinstance(records, Arrivals)
+        panes = self.panes.at(records.ts)
+        clocks = np.maximum(clock.local(records.keys.stamp), clock.before)
+        firsts = self.panes.first_windows(panes, clocks)
+        arrays = [column.take(pa.array(records.places)) for column in records.columns]
+        values = Columns(self.codec.type_info, [*arrays, pa.array(firsts)])
+        found = Records(values, records.ts, records.keys, records.hashes)
+        live = firsts <= self.panes.last_windows(panes)
+        if not live.all():
+            self._late.inc(int((~live).sum()))
+            rows = np.flatnonzero(live)
+            found, panes = found.take(rows), panes[rows]
+        return by_pane(found, panes)
+
+    def _fire_windows(
+        self, windows: list[int], records: Records, pages: PageStore, outputs: Outputs
+    ) -> None:
+        """Call the function with the records of some windows, page after page, key after key."""
+        assert isinstance(records.values, Columns) and records.hashes is not None
+        *fields, firsts = records.values.arrays
+        low = np.maximum(firsts.to_numpy(), windows[0])
+        high = np.minimum(self.panes.last_windows(self.panes.at(records.ts)), windows[-1])
+        rows, offsets = repeated(np.maximum(high - low + 1, 0))
+        if not len(rows):
+            return
+        directory = pages.directory
+        # Buckets are renumbered when the directory doubles; the lowest hash of a page is not.
+        lowest = directory.buckets(records.hashes) << (32 - directory.depth)
+        found = low[rows] + offsets
+        groups = Groups.by([found, codes_of(fields[self.key_field])[rows], lowest[rows]])
+        order, starts = rows[groups.order], groups.starts
+        fired = _Fired(
+            Columns(self.type_info, fields),
+            records.hashes,
+            order,
+            [*starts.tolist(), len(order)],
+            found[groups.order[starts]].tolist(),
+        )
+        for low_hash, first, last in _pages(lowest[order[starts]]):
+            self.page = pages.load(low_hash >> (32 - directory.depth))
+            for some in fired.slices(first, last):
+                self._call(fired, some, outputs)
+            pages.write(self.page)
+            outputs.flush(FLUSH)
+
+    def _call(self, fired: _Fired, some: range, outputs: Outputs) -> None:
+        """Call the function for some of the windows of one page."""
+        window: Any = None
+        try:
+            for key, hashed, number, elements in fired.content(some, self.key_field):
+                window = TimeWindow(*self.panes.bounds(number))
+                due = window[1] - 1
+                self._enter(key)
+                self.timer = due, due if due <= self.clock.after else MAX_TIMESTAMP
+                place = BORN_TIMER, hashed, tie_breaker(key), window[0], self._uid_path
+                outputs.add_row((due - 1 + self.clock.lag, *place), due)
+                self._point_at(window, [None, None])
+                self._emit(elements, outputs)
+                self.function.clear(self.window_context)
+                self._leave(key)
+        except MillstreamError:
+            raise
+        except Exception as error:
+            raise self._failure(error, f"{window!r} of key {self.key!r}") from error
+
+
+@dataclass
+class _Fired:
+    """Windows that fire: the records of window ``i`` are ``rows[starts[i] : starts[i + 1]]``."""
+
+    values: Columns
+    hashes: Hashes
+    rows: Ints
+    starts: list[int]
+    windows: list[int]
+
+    def slices(self, first: int, last: int) -> Iterator[range]:
+        """The windows first..last-1, some at a time: few objects at once stay in the caches."""
+        begin = first
+        for window in range(first, last):
+            if self.starts[window + 1] - self.starts[begin] >= TARGET_RECORDS:
+                yield range(begin, window + 1)
+                begin = window + 1
+        if begin < last:
+            yield range(begin, last)
+
+    def content(self, some: range, key: int) -> Iterator[tuple[Any, int, int, list[Any]]]:
+        """Key, its hash, number and records of some of the windows."""
+        begin = self.starts[some.start]
+        rows = self.rows[begin : self.starts[some.stop]]
+        # A record of several windows is one object in all of them, as when they are kept as objects.
+        distinct, places = np.unique(rows, return_inverse=True)
+        objects, at = self.values.take(distinct).tolist(), places.tolist()
+        firsts = self.rows[[self.starts[i] for i in some]]
+        keys = self.values.take(firsts).field_values(key) or []
+        for i, of_key, hashed in zip(some, keys, self.hashes[firsts].tolist(), strict=True):
+            own = at[self.starts[i] - begin : self.starts[i + 1] - begin]
+            yield of_key, hashed, self.windows[i], list(map(objects.__getitem__, own))
+
+
+def _pages(lowest: Ints) -> Iterator[tuple[int, int, int]]:
+    """The lowest hash of each page, and which of the windows are on it."""
+    starts = [0, *(np.flatnonzero(lowest[1:] != lowest[:-1]) + 1).tolist(), len(lowest)]
+    for first, last in pairwise(starts):
+        yield int(lowest[first]), first, last

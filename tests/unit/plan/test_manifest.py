@@ -1,0 +1,34 @@
+"""What has to stay the same for a checkpoint to fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millstream.checkpoint.folder import describe_difference
+from millstream.checkpoint.manifest import manifest_of
+from millstream.common import Types, WatermarkStrategy
+from millstream.datastream import StreamExecutionEnvironment
+from millstream.datastream.window import TumblingEventTimeWindows
+from millstream.plan.planner import plan
+
+
+def operators(type_info: Any) -> list[dict[str, Any]]:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        lambda record, _: record[1]
+    )
+    stream = env.from_collection([("a", 1)]).map(lambda record: record, output_type=type_info)
+    timed = stream.assign_timestamps_and_watermarks(strategy)
+    timed.key_by(lambda record: record[0]).window(TumblingEventTimeWindows.of(5)).sum(1).print()
+    found = manifest_of(plan(env._job_graph()), env._settings.options(None), "4.3.0")
+    listed: list[dict[str, Any]] = found["operators"]
+    return listed
+
+
+def test_a_window_that_is_computed_by_column_from_now_on_does_not_fit() -> None:
+    """Its old state would be left alone, and the records in it lost without a word."""
+    before = operators(Types.PICKLED_BYTE_ARRAY())
+    after = operators(Types.TUPLE([Types.STRING(), Types.LONG()]))
+    (line,) = describe_difference(before, after)
+    assert line.endswith("state pages -> partial sums of TUPLE(STRING, LONG)")
+    assert describe_difference(after, after) == []
