@@ -31,7 +31,14 @@ from strategies import examples
 RECORD = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
 AGGREGATES = ("sum", "min", "max", "min_by", "max_by")
 
-CUTS = st.sampled_from((1, 7, "random", "random", "all"))
+# For `rebatch`: many inputs under few schedules each find more than few inputs under all of them.
+SCHEDULES = st.fixed_dictionaries(
+    {
+        "cuts": st.sampled_from(((1,), (7,), ("random",), ("random",), ("all",))),
+        "seeds": st.tuples(st.integers(0, 1_000)),
+        "slots": st.sampled_from(((1, 2), (1, 4))),
+    }
+)
 
 Lists = list[list[tuple[str, int, int]]]
 
@@ -76,7 +83,7 @@ def program(
                 stream = stream.map(lambda record: record, output_type=Types.PICKLED_BYTE_ARRAY())
             streams.append(stream.assign_timestamps_and_watermarks(strategy))
         windows = streams[0].union(*streams[1:]).key_by(lambda record: record[0]).window(assigner)
-        return getattr(windows, operation)(argument)
+        return windows.count() if operation == "count" else getattr(windows, operation)(argument)
 
     return build
 
@@ -85,7 +92,7 @@ def late_records(results: Any) -> int:
     return sum(n for name, n in results.counters.items() if "numLateRecordsDropped" in name)
 
 
-@given(channels(), assigners(), st.sampled_from(AGGREGATES))
+@given(channels(), assigners(), st.sampled_from((*AGGREGATES, "count")))
 @examples(40)
 def test_columns_and_objects_give_the_same(lists: Lists, assigner: Any, aggregate: str) -> None:
     by_column = run_local(program(lists, assigner, aggregate, typed=True), batch=True)
@@ -94,14 +101,12 @@ def test_columns_and_objects_give_the_same(lists: Lists, assigner: Any, aggregat
     assert late_records(by_column) == late_records(by_object)
 
 
-@given(channels(), assigners(), st.sampled_from(AGGREGATES), CUTS, st.sampled_from((2, 4)))
+@given(channels(), assigners(), st.sampled_from(AGGREGATES), SCHEDULES)
 @examples(60)
 def test_the_cut_does_not_show(
-    lists: Lists, assigner: Any, aggregate: str, cut: Any, slots: int
+    lists: Lists, assigner: Any, aggregate: str, schedules: dict[str, Any]
 ) -> None:
-    build = program(lists, assigner, aggregate, typed=True)
-    # Many inputs with few schedules each find more than few inputs with all of them.
-    rebatch(build, cuts=(cut,), slots=(1, slots), seeds=(len(lists),))
+    rebatch(program(lists, assigner, aggregate, typed=True), **schedules)
 
 
 @st.composite
@@ -148,12 +153,15 @@ def test_sessions_by_column_and_by_record_are_the_same(
     assert late_records(by_column) == late_records(by_object)
 
 
-@given(session_lists(), st.sampled_from((1, 3, 4)), st.sampled_from(AGGREGATES))
-@examples(15)
-def test_the_cut_of_sessions_does_not_show(lists: Lists, gap: int, aggregate: str) -> None:
+@given(session_lists(), st.sampled_from((1, 3, 4)), st.sampled_from(AGGREGATES), SCHEDULES)
+@examples(60)
+def test_the_cut_of_sessions_does_not_show(
+    lists: Lists, gap: int, aggregate: str, schedules: dict[str, Any]
+) -> None:
     """Of one channel: with several, whether a late record finds its session may depend on it."""
+    build = program(lists[:1], EventTimeSessionWindows.with_gap(gap), aggregate, typed=True)
     with always_by_column():
-        rebatch(program(lists[:1], EventTimeSessionWindows.with_gap(gap), aggregate, typed=True))
+        rebatch(build, **schedules)
 
 
 def test_a_session_sum_too_large_for_a_column_is_added_up_record_by_record() -> None:
@@ -206,10 +214,12 @@ def test_records_kept_as_columns_and_as_objects_are_the_same(lists: Lists, assig
     assert late_records(by_column) == late_records(by_object)
 
 
-@given(channels(), assigners())
-@examples(15)
-def test_the_cut_does_not_show_in_records_kept_as_columns(lists: Lists, assigner: Any) -> None:
-    rebatch(kept_program(lists, assigner, typed=True))
+@given(channels(), assigners(), SCHEDULES)
+@examples(60)
+def test_the_cut_does_not_show_in_records_kept_as_columns(
+    lists: Lists, assigner: Any, schedules: dict[str, Any]
+) -> None:
+    rebatch(kept_program(lists, assigner, typed=True), **schedules)
 
 
 def test_times_at_both_ends() -> None:
@@ -232,7 +242,11 @@ def test_many_keys_fill_several_buffers_of_state() -> None:
 
 @pytest.mark.parametrize(
     ("operation", "argument", "operator"),
-    [("sum", 1, ColumnarWindowOperator), ("process", Seen(), KeptWindowOperator)],
+    [
+        ("sum", 1, ColumnarWindowOperator),
+        ("count", None, ColumnarWindowOperator),
+        ("process", Seen(), KeptWindowOperator),
+    ],
 )
 def test_the_typed_programs_are_computed_by_column(
     operation: str, argument: Any, operator: type

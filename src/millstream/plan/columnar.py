@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.common.recognition import field_read_by
-from millstream.common.typeinfo import TypeInformation
+from millstream.common.typeinfo import TypeInformation, Types
 from millstream.kernel.columns import field_index, field_types
 from millstream.kernel.places import Place
 from millstream.kernel.windows.contents import Reduced
@@ -32,10 +32,13 @@ def columnar_window(node: KeyedNode, type_info: TypeInformation | None) -> Colum
     """How a window operator over records of a type is computed by column, None if it cannot be."""
     spec = node.function
     assert isinstance(spec, WindowSpec)
-    if not spec.emits_fold or not _is_aligned(spec):
+    if not _is_aligned(spec):
         return None
     assert spec.alignment is not None
-    aggregate = field_aggregate(node, type_info)
+    if spec.counts:
+        aggregate = _count(node, type_info)
+    else:
+        aggregate = field_aggregate(node, type_info) if spec.emits_fold else None
     return None if aggregate is None else ColumnarWindow(aggregate, Panes.of(spec.alignment))
 
 
@@ -44,6 +47,15 @@ def _is_aligned(spec: WindowSpec) -> bool:
     if spec.alignment is None or spec.alignment.slide > spec.alignment.size:
         return False  # a record between two windows may be late too: the window operator knows
     return not spec.allowed_lateness_ms and spec.late_tag is None and spec.lateness == "channel"
+
+
+def _count(node: KeyedNode, type_info: TypeInformation | None) -> FieldAggregate | None:
+    """The number of records as an aggregate."""
+    key = _key_column(node, type_info)
+    if key is None or type_info is None:
+        return None
+    counts = Types.TUPLE([field_types(type_info)[key], Types.LONG()])
+    return FieldAggregate("sum", 0, 1, counts, (type_info, key))
 
 
 def kept_by(node: KeyedNode, type_info: TypeInformation | None) -> int | None:

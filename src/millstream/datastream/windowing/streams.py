@@ -248,6 +248,7 @@ class _Windows(FieldAggregates):
             alignment=self._alignment(),
             session_gap=self._session_gap(),
             emits_fold=isinstance(function, PassedOn),
+            counts=isinstance(function, CountedKey),
         )
         return self._stream._then(
             KeyedNode,

@@ -27,7 +27,7 @@ from millstream.kernel.buffers import (
 )
 from millstream.kernel.calls import hash_keys
 from millstream.kernel.chain import EdgeStep
-from millstream.kernel.columns import Columns, field_types
+from millstream.kernel.columns import Columns, Values, field_types
 from millstream.kernel.hashing import tie_breaker
 from millstream.kernel.keyed import Clock, KeyedOperator, lagging
 from millstream.kernel.order import BORN_TIMER, Ints, OrderKeys
@@ -109,10 +109,16 @@ class PartialEdge(EdgeStep):
         if place != self._place or self._size >= GATHERED:
             self._add_up()
         self._place = place
-        columns = ArrowCodec(self.aggregate.type_info).arrays(records.values)
-        records.values = Columns(self.aggregate.type_info, columns)
+        records.values = self._columns(records.values)
         self._gathered.append(records)
         self._size += len(records)
+
+    def _columns(self, values: Values) -> Columns:
+        own, counted = self.aggregate.type_info, self.aggregate.counted
+        if counted is None:
+            return Columns(own, ArrowCodec(own).arrays(values))
+        key = ArrowCodec(counted[0]).arrays(values)[counted[1]]
+        return Columns(own, [key, pa.array(np.ones(len(key), np.int64))])
 
     def flush(self) -> None:
         self._add_up()

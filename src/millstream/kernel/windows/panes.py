@@ -95,12 +95,17 @@ class Panes:
 
 @dataclass(frozen=True)
 class FieldAggregate:
-    """An aggregate of one field of whole numbers of typed records, by one key field."""
+    """An aggregate of one field of whole numbers of typed records, by one key field.
+
+    ``counted``: the type of the records whose number it is, and their key field. Then each of them
+    is made into its key and a one, and those are added up.
+    """
 
     kind: AggregateKind
     key: int
     field: int
     type_info: TypeInformation
+    counted: tuple[TypeInformation, int] | None = None
 
     def partial_type(self) -> TypeInformation:
         """A record with what was made of its group, its pane, its first window, and its number."""

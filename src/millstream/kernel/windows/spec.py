@@ -41,8 +41,8 @@ class WindowSpec:
 
     ``alignment``: given if the windows follow from the time alone, with the default trigger and no
     evictor; ``session_gap`` likewise for sessions, with lateness 0. ``emits_fold``: the function only
-    emits what was folded. ``second_late_tag``: the tag of late records of the second input, if
-    there are two.
+    emits what was folded. ``counts``: it emits the key and the number of its records.
+    ``second_late_tag``: the tag of late records of the second input, if there are two.
     """
 
     assigner: Any
@@ -54,6 +54,7 @@ class WindowSpec:
     alignment: Alignment | None = None
     session_gap: int | None = None
     emits_fold: bool = False
+    counts: bool = False
     lateness: Literal["channel", "operator"] = "channel"
     late_tag: OutputTag | None = None
     second_late_tag: OutputTag | None = None
