@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
@@ -35,13 +35,17 @@ def file_channel() -> Column:
     return F.xxhash64(F.input_file_name())
 
 
+def with_schema(spark: SparkSession, spec: FilesSpec) -> FilesSpec:
+    """A spec that knows its schema: if nobody gave one, Spark looks at the files."""
+    if spec.schema is not None or spec.format == "text":
+        return spec
+    read = spark.read.format(spec.format).options(**spec.options).load(absolute(spec.path))
+    return replace(spec, schema=read.schema)
+
+
 def file_reader(spark: SparkSession, spec: FilesSpec, reader: Any) -> Any:
     """A reader, streaming or not, of the files that a spec describes."""
-    schema = spec.schema
-    if schema is None and spec.format != "text":
-        schema = (
-            spark.read.format(spec.format).options(**spec.options).load(absolute(spec.path)).schema
-        )
+    schema = with_schema(spark, spec).schema
     reader = reader.format(spec.format).options(**spec.options)
     return reader if schema is None else reader.schema(schema)
 
@@ -96,7 +100,7 @@ def _listed_here(spec: FilesSpec) -> list[ListedFile] | None:
     if selective or folder is None or not os.path.isdir(folder):
         return None
     found = []
-    for entry in _entries(folder):
+    for entry in entries(folder):
         path = os.path.join(folder, entry.name)
         if not entry.is_file() or "=" in entry.name or not PLAIN_PATH.fullmatch(path):
             return None
@@ -112,7 +116,7 @@ def local_path(path: str) -> str | None:
     return path if PLAIN_PATH.fullmatch(path) and os.path.normpath(path) == path else None
 
 
-def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+def entries(folder: str) -> Iterator[os.DirEntry[str]]:
     """What is in a folder, without what Spark takes as hidden."""
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -131,7 +135,7 @@ def is_capped(node: SourceNode, configuration: Mapping[str, str]) -> bool:
     folder = local_path(spec.path)
     if folder is None or not os.path.isdir(folder):
         return False
-    files = [entry for entry in _entries(folder) if entry.is_file()]
+    files = [entry for entry in entries(folder) if entry.is_file()]
     if any(entry.name.endswith(COMPRESSED) for entry in files):
         return False
     max_files = configuration.get("millstream.epoch.max-files")

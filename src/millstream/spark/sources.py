@@ -19,12 +19,14 @@ from millstream.kernel.stages import Block
 from millstream.plan.graph import SourceNode
 from millstream.plan.specs import ChannelSpec, DataFrameSpec, FilesSpec, SocketSpec
 from millstream.spark.channel_source import BLOCK, global_channel
+from millstream.spark.csv_lines import CsvLines, csv_lines, spark_schema
 from millstream.spark.file_listing import (
     DEFAULT_EPOCH_BYTES,
     absolute,
     channels_with_records,
     file_channel,
     file_reader,
+    with_schema,
 )
 from millstream.spark.named_sources import stream_reader
 from millstream.spark.rows import SCHEMA, to_arrow
@@ -32,6 +34,7 @@ from millstream.spark.worker import ProgramRef, errors_that_travel
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 
 def spark_rows(
@@ -49,15 +52,10 @@ def spark_rows(
     frame: DataFrame
     task: _SourceTask
     if isinstance(spec, FilesSpec):
-        reader = file_reader(spark, spec, stream_reader(spark, uid) if streaming else spark.read)
+        reader: Any = spark.read
         if streaming:
-            reader = reader.options(**_epoch_limit(configuration))
-        frame = reader.load(absolute(spec.path))
-        names = frame.columns
-        frame = frame.select(
-            "*", file_channel().alias("ms_channel"), F.input_file_block_start().alias("ms_frag")
-        )
-        task = _FileTask(ref, slots, value_type(node, frame.select(*names)), names)
+            reader = stream_reader(spark, uid).options(**_epoch_limit(configuration))
+        frame, task = _files(spark, with_schema(spark, spec), reader, ref, slots)
     elif isinstance(spec, SocketSpec):
         frame = (
             stream_reader(spark, uid)
@@ -74,6 +72,23 @@ def spark_rows(
     return frame.mapInArrow(task, SCHEMA)
 
 
+def _files(
+    spark: SparkSession, spec: FilesSpec, reader: Any, ref: ProgramRef, slots: tuple[int, ...]
+) -> tuple[DataFrame, _SourceTask]:
+    place = file_channel().alias("ms_channel"), F.input_file_block_start().alias("ms_frag")
+    csv = csv_lines(spark, spec)
+    if csv is not None:
+        lines = reader.format("text").options(**spec.options).load(absolute(spec.path))
+        # There are more columns if the names of folders have values: Spark's reader knows which.
+        if lines.columns == ["value"]:
+            value = row_type(spark_schema(spec))
+            lines = lines.select(csv.well_formed(F.col("value")).alias("value"), *place)
+            return lines, _CsvTask(ref, slots, value, csv)
+    frame = file_reader(spark, spec, reader).load(absolute(spec.path))
+    value = Types.STRING() if spec.format == "text" else row_type(frame.schema)
+    return frame.select("*", *place), _FileTask(ref, slots, value, frame.columns)
+
+
 def _epoch_limit(configuration: Mapping[str, str]) -> dict[str, str]:
     max_files = configuration.get("millstream.epoch.max-files")
     if max_files is not None:
@@ -82,16 +97,12 @@ def _epoch_limit(configuration: Mapping[str, str]) -> dict[str, str]:
     return {"maxBytesPerTrigger": size}
 
 
-def value_type(node: SourceNode, frame: DataFrame) -> TypeInformation:
-    """The type of a Spark source's records: text is a string, anything else a row."""
-    if isinstance(node.source, FilesSpec) and node.source.format == "text":
-        return Types.STRING()
-    if isinstance(node.source, SocketSpec):
-        return Types.STRING()
+def row_type(spark_type: StructType) -> TypeInformation:
+    """The type of records that Spark has as rows."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     # Spark hands timestamps over in the session's zone; the instants they stand for are the same.
-    schema = to_arrow_schema(frame.schema, timezone="UTC")
+    schema = to_arrow_schema(spark_type, timezone="UTC")
     fields = [TypeInformation.from_arrow(field.type) for field in schema]
     return Types.ROW_NAMED(schema.names, fields)
 
@@ -108,7 +119,7 @@ def _dataframe(
                 location=node.location,
                 hint="name an existing column as channel= and position=",
             )
-    value = value_type(node, frame)
+    value = row_type(frame.schema)
     names = frame.columns
     if spec.channel is None:
         return frame, _FrameTask(ref, slots, value, names, node.id)
@@ -192,12 +203,12 @@ class _FileTask(_SourceTask):
         for found, values in self._runs_of_fragments(batches):
             # Spark's batches may be small; a block of many records costs less a record.
             if gathered and (found != place or sum(map(len, gathered)) >= BLOCK):
-                yield self._block(place, gathered, positions)
+                yield from self._block(place, gathered, positions)
                 gathered = []
             place = found
             gathered.append(values)
         if gathered:
-            yield self._block(place, gathered, positions)
+            yield from self._block(place, gathered, positions)
 
     def _runs_of_fragments(
         self, batches: Iterator[pa.RecordBatch]
@@ -213,11 +224,34 @@ class _FileTask(_SourceTask):
 
     def _block(
         self, place: tuple[int, int], parts: list[Columns], positions: dict[tuple[int, int], int]
-    ) -> Block:
+    ) -> Iterator[Block]:
         values = concat_columns_of(parts)
         position = positions.get(place, 0)
         positions[place] = position + len(values)
-        return Block(values, None, *place, position, finished=True)
+        yield Block(values, None, *place, position, finished=True)
+
+
+class _CsvTask(_FileTask):
+    """Files of rows of which Spark hands over the lines."""
+
+    def __init__(
+        self, ref: ProgramRef, slots: tuple[int, ...], value: TypeInformation, csv: CsvLines
+    ) -> None:
+        super().__init__(ref, slots, value, ["value"])
+        self.csv = csv
+
+    def _block(
+        self, place: tuple[int, int], parts: list[Columns], positions: dict[tuple[int, int], int]
+    ) -> Iterator[Block]:
+        lines = self.csv.without_blanks(concat_columns_of(parts).arrays[0])
+        # Where a file begins, its header comes before the first record.
+        position = positions.get(place, -1 if self.csv.header and place[1] == 0 else 0)
+        positions[place] = position + len(lines)
+        if position < 0:
+            lines, position = lines[1:], 0
+        if len(lines):
+            values = Columns(self.value, self.csv.columns(lines))
+            yield Block(values, None, *place, position, finished=True)
 
 
 class _PositionTask(_SourceTask):
