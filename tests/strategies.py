@@ -24,14 +24,21 @@ settings.register_profile(
 # Taken by name, not loaded: the profile of other tests in the same run stays what it is.
 CI = settings.get_profile("ci")
 
+# Below it, a test would see little but the smallest examples, with which generation begins.
+FEWEST = 10
+
 NAMES = ("a", "b", "c", "d")
 TIMES = st.integers(-30, 60)
 BOUNDS = st.integers(0, 12)
 
 
 def examples(number: int) -> settings:
-    """The profile with another number of examples; ``MILLSTREAM_EXAMPLES=20`` runs 20 times as many."""
-    return settings(CI, max_examples=number * int(os.environ.get("MILLSTREAM_EXAMPLES", "1")))
+    """The profile with another number of examples.
+
+    ``MILLSTREAM_EXAMPLES=20`` runs 20 times as many, ``MILLSTREAM_EXAMPLES=0.3`` about a third.
+    """
+    factor = float(os.environ.get("MILLSTREAM_EXAMPLES", "1"))
+    return settings(CI, max_examples=max(round(number * factor), min(number, FEWEST)))
 
 
 VALUES = st.tuples(st.sampled_from(NAMES), st.integers(0, 5), st.just(()))

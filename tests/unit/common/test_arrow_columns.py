@@ -15,15 +15,16 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from type_cases import BYTES, FITS, MISFITS, PAIR, PERSON, Level, Pair, cases
-from type_strategies import RELAXED, anything, single, typed_values, types
+from type_strategies import anything, single, typed_values, types
 
 from millstream.common.errors import TypeMismatchError
 from millstream.common.time import Instant
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.types import Row
+from strategies import examples
 
 
 def through_arrow(type_info: TypeInformation, values: list[Any]) -> list[Any]:
@@ -39,7 +40,7 @@ def classes(value: Any) -> Any:
     return type(value)
 
 
-@settings(RELAXED, max_examples=400)
+@examples(400)
 @given(typed_values())
 def test_round_trip(pair: tuple[TypeInformation, list[Any]]) -> None:
     type_info, values = pair
@@ -48,7 +49,7 @@ def test_round_trip(pair: tuple[TypeInformation, list[Any]]) -> None:
     assert classes(back) == classes(values)
 
 
-@RELAXED
+@examples(100)
 @given(typed_values(), st.data())
 def test_slices_and_chunks_give_their_part(
     pair: tuple[TypeInformation, list[Any]], data: st.DataObject
@@ -63,7 +64,7 @@ def test_slices_and_chunks_give_their_part(
     assert type_info.from_arrow_arrays(chunked) == values
 
 
-@RELAXED
+@examples(100)
 @given(typed_values())
 def test_columns_have_the_declared_types(pair: tuple[TypeInformation, list[Any]]) -> None:
     type_info, values = pair
@@ -78,7 +79,7 @@ def test_columns_have_the_declared_types(pair: tuple[TypeInformation, list[Any]]
     assert {len(array) for array in arrays} == {len(values)}
 
 
-@settings(RELAXED, max_examples=600)
+@examples(600)
 @given(types(), st.lists(anything(), min_size=1, max_size=4))
 def test_columns_are_refused_exactly_where_check_objects(
     type_info: TypeInformation, values: list[Any]

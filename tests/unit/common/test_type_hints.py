@@ -13,7 +13,7 @@ from typing import Annotated, Any, Dict, List, NamedTuple, NewType, Optional, Tu
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from type_strategies import RELAXED, anything, typed_values
+from type_strategies import anything, typed_values
 
 from millstream.common.time import Instant
 from millstream.common.typeinfo import (
@@ -24,6 +24,7 @@ from millstream.common.typeinfo import (
     infer_type,
 )
 from millstream.common.types import Row, RowKind
+from strategies import examples
 
 BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
@@ -196,7 +197,7 @@ def test_values_without_a_common_type_are_pickled(values: list[Any]) -> None:
     assert infer_from_values(values) == PICKLED
 
 
-@RELAXED
+@examples(100)
 @given(typed_values())
 def test_inferred_types_give_typed_values_back(pair: tuple[TypeInformation, list[Any]]) -> None:
     _, values = pair
@@ -204,7 +205,7 @@ def test_inferred_types_give_typed_values_back(pair: tuple[TypeInformation, list
     assert inferred.from_arrow_arrays(inferred.to_arrow_arrays(values)) == values
 
 
-@RELAXED
+@examples(100)
 @given(st.lists(anything(), max_size=4))
 def test_inferred_types_give_any_values_back(values: list[Any]) -> None:
     inferred = infer_from_values(values)

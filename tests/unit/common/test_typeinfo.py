@@ -10,7 +10,7 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pytest
 from hypothesis import given
 from type_cases import BYTES, FITS, MISFITS, PAIR, PERSON, cases
-from type_strategies import ATOMS, RELAXED, typed_values, types
+from type_strategies import ATOMS, typed_values, types
 
 from millstream.common.errors import PlanError, TypeMismatchError
 from millstream.common.typeinfo import (
@@ -21,29 +21,30 @@ from millstream.common.typeinfo import (
     type_from_dict,
 )
 from millstream.common.types import Row
+from strategies import examples
 
 
-@RELAXED
+@examples(100)
 @given(types())
 def test_types_are_equal_hashable_and_picklable(type_info: TypeInformation) -> None:
     twin = pickle.loads(pickle.dumps(type_info))
     assert twin == type_info and hash(twin) == hash(type_info) and repr(twin) == repr(type_info)
 
 
-@RELAXED
+@examples(100)
 @given(types())
 def test_dict_round_trip(type_info: TypeInformation) -> None:
     assert type_from_dict(json.loads(json.dumps(type_info.to_dict()))) == type_info
 
 
-@RELAXED
+@examples(100)
 @given(types())
 def test_arrow_round_trip_keeps_the_layout(type_info: TypeInformation) -> None:
     stored = type_info.to_arrow()
     assert from_arrow(stored).to_arrow() == stored
 
 
-@RELAXED
+@examples(100)
 @given(typed_values())
 def test_generated_values_fit(pair: tuple[TypeInformation, list[Any]]) -> None:
     type_info, values = pair

@@ -8,7 +8,6 @@ from datetime import UTC
 from functools import cache
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from millstream.common.time import Instant
@@ -47,10 +46,6 @@ ATOMS: dict[str, Callable[[], TypeInformation]] = {
 PRIMITIVES = [
     ATOMS[n]() for n in ["BOOLEAN", "BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "CHAR"]
 ]
-# Nested values take their time, and more of it on a busy machine.
-RELAXED = settings(
-    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
 MICROS = st.integers(-(2**62), 2**62)
 # Floats that single precision holds: FLOAT rounds all others.
 SINGLES = st.floats(width=32, allow_nan=False)

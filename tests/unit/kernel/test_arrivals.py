@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.common import Types
@@ -21,6 +21,7 @@ from millstream.kernel.buffers import (
     encode,
 )
 from millstream.kernel.order import OrderKeys
+from strategies import examples
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
 
@@ -44,7 +45,7 @@ def content(found: Incoming, rows: list[int]) -> list[tuple[Any, ...]]:
     )
 
 
-@settings(deadline=None)
+@examples(100)
 @given(
     st.lists(
         st.lists(st.tuples(st.text(max_size=3), st.integers(-5, 5)), min_size=1, max_size=8),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from testing_support import sessions
 
 from millstream.testing import Checkpoint, TestSource, run_local
+from strategies import examples
 
 EVENTS = st.lists(
     st.tuples(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), st.integers(0, 60)),
@@ -42,7 +43,7 @@ def with_marks(events: list[Any], marks: list[tuple[int, Any]]) -> list[Any]:
     return marked
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(EVENTS, MARKS, SCHEDULES, st.sampled_from(("marks", "every")))
 def test_marks_and_restarts_change_nothing(
     events: list[Any], marks: list[tuple[int, Any]], schedule: dict[str, Any], restarts: Any
@@ -54,7 +55,7 @@ def test_marks_and_restarts_change_nothing(
     assert found.accumulators == expected.accumulators or not events
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(EVENTS, MARKS, SCHEDULES)
 def test_runs_on_one_checkpoint_together_are_one_run(
     events: list[Any], marks: list[tuple[int, Any]], schedule: dict[str, Any]

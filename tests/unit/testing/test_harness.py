@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from testing_support import LATE, Attribute, Count, Odd, Sessions, Ticker, same
 
@@ -25,6 +25,7 @@ from millstream.datastream import (
 )
 from millstream.datastream.state import StateTtlConfig, ValueStateDescriptor
 from millstream.testing import KeyedProcessHarness, ProcessHarness, StreamRecord
+from strategies import examples
 
 
 def sessions() -> KeyedProcessHarness:
@@ -382,7 +383,7 @@ WATERMARKS = st.tuples(st.just("process_watermark"), st.tuples(st.integers(0, 60
 TICKS = st.tuples(st.just("set_processing_time"), st.tuples(st.integers(0, 30)))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(ELEMENTS | WATERMARKS | TICKS, max_size=12), st.sets(st.integers(0, 11)))
 def test_snapshot_and_restore_at_any_point_change_nothing(
     calls: list[tuple[str, tuple[Any, ...]]], restarts: set[int]
@@ -403,7 +404,7 @@ def test_snapshot_and_restore_at_any_point_change_nothing(
     assert restarted.accumulators() == plain.accumulators()
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(ELEMENTS | WATERMARKS | TICKS, max_size=8), st.lists(ELEMENTS, max_size=4))
 def test_restore_undoes_what_came_after_the_snapshot(
     before: list[tuple[str, tuple[Any, ...]]], after: list[tuple[str, tuple[Any, ...]]]
