@@ -9,11 +9,13 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
 from millstream.common.errors import EnvironmentSetupError
+from millstream.spark import class_archive
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,21 +75,32 @@ def _active_or_new(parallelism: int, extra: Mapping[str, str]) -> SparkSession:
     active = SparkSession.getActiveSession()
     if active is not None:
         return _beside(active)
-    require_java()
+    java = require_java()
     _let_workers_import_the_program()
     builder = SparkSession.builder.appName("millstream")
-    under_spark_submit = "PYSPARK_GATEWAY_PORT" in os.environ
-    if "spark.master" not in extra and not under_spark_submit:
+    if "spark.master" not in extra and not _under_spark_submit():
         builder = builder.master(f"local[{max(parallelism, 1)}]")
         # Elsewhere a worker may not find Millstream before its first task has brought it along.
         builder = builder.config("spark.python.daemon.module", "millstream.spark.daemon")
-    options = f"{_JIT} -Dlog4j2.configurationFile=file:{_HERE / 'log4j2.properties'}"
-    quiet = {"spark.driver.extraJavaOptions": options}
-    for key, value in {**START_SETTINGS, **quiet, **RUNTIME_SETTINGS, **extra}.items():
+    driver = {"spark.driver.extraJavaOptions": _java_options(java, extra)}
+    for key, value in {**START_SETTINGS, **driver, **RUNTIME_SETTINGS, **extra}.items():
         builder = builder.config(key, value)
     spark: SparkSession = builder.getOrCreate()
     Thread(target=_start_workers, args=(spark, max(parallelism, 1)), daemon=True).start()
     return spark
+
+
+def _under_spark_submit() -> bool:
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def _java_options(java: Java, extra: Mapping[str, str]) -> str:
+    """Options of the driver's JVM."""
+    options = f"{_JIT} -Dlog4j2.configurationFile=file:{_HERE / 'log4j2.properties'}"
+    local = extra.get("spark.master", "local").startswith("local")
+    if local and not _under_spark_submit():
+        options = f"{options} {class_archive.options(java)}"
+    return options.strip()
 
 
 def _start_workers(spark: SparkSession, tasks: int) -> None:
@@ -132,33 +145,42 @@ def _set(spark: SparkSession, key: str, value: str) -> None:
         log.info("the Spark session keeps its own value of %s", key)
 
 
-def require_java() -> None:
-    """Fail with one line that says what to install if there is no fitting Java."""
+@dataclass(frozen=True)
+class Java:
+    """A java program, and what it says of itself."""
+
+    program: str
+    banner: str
+
+    @property
+    def version(self) -> int | None:
+        """The major version, None if it does not say."""
+        for word in self.banner.split():
+            if word.startswith('"'):
+                parts = word.strip('"').split(".")
+                major = parts[1] if parts[0] == "1" and len(parts) > 1 else parts[0]
+                return int(major) if major.isdigit() else None
+        return None
+
+
+def require_java() -> Java:
+    """The Java that Spark will use; fails with one line that says what to install if none fits."""
     home = os.environ.get("JAVA_HOME")
-    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
-    if java is None or not os.path.exists(java):
+    program = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if program is None or not os.path.exists(program):
         raise EnvironmentSetupError(
             "NO_JAVA",
             "Spark needs Java 17 or later, and no java was found",
             hint="install a JDK (Debian: apt-get install openjdk-17-jre-headless) "
             "or set JAVA_HOME to one",
         )
-    version = java_version(java)
-    if version is not None and version < 17:
+    answer = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
+    java = Java(program, answer.stderr + answer.stdout)
+    if java.version is not None and java.version < 17:
         raise EnvironmentSetupError(
             "OLD_JAVA",
-            f"Spark needs Java 17 or later, {java} is Java {version}",
+            f"Spark needs Java 17 or later, {program} is Java {java.version}",
             hint="install a newer JDK (Debian: apt-get install openjdk-17-jre-headless) "
             "or set JAVA_HOME to one",
         )
-
-
-def java_version(java: str) -> int | None:
-    """The major version of a java program, None if it does not say."""
-    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    for word in (answer.stderr + answer.stdout).split():
-        if word.startswith('"'):
-            parts = word.strip('"').split(".")
-            major = parts[1] if parts[0] == "1" and len(parts) > 1 else parts[0]
-            return int(major) if major.isdigit() else None
-    return None
+    return java
