@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.common import Types, WatermarkStrategy
+from millstream.common.errors import PlanError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.datastream import RuntimeContext, StreamExecutionEnvironment
 from millstream.datastream.functions import ProcessWindowFunction
@@ -230,6 +231,22 @@ def test_times_at_both_ends() -> None:
         by_object = run_local(program([records], assigner, "sum", typed=False))
         assert by_column.records() == by_object.records()
         assert [value[1] for value in by_column.values()] == [1, 2, 4]
+
+
+def test_many_large_numbers_are_no_large_sum() -> None:
+    """What counts is the sum of a key and window, not that of all of them."""
+    records = [(f"k{i}", 2**60, i) for i in range(40)]
+    build = program([records], SlidingEventTimeWindows.of(20, 10), "sum", typed=True)
+    results = run_local(build).values()
+    assert len(results) == 80
+    assert {value[1] for value in results} == {2**60}
+
+
+def test_a_sum_that_is_too_large_is_an_error() -> None:
+    records = [("a", 2**61, i) for i in range(4)]
+    build = program([records], TumblingEventTimeWindows.of(10), "sum", typed=True)
+    with pytest.raises(PlanError, match="SUM_OVERFLOW"):
+        run_local(build, epochs=1)
 
 
 def test_many_keys_fill_several_buffers_of_state() -> None:

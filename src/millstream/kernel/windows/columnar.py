@@ -199,10 +199,10 @@ class ColumnarWindowOperator(KeyedOperator):
         try:
             for windows, parts in store.fired(new, self.panes, clock):
                 self._emit(windows, parts, emit)
+            for pane, arrived in store.waiting(new, self.panes, clock):
+                store.add(pane, arrived)
         except SumOverflow:
             raise overflow(self.aggregate, self.info) from None
-        for pane, arrived in store.waiting(new, self.panes, clock):
-            store.add(pane, arrived)
         store.close()
 
     def _by_pane(self, records: Incoming, clock: Clock) -> dict[int, Records]:

@@ -182,6 +182,10 @@ def repeated(counts: Ints) -> tuple[Ints, Ints]:
     return rows, np.arange(len(rows)) - begins[rows]
 
 
+LARGEST_SUM = 2.0**62
+"""Partial sums up to here can be added up without wrapping around."""
+
+
 class SumOverflow(ArithmeticError):
     """A sum that 64 bits cannot hold."""
 
@@ -205,7 +209,9 @@ def aggregated(
 
 def _folded(kind: str, numbers: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
     if kind == "sum":
-        if np.abs(numbers.astype(np.float64)).sum() > 2.0**62:
+        sizes = np.abs(numbers.astype(np.float64))
+        # All together are seldom too large, and then none is.
+        if sizes.sum() > LARGEST_SUM and (np.add.reduceat(sizes, starts) > LARGEST_SUM).any():
             raise SumOverflow("a sum does not fit 64 bits")
         return np.add.reduceat(numbers, starts)
     return (np.minimum if kind == "min" else np.maximum).reduceat(numbers, starts)
