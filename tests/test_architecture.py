@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -28,18 +27,20 @@ MOST_LINES = 500
 
 
 @cache
-def parsed(path: Path) -> ast.Module:
+def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def imports(path: Path, *, top_level_only: bool = False) -> Iterator[str]:
-    tree = parsed(path)
-    nodes = tree.body if top_level_only else list(ast.walk(tree))
-    for node in nodes:
+@cache
+def imports(path: Path, *, top_level_only: bool = False) -> list[str]:
+    tree = tree_of(path)
+    names: list[str] = []
+    for node in tree.body if top_level_only else ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            yield node.module
+            names.append(node.module)
+    return names
 
 
 def layer(path: Path) -> str:

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from millstream.common.errors import EnvironmentSetupError
 from millstream.spark import class_archive
+from millstream.spark.home import quick_home
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,10 +83,12 @@ def _active_or_new(parallelism: int, extra: Mapping[str, str]) -> SparkSession:
         builder = builder.master(f"local[{max(parallelism, 1)}]")
         # Elsewhere a worker may not find Millstream before its first task has brought it along.
         builder = builder.config("spark.python.daemon.module", "millstream.spark.daemon")
-    driver = {"spark.driver.extraJavaOptions": _java_options(java, extra)}
+    local = _is_local(extra)
+    driver = {"spark.driver.extraJavaOptions": _java_options(java, with_archive=local)}
     for key, value in {**START_SETTINGS, **driver, **RUNTIME_SETTINGS, **extra}.items():
         builder = builder.config(key, value)
-    spark: SparkSession = builder.getOrCreate()
+    with quick_home(extra) if local else nullcontext():
+        spark: SparkSession = builder.getOrCreate()
     Thread(target=_start_workers, args=(spark, max(parallelism, 1)), daemon=True).start()
     return spark
 
@@ -94,13 +97,15 @@ def _under_spark_submit() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
-def _java_options(java: Java, extra: Mapping[str, str]) -> str:
+def _is_local(extra: Mapping[str, str]) -> bool:
+    """Whether driver and workers are processes of this machine that we start."""
+    return extra.get("spark.master", "local").startswith("local") and not _under_spark_submit()
+
+
+def _java_options(java: Java, *, with_archive: bool) -> str:
     """Options of the driver's JVM."""
     options = f"{_JIT} -Dlog4j2.configurationFile=file:{_HERE / 'log4j2.properties'}"
-    local = extra.get("spark.master", "local").startswith("local")
-    if local and not _under_spark_submit():
-        options = f"{options} {class_archive.options(java)}"
-    return options.strip()
+    return f"{options} {class_archive.options(java)}".strip() if with_archive else options
 
 
 def _start_workers(spark: SparkSession, tasks: int) -> None:

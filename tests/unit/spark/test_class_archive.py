@@ -184,21 +184,22 @@ def test_a_missing_home_or_jars_folder_is_no_archive(
 # -- which sessions use it ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("extra", [{}, {"spark.master": "local[4]"}])
-def test_a_local_session_of_ours_uses_the_archive(java: Java, extra: dict[str, str]) -> None:
-    before = session._java_options(java, extra)
+def test_a_session_uses_the_archive_if_it_is_to(java: Java) -> None:
+    before = session._java_options(java, with_archive=True)
     assert "SharedArchiveFile" not in before
     archive = put(java)
-    after = session._java_options(java, extra)
+    after = session._java_options(java, with_archive=True)
     assert after == f"{before} {options(java)}"
     assert str(archive) in after
+    assert session._java_options(java, with_archive=False) == before
 
 
-def test_a_session_elsewhere_does_not(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(java)
-    assert "SharedArchive" not in session._java_options(java, {"spark.master": "yarn"})
+def test_local_sessions_are_those_that_we_start_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert session._is_local({})
+    assert session._is_local({"spark.master": "local[4]"})
+    assert not session._is_local({"spark.master": "yarn"})
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1234")
-    assert "SharedArchive" not in session._java_options(java, {})
+    assert not session._is_local({})
 
 
 # -- making and removing --------------------------------------------------------------------------
