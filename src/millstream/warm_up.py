@@ -22,6 +22,7 @@ from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors.file_system import FileSink, FileSource
 from millstream.datastream.window import TumblingEventTimeWindows
 from millstream.spark.class_archive import end_java, make_archive, remove_archives
+from millstream.spark.home import quick_home
 from millstream.spark.session import require_java
 
 _JOBS = "import sys; from millstream.warm_up import run_jobs; run_jobs(sys.argv[1])"
@@ -40,7 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             removed = remove_archives()
             print("\n".join(f"Removed {path}" for path in removed) or "There is no archive.")
         else:
-            make_archive(require_java(), [sys.executable, "-c", _JOBS])
+            # An archive fits one path of jars: that of the home which sessions have.
+            with quick_home({}):
+                make_archive(require_java(), [sys.executable, "-c", _JOBS])
     except MillstreamError as error:
         print(error, file=sys.stderr)
         return 1

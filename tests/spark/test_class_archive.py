@@ -38,7 +38,7 @@ def test_sessions_load_their_classes_from_the_archive_or_go_on_without_it(tmp_pa
     command = (sys.executable, "-m", "millstream.warm_up")
     done = run_program(*command, env=program_env(MILLSTREAM_CACHE=str(cache)))
     assert done.code == 0, done.err
-    (archive,) = cache.iterdir()
+    (archive,) = cache.glob("*.jsa")
     assert str(archive) in "\n".join(done.out)
 
     done, classes = run_app(tmp_path, cache)

@@ -84,10 +84,10 @@ def _active_or_new(parallelism: int, extra: Mapping[str, str]) -> SparkSession:
         # Elsewhere a worker may not find Millstream before its first task has brought it along.
         builder = builder.config("spark.python.daemon.module", "millstream.spark.daemon")
     local = _is_local(extra)
-    driver = {"spark.driver.extraJavaOptions": _java_options(java, with_archive=local)}
-    for key, value in {**START_SETTINGS, **driver, **RUNTIME_SETTINGS, **extra}.items():
-        builder = builder.config(key, value)
     with quick_home(extra) if local else nullcontext():
+        driver = {"spark.driver.extraJavaOptions": _java_options(java, with_archive=local)}
+        for key, value in {**START_SETTINGS, **driver, **RUNTIME_SETTINGS, **extra}.items():
+            builder = builder.config(key, value)
         spark: SparkSession = builder.getOrCreate()
     Thread(target=_start_workers, args=(spark, max(parallelism, 1)), daemon=True).start()
     return spark
