@@ -23,6 +23,7 @@ from millstream.kernel.buffers import (
     concat_columns,
     merged,
 )
+from millstream.kernel.columns import Columns
 from millstream.kernel.order import Ints, OrderKeys
 
 FEW = 16_384
@@ -58,6 +59,11 @@ class Arrivals:
 
     def __len__(self) -> int:
         return len(self.places)
+
+    def in_columns(self) -> Columns:
+        """All values in order, still as columns."""
+        places = pa.array(self.places)
+        return Columns(self.type_info, [column.take(places) for column in self.columns])
 
     def values_at(self, rows: Ints) -> list[Any]:
         """The values at the given rows."""

@@ -55,6 +55,10 @@ class Clock:
         """The clock before each of the records with these stamps."""
         return np.maximum(self.before, np.minimum(self.local(stamps), self.after))
 
+    def passed(self, stamps: Ints) -> Ints:
+        """What is over for each of the records, by its own channel or by the clock before it."""
+        return np.maximum(self.local(stamps), self.before)
+
     def local(self, stamps: Ints) -> Ints:
         """Stamps as this clock counts."""
         return lagging(stamps, self.lag)

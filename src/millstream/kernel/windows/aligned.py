@@ -69,7 +69,7 @@ class AlignedWindowOperator(DefaultTriggerOperator):
             return None
         clock = limit = clocks[rows]
         if self.spec.lateness == "channel":
-            limit = np.maximum(self.clock.local(records.keys.stamp[rows]), clock)
+            limit = self.clock.passed(records.keys.stamp[rows])
         newest = align.newest_starts(ts)
         kept = np.zeros(len(ts), np.bool_)
         places, starts = [], []

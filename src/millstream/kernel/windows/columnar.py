@@ -48,7 +48,6 @@ from millstream.kernel.windows.panes import (
     SumOverflow,
     aggregated,
     codes_of,
-    repeated,
     widened,
 )
 
@@ -212,10 +211,10 @@ class ColumnarWindowOperator(KeyedOperator):
     def _on_time(self, records: Incoming, clock: Clock) -> Records:
         """The partial sums that are not late, with the first windows that they count for now."""
         assert isinstance(records, Arrivals)
-        arrays = [column.take(pa.array(records.places)) for column in records.columns]
+        arrays = records.in_columns().arrays
         panes = arrays[PANE].to_numpy()
-        clocks = np.maximum(clock.local(records.keys.stamp), clock.before)
-        firsts = np.maximum(arrays[FIRST].to_numpy(), self.panes.first_windows(panes, clocks))
+        passed = clock.passed(records.keys.stamp)
+        firsts = np.maximum(arrays[FIRST].to_numpy(), self.panes.first_windows(panes, passed))
         live = firsts <= self.panes.last_windows(panes)
         arrays[FIRST] = pa.array(firsts)
         whole = Records(
@@ -251,13 +250,10 @@ class ColumnarWindowOperator(KeyedOperator):
         records = self._added_up(parts)
         arrays = _arrays(records)
         panes, firsts = arrays[PANE].to_numpy(), arrays[FIRST].to_numpy()
-        low = np.maximum(firsts, windows[0])
-        high = np.minimum(self.panes.last_windows(panes), windows[-1])
-        rows, offsets = repeated(np.maximum(high - low + 1, 0))
+        rows, found = self.panes.memberships(panes, firsts, windows)
         if not len(rows):
             return
-        codes, found = codes_of(arrays[self.aggregate.key])[rows], low[rows] + offsets
-        groups = Groups.by([codes, found])
+        groups = Groups.by([codes_of(arrays[self.aggregate.key])[rows], found])
         chosen = groups.firsts
         of_windows = Groups(rows[groups.order], groups.starts)
         _, fields = aggregated(self.aggregate, arrays[:PANE], of_windows)

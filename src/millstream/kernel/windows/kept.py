@@ -29,7 +29,7 @@ from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import PageStore
 from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.pane_store import PaneStore, by_pane
-from millstream.kernel.windows.panes import Groups, Panes, codes_of, repeated
+from millstream.kernel.windows.panes import Groups, Panes, codes_of
 
 
 class KeptWindowOperator(WindowOperator):
@@ -66,10 +66,9 @@ class KeptWindowOperator(WindowOperator):
         """The records that are not late, with the first windows that they count for."""
         assert isinstance(records, Arrivals)
         panes = self.panes.at(records.ts)
-        clocks = np.maximum(clock.local(records.keys.stamp), clock.before)
-        firsts = self.panes.first_windows(panes, clocks)
-        arrays = [column.take(pa.array(records.places)) for column in records.columns]
-        values = Columns(self.codec.type_info, [*arrays, pa.array(firsts)])
+        firsts = self.panes.first_windows(panes, clock.passed(records.keys.stamp))
+        arrays = [*records.in_columns().arrays, pa.array(firsts)]
+        values = Columns(self.codec.type_info, arrays)
         found = Records(values, records.ts, records.keys, records.hashes)
         live = firsts <= self.panes.last_windows(panes)
         if not live.all():
@@ -84,15 +83,13 @@ class KeptWindowOperator(WindowOperator):
         """Call the function with the records of some windows, page after page, key after key."""
         assert isinstance(records.values, Columns) and records.hashes is not None
         *fields, firsts = records.values.arrays
-        low = np.maximum(firsts.to_numpy(), windows[0])
-        high = np.minimum(self.panes.last_windows(self.panes.at(records.ts)), windows[-1])
-        rows, offsets = repeated(np.maximum(high - low + 1, 0))
+        panes = self.panes.at(records.ts)
+        rows, found = self.panes.memberships(panes, firsts.to_numpy(), windows)
         if not len(rows):
             return
         directory = pages.directory
         # Buckets are renumbered when the directory doubles; the lowest hash of a page is not.
         lowest = directory.buckets(records.hashes) << (32 - directory.depth)
-        found = low[rows] + offsets
         groups = Groups.by([found, codes_of(fields[self.key_field])[rows], lowest[rows]])
         order, starts = rows[groups.order], groups.starts
         fired = _Fired(

@@ -77,20 +77,20 @@ class PaneStore:
         """
         known = sorted(new.keys() | self.state.panes.keys())
         content: dict[int, list[Records]] = {}
-        loaded, windows = 0, []
+        loaded, size, windows = 0, 0, []
         for window in panes.due(np.array(known, np.int64), clock):
             first = window * panes.per_slide
             while loaded < len(known) and known[loaded] < first + panes.per_window:
                 pane = known[loaded]
                 content[pane] = [*self.load(pane), *([new[pane]] if pane in new else [])]
                 loaded += 1
+                size += sum(map(len, content[pane]))
             windows.append(window)
-            size = sum(len(part) for parts in content.values() for part in parts)
             if size * panes.overlap >= FIRED:
                 yield windows, [part for parts in content.values() for part in parts]
                 windows = []
                 for pane in [pane for pane in content if pane < first + panes.per_slide]:
-                    del content[pane]
+                    size -= sum(map(len, content.pop(pane)))
         if windows:
             yield windows, [part for parts in content.values() for part in parts]
 

@@ -76,6 +76,18 @@ class Panes:
         end = start + self.per_window * self.length
         return max(start, MIN_TIMESTAMP + 1), min(end, MAX_TIMESTAMP)
 
+    def memberships(self, panes: Ints, firsts: Ints, windows: list[int]) -> tuple[Ints, Ints]:
+        """Each row as often as it counts for one of some windows that follow, and the window.
+
+        A row counts from its first window on.
+        """
+        low = np.maximum(firsts, windows[0])
+        high = np.minimum(self.last_windows(panes), windows[-1])
+        counts = np.maximum(high - low + 1, 0)
+        rows: Ints = np.repeat(np.arange(len(counts)), counts)
+        before = np.cumsum(counts) - counts
+        return rows, low[rows] + np.arange(len(rows)) - before[rows]
+
     def due(self, panes: Ints, clock: Clock) -> list[int]:
         """The windows that the clock passes in this epoch, and that may have records in panes."""
         found: set[int] = set()
@@ -173,13 +185,6 @@ def _packed(columns: list[Ints]) -> npt.NDArray[Any] | None:
             return None
         packed = packed * (high - low + 1) + (column - low)
     return packed.astype(np.uint16) if size <= 2**16 else packed
-
-
-def repeated(counts: Ints) -> tuple[Ints, Ints]:
-    """Each row as many times as it counts, and how many of it came before."""
-    rows: Ints = np.repeat(np.arange(len(counts)), counts)
-    begins = np.cumsum(counts) - counts
-    return rows, np.arange(len(rows)) - begins[rows]
 
 
 LARGEST_SUM = 2.0**62

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from millstream.kernel.arrivals import Arrivals
 from millstream.kernel.buffers import Records
@@ -46,10 +45,7 @@ def runs_of(
 
     None if records have to be folded one by one: a field is no number, or a sum gets too large.
     """
-    rows = arrivals.places
-    columns = Columns(
-        aggregate.type_info, [column.take(pa.array(rows)) for column in arrivals.columns]
-    )
+    columns = arrivals.in_columns()
     codes = codes_of(columns.arrays[aggregate.key])
     if columns.arrays[aggregate.field].null_count:
         return None
