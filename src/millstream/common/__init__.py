@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from millstream.common.config_options import ConfigOption, ConfigOptions
 from millstream.common.configuration import Configuration
+from millstream.common.dead_letter import DeadLetter
 from millstream.common.execution_config import ExecutionConfig
 from millstream.common.job import JobExecutionResult, JobID, JobStatus
+from millstream.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from millstream.common.serialization import (
     ByteArraySchema,
     DeserializationSchema,
@@ -23,6 +25,7 @@ __all__ = [
     "ConfigOption",
     "ConfigOptions",
     "Configuration",
+    "DeadLetter",
     "DeserializationSchema",
     "Duration",
     "Encoder",
@@ -31,6 +34,8 @@ __all__ = [
     "JobExecutionResult",
     "JobID",
     "JobStatus",
+    "RestartStrategies",
+    "RestartStrategyConfiguration",
     "Row",
     "RowKind",
     "SerializationSchema",

@@ -55,7 +55,8 @@ from millstream.plan.graph import (
     StatelessNode,
     TimestampsNode,
     UnionNode,
-    has_side_outputs,
+    function_has_side_outputs,
+    takes_dead_letters,
 )
 from millstream.plan.specs import (
     CollectSpec,
@@ -278,7 +279,8 @@ class DataStream(StreamOperations):
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """Return what a process function emitted under a tag, as ``yield tag, value``.
 
-        Call it on the stream that ``process`` returned.
+        Call it on the stream that ``process`` returned; for the tag of ``on_error``, on the stream
+        that has this policy.
         """
         if not isinstance(output_tag, OutputTag):
             raise PlanError(
@@ -288,17 +290,18 @@ class DataStream(StreamOperations):
                 hint='write get_side_output(OutputTag("name", Types...))',
             )
         node = self._node
-        if not has_side_outputs(node):
+        skipped = takes_dead_letters(node, output_tag.tag_id)
+        if not skipped and not function_has_side_outputs(node):
             raise PlanError(
                 "NO_SIDE_OUTPUT",
                 f"operator {node.name!r} has no side outputs (asked for {output_tag.tag_id!r})",
                 location=user_location(),
-                hint="call get_side_output on the result of process(...) itself",
+                hint="call get_side_output on the result of process(...) itself, or on that of "
+                "on_error('skip', tag) with the same tag",
             )
         name = f"Side Output {output_tag.tag_id}"
-        return self._then(
-            SideOutputNode, name=name, tag=output_tag.tag_id, output_type=output_tag.type_info
-        )
+        type_info = None if skipped else output_tag.type_info
+        return self._then(SideOutputNode, name=name, tag=output_tag.tag_id, output_type=type_info)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
         """Say when records happened, and how far time has come.

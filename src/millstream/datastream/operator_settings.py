@@ -1,19 +1,32 @@
-"""What can be set on an operator after it was made: name, uid, parallelism, Flink's hints."""
+"""What can be set on an operator after it was made: name, uid, policy, Flink's hints."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self, get_args
 
-from millstream.common.errors import PlanError, user_location
+from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.execution_config import accepted_without_effect
+from millstream.common.output_tag import OutputTag
 from millstream.datastream.slot_sharing_group import SlotSharingGroup
-from millstream.plan.graph import JobGraph, Node
+from millstream.plan.graph import (
+    JobGraph,
+    KeyedNode,
+    Node,
+    OnError,
+    SinkNode,
+    SourceNode,
+    StatelessNode,
+    TimestampsNode,
+    UnionNode,
+)
 
 if TYPE_CHECKING:
     from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 __all__ = ["OperatorSettings", "positive_int"]
+
+Policy = Literal["fail", "skip"]
 
 _CHAINING = "stateless operators always fuse into the stage before them; the plan shows which"
 _UID_HASH = re.compile(r"[0-9a-fA-F]{32}")
@@ -72,6 +85,44 @@ class OperatorSettings:
         fits only the program it was taken from. Two operators of a job cannot share a uid.
         """
         return self._change("uid", uid=_text("uid", uid))
+
+    def on_error(self, policy: Policy, output_tag: OutputTag | None = None) -> Self:
+        """Say what becomes of a record that the operator's function fails on.
+
+        Parameters
+        ----------
+        policy
+            ``"fail"``: the job fails. ``"skip"``: the record is as if it had not come; state,
+            timers and output of the failed call are undone.
+        output_tag
+            The side output of skipped records, as `DeadLetter` objects. Without one they are
+            only counted, as ``skipped:`` and the operator's name.
+
+        Examples
+        --------
+        >>> from millstream.common.output_tag import OutputTag
+        >>> from millstream.datastream import StreamExecutionEnvironment
+        >>> from millstream.testing import run_local
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> numbers = env.from_collection(["1", "x", "3"]).map(int).on_error("skip")
+        >>> run_local(numbers).values()
+        [1, 3]
+        """
+        self._operator("on_error")
+        found = checked_policy(policy, output_tag)
+        for node in self._with_functions():
+            refuse_policy(node)
+        return self._change("on_error", on_error=found)
+
+    def _with_functions(self) -> list[Node]:
+        """The operator; of a function of two streams without keys, both of its parts."""
+        from millstream.datastream.adapters import OneInput
+
+        if isinstance(self._node, UnionNode):
+            inputs = [self._graph[node_id] for node_id in self._node.inputs]
+            if all(isinstance(getattr(node, "function", None), OneInput) for node in inputs):
+                return inputs
+        return [self._node]
 
     def set_parallelism(self, parallelism: int) -> Self:
         """Ask for a number of parallel tasks; the plan shows what became of it.
@@ -138,6 +189,48 @@ class StreamSettings(OperatorSettings):
     def start_new_chain(self) -> Self:
         """Accept Flink's hint to begin a new chain of fused operators."""
         return self._note("start_new_chain", _CHAINING)
+
+
+def checked_policy(policy: object, output_tag: object) -> OnError:
+    """Return a policy for records that a function fails on."""
+    if policy not in get_args(Policy) or (policy == "fail" and output_tag is not None):
+        raise PlanError(
+            "BAD_ERROR_POLICY",
+            f"on_error cannot be {policy!r}{'' if output_tag is None else ' with a tag'}",
+            location=user_location(),
+            hint='write on_error("fail"), on_error("skip") or on_error("skip", OutputTag("name"))',
+        )
+    if output_tag is None:
+        return OnError(policy)  # type: ignore[arg-type]
+    if not isinstance(output_tag, OutputTag) or output_tag.type_info is not None:
+        raise PlanError(
+            "NOT_A_TAG",
+            f"on_error needs an OutputTag without a type, got {short_repr(output_tag)}",
+            location=user_location(),
+            hint='write OutputTag("name"): what comes out are DeadLetter objects',
+        )
+    return OnError("skip", output_tag.tag_id)
+
+
+def refuse_policy(node: Node) -> None:
+    """Raise a `PlanError` if an operator has no function that could fail on a record."""
+    if isinstance(node, KeyedNode | TimestampsNode):
+        return
+    hint = "call it on the stream that map(...), process(...) or the like has returned"
+    if isinstance(node, StatelessNode):
+        if node.kind != "async":
+            return
+        hint = "give the request a retry strategy, or let timeout(...) give a result"
+    elif isinstance(node, SinkNode):
+        hint = "what cannot be written is lost: filter such records out before the sink"
+    elif isinstance(node, SourceNode):
+        hint = "call it on what reads the source, or on assign_timestamps_and_watermarks(...)"
+    raise PlanError(
+        "NO_ERROR_POLICY",
+        f"operator {node.name!r} cannot skip records",
+        location=user_location(),
+        hint=hint,
+    )
 
 
 def positive_int(what: str, number: object) -> int:

@@ -53,7 +53,10 @@ class TimestampStep(Step):
         self.watermarks: dict[tuple[int, int], int] = {}
 
     def push(self, flow: Flow) -> None:
-        ts = self._times(flow)
+        self.send(self.stamped(flow, self._times(flow)))
+
+    def stamped(self, flow: Flow, ts: Ints) -> Flow:
+        """The records with their event times and stamps; the lowest time moves no watermark."""
         channels = flow.base_keys.channel + self.channel_offset
         place = (int(channels[0]), int(flow.base_keys.frag[0]))
         before = self.watermarks.get(place, MIN_TIMESTAMP)
@@ -71,7 +74,7 @@ class TimestampStep(Step):
             keys = keys.extended(run_ordinals(flow.rows))
             channels = channels[flow.rows]
         keys = OrderKeys(stamps, keys.born, channels, keys.frag, keys.pos, keys.path)
-        self.send(Flow(flow.values, ts, keys))
+        return Flow(flow.values, ts, keys)
 
     def _times(self, flow: Flow) -> Ints:
         if isinstance(flow.values, Columns):
@@ -109,7 +112,7 @@ def timestamps_of(
                 error, info.name, info.uid, value, location=info.location
             ),
         )
-        times = _checked(found, values, info)
+        times = checked_times(found, values, info)
     if strategy.kind != "none" and (times == NO_TIMESTAMP).any():
         value = values[int(np.flatnonzero(times == NO_TIMESTAMP)[0])]
         raise PlanError(
@@ -121,7 +124,8 @@ def timestamps_of(
     return times
 
 
-def _checked(times: list[Any], values: list[Any], info: OperatorInfo) -> Ints:
+def checked_times(times: list[Any], values: list[Any], info: OperatorInfo) -> Ints:
+    """What a timestamp assigner gave, if these are event times."""
     for ts, value in zip(times, values, strict=True):
         if ts.__class__ is not int:
             raise PlanError(
@@ -251,10 +255,8 @@ def _nowhere(row: Row) -> None:
 def walk(step: Step) -> Iterable[Step]:
     """A step and all that follow it."""
     yield step
-    for child in step.children:
-        yield from walk(child)
-    for side in getattr(step, "sides", {}).values():
-        yield from walk(side)
+    for follower in step.followers():
+        yield from walk(follower)
 
 
 @dataclass

@@ -52,6 +52,8 @@ def frozen(value: Any) -> Any:
 
 
 Order = tuple[int, int, int, int, int, bytes]
+Mark = tuple[int, int, dict[str, int]]
+"""The current row, and how many rows and values there are."""
 
 
 class Outputs:
@@ -133,14 +135,41 @@ class Outputs:
 
     def side(self, base: int, tag: OutputTag, value: Any) -> None:
         """Take a value for a side output, in its place among what row ``base`` emits."""
+        self.aside(base, tag.tag_id, frozen(value))
+
+    def aside(self, base: int, tag: str, value: Any) -> None:
+        """Take a value that nobody changes any more for a side output."""
         self.branch(base)
-        self._values.setdefault(tag.tag_id, []).append(frozen(value))
-        self._rows.setdefault(tag.tag_id, []).append(self.row)
+        self._values.setdefault(tag, []).append(value)
+        self._rows.setdefault(tag, []).append(self.row)
 
     def one(self, value: Any) -> None:
         """Take one value for the main output."""
         self._values[MAIN].append(frozen(value) if self._freeze else value)
         self._rows[MAIN].append(self.row)
+
+    def mark(self) -> Mark:
+        """What there is now, to come back to. The current row must not have emitted yet."""
+        lengths = {tag: len(values) for tag, values in self._values.items()}
+        return self.row, len(self._extra_orders), lengths
+
+    def undo(self, mark: Mark) -> None:
+        """Take back all since a mark; nothing may have been flushed meanwhile."""
+        self.row, extra, lengths = mark
+        for tag, values in self._values.items():
+            length = lengths.get(tag, 0)
+            del values[length:], self._rows[tag][length:]
+        del self._extra_orders[extra:], self._extra_ts[extra:]
+        # Branches off rows that are gone, and off the current one: they are the last.
+        while self._branches:
+            last = next(reversed(self._branches))
+            if last != self.row and last < self._n + extra:
+                break
+            del self._branches[last]
+
+    def time_of(self, row: int) -> int:
+        """The event time of a row."""
+        return self._row_of(row)[1]
 
     def flush(self, at_least: int = 1) -> None:
         """Send on what has gathered, if it is worth it."""

@@ -66,21 +66,28 @@ class Flow:
 
 
 class Step:
-    """A node of the tree. ``send`` hands a flow to all that follow."""
+    """A node of the tree. ``send`` hands a flow to all that follow.
+
+    ``sides``: by tag, what follows a side output.
+    """
 
     takes_columns = False
 
     def __init__(self, info: OperatorInfo) -> None:
         self.info = info
         self.children: list[Step] = []
+        self.sides: dict[str, Step] = {}
+
+    def followers(self) -> list[Step]:
+        return [*self.children, *self.sides.values()]
 
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
-        for child in self.children:
-            child.open(make_context)
+        for step in self.followers():
+            step.open(make_context)
 
     def close(self) -> None:
-        for child in self.children:
-            child.close()
+        for step in self.followers():
+            step.close()
 
     def send(self, flow: Flow) -> None:
         if not flow.values:
@@ -99,8 +106,8 @@ class Step:
         self.send(flow)
 
     def flush(self) -> None:
-        for child in self.children:
-            child.flush()
+        for step in self.followers():
+            step.flush()
 
     def failure(self, error: BaseException, value: Any) -> MillstreamError:
         return user_code_error(
@@ -175,7 +182,7 @@ class FilterStep(FunctionStep):
         self.send(flow.keep([place for place, verdict in enumerate(verdicts) if verdict]))
 
 
-def _gathered(results: Any) -> list[Any]:
+def gathered(results: Any) -> list[Any]:
     """What a function gave. A generator may go on changing what it has yielded, a list cannot."""
     if results is None:
         return []
@@ -189,7 +196,7 @@ class FlatMapStep(FunctionStep):
 
     def results(self, flow: Flow) -> list[list[Any]]:
         return apply_each(
-            lambda value: _gathered(self.call(value)), as_list(flow.values), self.failure
+            lambda value: gathered(self.call(value)), as_list(flow.values), self.failure
         )
 
     def push(self, flow: Flow) -> None:
@@ -244,23 +251,7 @@ class ProcessStep(FlatMapStep):
 
     def __init__(self, info: OperatorInfo, function: Any, now_ms: Callable[[], int]) -> None:
         super().__init__(info, function)
-        self.sides: dict[str, Step] = {}
         self.context = ProcessContext(info, now_ms)
-
-    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
-        super().open(make_context)
-        for side in self.sides.values():
-            side.open(make_context)
-
-    def close(self) -> None:
-        super().close()
-        for side in self.sides.values():
-            side.close()
-
-    def flush(self) -> None:
-        super().flush()
-        for side in self.sides.values():
-            side.flush()
 
     def results(self, flow: Flow) -> list[list[Any]]:
         times = iter(flow.timestamps().tolist())
@@ -268,7 +259,7 @@ class ProcessStep(FlatMapStep):
 
         def one(value: Any) -> list[Any]:
             context.current = next(times)
-            return _gathered(call(value, context))
+            return gathered(call(value, context))
 
         return apply_each(one, as_list(flow.values), self.failure)
 

@@ -24,9 +24,23 @@ Selector = Callable[[Any], Any] | Place
 """A key selector, or where records without a key go."""
 
 
+@dataclass(frozen=True)
+class OnError:
+    """What an operator does with a record its function fails on.
+
+    ``tag``: the side output of those that are skipped; without one they are only counted.
+    """
+
+    policy: Literal["fail", "skip"]
+    tag: str | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """What every node has. ``output_type`` None means: unknown, records travel pickled."""
+    """What every node has. ``output_type`` None means: unknown, records travel pickled.
+
+    ``on_error`` None means: as the job says.
+    """
 
     id: int
     name: str
@@ -35,6 +49,7 @@ class Node:
     uid: str | None = None
     parallelism: int | None = None
     location: Location | None = None
+    on_error: OnError | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +114,19 @@ class KeyedNode(Node):
         return self.second
 
 
+def takes_dead_letters(node: Node, tag: str) -> bool:
+    """Whether a side output of an operator is that of the records it skips."""
+    return node.on_error is not None and node.on_error.tag == tag
+
+
 def has_side_outputs(node: Node) -> bool:
+    """Whether an operator or its function may emit under output tags."""
+    if node.on_error is not None and node.on_error.tag is not None:
+        return True
+    return function_has_side_outputs(node)
+
+
+def function_has_side_outputs(node: Node) -> bool:
     """Whether an operator's function may emit under output tags."""
     if isinstance(node, KeyedNode):
         return node.kind != "reduce"
