@@ -13,7 +13,7 @@ import pytest
 from spark_programs import Alarm, Appending, FailsOnce, Recording, by_time, numbered, text_of
 from spark_support import Collecting, data_files, lines_of
 
-from millstream.common import Row, Types, WatermarkStrategy
+from millstream.common import RestartStrategies, Row, Types, WatermarkStrategy
 from millstream.common.errors import UserCodeError
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import (
@@ -158,6 +158,7 @@ def failing_job(env: StreamExecutionEnvironment, folder: Path) -> None:
     """Fails in a writing task of the second epoch, once: the other task has staged its file then."""
     sink = FileSink.text(str(folder / "out"), FailsOnce(str(folder / "marker"), 7_000))
     env.set_checkpoint_directory(str(folder / "checkpoint"))
+    env.set_restart_strategy(RestartStrategies.no_restart())
     pairs(env).key_by(lambda pair: pair[0]).process(Recording()).sink_to(sink)
     env.execute()
 

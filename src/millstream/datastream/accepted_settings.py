@@ -1,15 +1,16 @@
-"""Settings of an environment that Flink has and Spark leaves little or nothing to do for.
+"""Settings of an environment, most of which Spark leaves little or nothing to do for.
 
-Each is checked, remembered for its getter, and explained once in the log. What Spark has a word
-for (Python files, archives, jars, the Python interpreter) is passed on to it.
+Each is checked and remembered for its getter; one without an effect is explained once in the log.
+What Spark has a word for (Python files, archives, jars, the Python interpreter) is passed on to it.
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 from millstream.common.errors import ConfigurationError, short_repr, user_location
 from millstream.common.execution_config import accepted_without_effect
+from millstream.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from millstream.datastream.checkpoint_storage import checked_path
 from millstream.datastream.checkpointing_mode import CheckpointingMode
 from millstream.datastream.operator_settings import positive_int
@@ -30,10 +31,8 @@ class AcceptedSettings:
         self._settings = settings
         self._chaining = True
         self._changelog: bool | None = None
-        self._savepoints: str | None = None
         self._backend: StateBackend | None = None
         self._characteristic = TimeCharacteristic.EventTime
-        self._restart: Any = None
 
     def _note(self, option: str, why: str) -> Self:
         accepted_without_effect(option, why)
@@ -176,12 +175,33 @@ class AcceptedSettings:
 
     def set_default_savepoint_directory(self, directory: str) -> Self:
         """Set where savepoints go if nothing else is said."""
-        self._savepoints = checked_path(directory)
+        self._settings.set_savepoint_directory(directory)
         return self
 
     def get_default_savepoint_directory(self) -> str | None:
         """Return what was set."""
-        return self._savepoints
+        return self._settings.savepoint_dir
+
+    def set_restart_strategy(
+        self, restart_strategy_configuration: RestartStrategyConfiguration
+    ) -> None:
+        """Set whether a job that fails starts again from its checkpoint, and when.
+
+        Parameters
+        ----------
+        restart_strategy_configuration
+            One of `RestartStrategies`. Without one, a job with a checkpoint directory is restarted
+            three times, others are not. A batch job is never restarted.
+        """
+        strategy = restart_strategy_configuration
+        if not isinstance(strategy, RestartStrategyConfiguration):
+            raise _bad("set_restart_strategy", "one of RestartStrategies", strategy)
+        falls_back = strategy == RestartStrategies.fall_back_restart()
+        self._settings.set_restart_strategy(None if falls_back else strategy)
+
+    def get_restart_strategy(self) -> RestartStrategyConfiguration | None:
+        """Return what was set, None if nothing was."""
+        return self._settings.restart
 
     # -- of Flink 1.x ----------------------------------------------------------------------------
 
@@ -195,19 +215,6 @@ class AcceptedSettings:
     def get_stream_time_characteristic(self) -> TimeCharacteristic:
         """Return what was set."""
         return self._characteristic
-
-    def set_restart_strategy(self, restart_strategy_configuration: Any) -> None:
-        """Accept how often Flink restarts a job; Spark repeats tasks, and a failed job stops."""
-        self._restart = restart_strategy_configuration
-        self._note(
-            "set_restart_strategy",
-            "Spark repeats failed tasks (spark.task.maxFailures); a failed job stops, "
-            "and goes on from its checkpoint directory when it is started again",
-        )
-
-    def get_restart_strategy(self) -> Any:
-        """Return what was set."""
-        return self._restart
 
     def add_default_kryo_serializer(self, type_class_name: str, serializer_class_name: str) -> None:
         """Accept a Java serializer."""

@@ -156,6 +156,7 @@ class Earliest:
 
     count: int
     needs_order = True
+    layout = "the earliest records"
 
     def add(self, content: Any, value: Any, ts: int, order: Any) -> Any:
         kept = [] if content is None else content

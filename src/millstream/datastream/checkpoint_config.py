@@ -42,6 +42,7 @@ class CheckpointConfig:
         self._retention = ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
         self._timeout_ms = 600_000
         self._min_pause_ms = 0
+        self._retained: int | None = None
         self._max_concurrent = 1
         self._tolerable_failures = 0
         self._unaligned = False
@@ -84,6 +85,22 @@ class CheckpointConfig:
         self._directory_chosen = True
         return self
 
+    def get_min_pause_between_checkpoints(self) -> int:
+        """Return the pause in milliseconds."""
+        return self._min_pause_ms
+
+    def set_min_pause_between_checkpoints(
+        self, min_pause_between_checkpoints: Any
+    ) -> CheckpointConfig:
+        """Set the shortest time from one epoch to the next; of it and the interval the longer counts."""
+        self._min_pause_ms = to_millis(min_pause_between_checkpoints, "pause between checkpoints")
+        return self
+
+    def _set_retained(self, number: int) -> CheckpointConfig:
+        """Set how many checkpoints are kept at least; more are, so that savepoints can be taken."""
+        self._retained = _whole("the number of retained checkpoints", number, 1)
+        return self
+
     # -- without -------------------------------------------------------------------------------
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
@@ -108,17 +125,6 @@ class CheckpointConfig:
         self._timeout_ms = to_millis(checkpoint_timeout, "checkpoint timeout")
         return self._note("set_checkpoint_timeout", "an epoch takes the time that its data needs")
 
-    def get_min_pause_between_checkpoints(self) -> int:
-        """Return the pause in milliseconds."""
-        return self._min_pause_ms
-
-    def set_min_pause_between_checkpoints(
-        self, min_pause_between_checkpoints: Any
-    ) -> CheckpointConfig:
-        """Accept a pause between checkpoints; set the interval instead."""
-        self._min_pause_ms = to_millis(min_pause_between_checkpoints, "pause between checkpoints")
-        return self._note("set_min_pause_between_checkpoints", _EPOCHS)
-
     def get_max_concurrent_checkpoints(self) -> int:
         """Return how many checkpoints may run at once."""
         return self._max_concurrent
@@ -135,7 +141,7 @@ class CheckpointConfig:
     def set_fail_on_checkpointing_errors(
         self, fail_on_checkpointing_errors: bool
     ) -> CheckpointConfig:
-        """Accept whether a failed checkpoint fails the job; it always does."""
+        """Accept whether a failed checkpoint fails the job; the restart strategy repeats it."""
         return self.set_tolerable_checkpoint_failure_number(
             0 if fail_on_checkpointing_errors else 2**31 - 1
         )
@@ -147,14 +153,15 @@ class CheckpointConfig:
     def set_tolerable_checkpoint_failure_number(
         self, tolerable_checkpoint_failure_number: int
     ) -> CheckpointConfig:
-        """Accept how many checkpoints may fail; none may."""
+        """Accept how many checkpoints may fail; the restart strategy says how often one is tried."""
         number = tolerable_checkpoint_failure_number
         self._tolerable_failures = _whole("tolerable_checkpoint_failure_number", number, 0)
         if number == 0:
             return self
         return self._note(
             "set_tolerable_checkpoint_failure_number",
-            "an epoch that cannot be committed fails the job, else its output would be lost",
+            "an epoch that fails is repeated as the restart strategy says, "
+            "and none may be left out, else its output would be lost",
         )
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:

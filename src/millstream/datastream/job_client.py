@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 from millstream.common.job import JobExecutionResult, JobID, JobStatus
 
@@ -22,6 +22,38 @@ class JobClient(Protocol):
 
     def cancel(self) -> Future[Any]:
         """Stop the job; the future is done when it has stopped."""
+
+    def savepoint(self, path: str | None = None) -> str:
+        """Write a savepoint while the job goes on, wait for it, and return where it is.
+
+        Parameters
+        ----------
+        path
+            Where to write it; by default where ``env.set_default_savepoint_directory`` says.
+        """
+
+    def trigger_savepoint(self, savepoint_directory: str | None = None) -> Future[str]:
+        """Write a savepoint while the job goes on; the future says where it is."""
+
+    @overload
+    def stop_with_savepoint(self, path: str | None = None, drain: bool = False) -> str: ...
+    @overload
+    def stop_with_savepoint(self, path: bool, drain: str | None = None) -> Future[str]: ...
+
+    def stop_with_savepoint(self, path: Any = None, drain: Any = False) -> Any:
+        """End the job after an epoch with a savepoint, wait for it, and return where it is.
+
+        PyFlink's form is taken as well, ``(advance_to_end_of_event_time, savepoint_directory)``; as
+        there, it gives a future.
+
+        Parameters
+        ----------
+        path
+            Where to write it; by default where ``env.set_default_savepoint_directory`` says.
+        drain
+            Let event time end first, so that all windows and timers fire. A job cannot go on with
+            more input from such a savepoint.
+        """
 
     def get_job_execution_result(self) -> Future[JobExecutionResult]:
         """Return the result of the job, or its error, when it has ended."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import os
 import re
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -12,9 +14,12 @@ from millstream.common.config_options import ConfigOption, ConfigOptions
 from millstream.common.configuration import Configuration
 from millstream.common.errors import ConfigurationError, user_location
 from millstream.common.execution_config import ExecutionConfig, accepted_without_effect
+from millstream.common.restart_strategy import RestartStrategyConfiguration, strategy_from
 from millstream.datastream.checkpoint_config import CheckpointConfig
+from millstream.datastream.checkpoint_storage import checked_path
 from millstream.datastream.checkpointing_mode import CheckpointingMode
 from millstream.datastream.execution_mode import RuntimeExecutionMode
+from millstream.datastream.launch import Launch
 from millstream.plan.options import ChannelOrder, JobOptions
 
 if TYPE_CHECKING:
@@ -27,6 +32,7 @@ _UNITS = {"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 2
 _UNITS |= {"g": 1 << 30, "gb": 1 << 30}
 _PROGRESS = {"true": True, "false": False, "auto": None}
 _PREFIX = "millstream."
+_RESTART = "restart-strategy"
 
 Setter = Callable[["EnvironmentSettings", Any], object]
 
@@ -43,6 +49,12 @@ class EnvironmentSettings:
         self.default_parallelism: int | None = None
         self.name: str | None = None
         self.progress: bool | None = None
+        self.command: tuple[str, ...] | None = None
+        self.restart: RestartStrategyConfiguration | None = None
+        self.restart_keys: dict[str, Any] = {}
+        self.savepoint_dir: str | None = None
+        self.savepoint_path: str | None = None
+        self.allow_non_restored_state = False
         self.passed_on: dict[str, str] = {}
 
     @property
@@ -62,6 +74,8 @@ class EnvironmentSettings:
                 self.passed_on[key] = value
             else:
                 accepted_without_effect(key, _why_unused(key))
+        if any(key.startswith(_RESTART) for key in configuration.key_set()):
+            self.restart = strategy_from(self.restart_keys) or self.restart
 
     def append(self, key: str, value: str) -> None:
         """Add to one of Spark's lists with commas."""
@@ -69,7 +83,17 @@ class EnvironmentSettings:
         self.passed_on[key] = value if not known else f"{known},{value}"
 
     def options(self, job_name: str | None) -> JobOptions:
-        """Return the options of a job that starts now."""
+        """Return the options of a job that starts now; those of the command line come first."""
+        launched = Launch.read()
+        if launched is None:
+            return self._options(job_name)
+        chosen = copy.deepcopy(self)
+        chosen.configure(Configuration.from_dict(launched.configuration))
+        chosen.command = launched.command
+        renamed = "pipeline.name" in launched.configuration
+        return chosen._options(None if renamed else job_name)
+
+    def _options(self, job_name: str | None) -> JobOptions:
         named = {} if (name := job_name or self.name) is None else {"name": name}
         return JobOptions(
             mode=self.mode.name.lower(),  # type: ignore[arg-type]
@@ -78,7 +102,14 @@ class EnvironmentSettings:
             channel_order=self.channel_order,
             auto_watermark_interval_ms=self.config.get_auto_watermark_interval(),
             checkpoint_interval_ms=self.checkpoints._interval_ms,
+            min_pause_ms=self.checkpoints._min_pause_ms,
+            retained_checkpoints=self.checkpoints._retained,
             checkpoint_dir=self._checkpoint_directory(job_name or self.name),
+            savepoint_path=self.savepoint_path,
+            allow_non_restored_state=self.allow_non_restored_state,
+            savepoint_dir=self.savepoint_dir,
+            restart=self.restart,
+            command=self.command or tuple(sys.orig_argv),
             show_progress=self.progress,
             configuration={**self.config.get_global_job_parameters(), **self.passed_on},
             **named,
@@ -94,6 +125,14 @@ class EnvironmentSettings:
             return checkpoints.get_checkpoint_directory()
         folder = re.sub(r"[^A-Za-z0-9._-]+", "-", job_name or JobOptions().name).strip("-.")
         return f".millstream/{folder or 'job'}"
+
+    def set_restart_strategy(self, strategy: RestartStrategyConfiguration | None) -> None:
+        """Set whether a job that fails starts again; None for the default."""
+        self.restart, self.restart_keys = strategy, {}
+
+    def set_savepoint_directory(self, directory: str) -> None:
+        """Set where savepoints go if nothing else is said."""
+        self.savepoint_dir = checked_path(directory)
 
     def set_channel_order(self, order: str) -> None:
         """Set the order of records of several channels."""
@@ -186,6 +225,13 @@ def _store(attribute: str) -> Setter:
     return lambda settings, value: setattr(settings, attribute, value)
 
 
+def _restart_option(key: str, kind: str) -> tuple[str, tuple[ConfigOption[Any], Setter]]:
+    def setter(settings: EnvironmentSettings, value: Any) -> None:
+        settings.restart_keys[key] = value
+
+    return _option(f"{_RESTART}.{key}", kind, setter)
+
+
 _OPTIONS: dict[str, tuple[ConfigOption[Any], Setter]] = dict(
     [
         _option("parallelism.default", "int", lambda s, v: s.config.set_parallelism(v)),
@@ -204,9 +250,41 @@ _OPTIONS: dict[str, tuple[ConfigOption[Any], Setter]] = dict(
                 lambda s, v: s.checkpoints.set_checkpoint_storage_dir(v)),
         _option("state.checkpoints.dir", "string",
                 lambda s, v: s.checkpoints.set_checkpoint_storage_dir(v)),
+        _option("execution.checkpointing.min-pause", "duration",
+                lambda s, v: s.checkpoints.set_min_pause_between_checkpoints(v)),
+        _option("execution.checkpointing.num-retained", "int",
+                lambda s, v: s.checkpoints._set_retained(v)),
+        _option("state.checkpoints.num-retained", "int",
+                lambda s, v: s.checkpoints._set_retained(v)),
+        _option("execution.checkpointing.tolerable-failed-checkpoints", "int",
+                lambda s, v: s.checkpoints.set_tolerable_checkpoint_failure_number(v)),
+        _option("execution.checkpointing.savepoint-dir", "string",
+                EnvironmentSettings.set_savepoint_directory),
+        _option("state.savepoints.dir", "string", EnvironmentSettings.set_savepoint_directory),
+        _option("execution.state-recovery.path", "string", _store("savepoint_path")),
+        _option("execution.savepoint.path", "string", _store("savepoint_path")),
+        _option("execution.state-recovery.ignore-unclaimed-state", "boolean",
+                _store("allow_non_restored_state")),
+        _option("execution.savepoint.ignore-unclaimed-state", "boolean",
+                _store("allow_non_restored_state")),
+        _option(_RESTART, "string", lambda s, v: s.restart_keys.update(type=v)),
+        _restart_option("type", "string"),
+        _restart_option("fixed-delay.attempts", "int"),
+        _restart_option("fixed-delay.delay", "duration"),
+        _restart_option("exponential-delay.initial-backoff", "duration"),
+        _restart_option("exponential-delay.max-backoff", "duration"),
+        _restart_option("exponential-delay.backoff-multiplier", "double"),
+        _restart_option("exponential-delay.reset-backoff-threshold", "duration"),
+        _restart_option("exponential-delay.jitter-factor", "double"),
+        _restart_option("exponential-delay.attempts-before-reset-backoff", "int"),
+        _restart_option("failure-rate.max-failures-per-interval", "int"),
+        _restart_option("failure-rate.failure-rate-interval", "duration"),
+        _restart_option("failure-rate.delay", "duration"),
         _option("millstream.slots", "int", EnvironmentSettings.set_slots),
         _option("millstream.channel-order", "string", EnvironmentSettings.set_channel_order),
         _option("millstream.progress", "string", EnvironmentSettings._set_progress),
+        _option("millstream.on-error", "string",
+                _pass_on("millstream.on-error", lambda k, v: _one_of(k, v, ("fail", "skip")))),
         _option("millstream.epoch.max-bytes", "string",
                 _pass_on("millstream.epoch.max-bytes", _bytes)),
         _option("millstream.epoch.max-files", "long",

@@ -23,6 +23,7 @@ from millstream.datastream.execution_plan import ExecutionPlan
 from millstream.datastream.graph_copy import copy_with_inputs, part_of
 from millstream.datastream.inputs import checked_elements, dataframe_spec, socket_spec, source_specs
 from millstream.datastream.job_client import JobClient, JobListener
+from millstream.datastream.launch import Launch
 from millstream.datastream.settings import EnvironmentSettings
 from millstream.datastream.stream_types import declared_type
 from millstream.plan.graph import (
@@ -161,6 +162,25 @@ class StreamExecutionEnvironment(AcceptedSettings):
     def set_checkpoint_directory(self, path: str) -> StreamExecutionEnvironment:
         """Set where checkpoints are kept: a job that finds its own there goes on from it."""
         self._settings.checkpoints.set_checkpoint_storage_dir(path)
+        return self
+
+    def restore_from_savepoint(
+        self, path: str, *, allow_non_restored_state: bool = False
+    ) -> StreamExecutionEnvironment:
+        """Let the next job go on from a savepoint.
+
+        Operators find their state by uid. Started again after a failure, the job goes on from its own
+        checkpoint, if that has begun from this savepoint.
+
+        Parameters
+        ----------
+        path
+            The folder of a savepoint, or one that has a single savepoint in it.
+        allow_non_restored_state
+            Go on without the state of operators that the program does not have any more.
+        """
+        self._settings.savepoint_path = path
+        self._settings.allow_non_restored_state = allow_non_restored_state
         return self
 
     def get_checkpoint_config(self) -> CheckpointConfig:
@@ -311,6 +331,10 @@ class StreamExecutionEnvironment(AcceptedSettings):
     def execute_async(self, job_name: str | None = None) -> JobClient:
         """Start what was built since the last job, and return a handle on it."""
         job = self._job_graph()
+        launched = Launch.read()
+        if launched is not None and launched.explain:
+            print(self.get_execution_plan())
+            raise SystemExit(0)
         from millstream.spark.job import submit
 
         options = self._settings.options(job_name)

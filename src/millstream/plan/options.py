@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from millstream.common.restart_strategy import RestartStrategyConfiguration
+
 RunMode = Literal["streaming", "batch", "automatic"]
 ChannelOrder = Literal["arrival", "watermark"]
+
+RETAINED_MS = 15 * 60 * 1_000
+LEAST_RETAINED_EPOCHS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +22,13 @@ class JobOptions:
     ``slots`` is the number of parts the key space is cut into (default: the parallelism).
     ``checkpoint_interval_ms`` None: epochs follow each other without a pause. ``checkpoint_dir``
     None: a folder of this run alone, removed when the job ends; nothing to resume from.
+
+    An epoch begins at the earliest ``min_pause_ms`` after the one before it began.
+    ``retained_checkpoints`` is how many checkpoints to keep at least, see `retained_epochs`.
+    ``savepoint_path`` is the savepoint a new run begins from, ``allow_non_restored_state`` lets it
+    begin although no operator claims some of its state. ``savepoint_dir`` is where savepoints go
+    if nothing else is said. ``restart`` None: the default, see `RestartStrategies`. ``command`` is
+    the command line that has started the program.
     """
 
     name: str = "millstream job"
@@ -26,10 +38,32 @@ class JobOptions:
     channel_order: ChannelOrder = "arrival"
     auto_watermark_interval_ms: int = 0
     checkpoint_interval_ms: int | None = None
+    min_pause_ms: int = 0
+    retained_checkpoints: int | None = None
     checkpoint_dir: str | None = None
+    savepoint_path: str | None = None
+    allow_non_restored_state: bool = False
+    savepoint_dir: str | None = None
+    restart: RestartStrategyConfiguration | None = None
+    command: tuple[str, ...] | None = None
     show_progress: bool | None = None
     configuration: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def slot_count(self) -> int:
         return self.parallelism if self.slots is None else self.slots
+
+
+def retained_epochs(options: JobOptions) -> int:
+    """How many epochs a checkpoint has to reach back, so that a savepoint of one can be finished.
+
+    It is a quarter of an hour of them, counted as one a second if they follow without a pause.
+
+    Examples
+    --------
+    >>> retained_epochs(JobOptions(checkpoint_interval_ms=500))
+    1800
+    """
+    shortest_ms = max(options.checkpoint_interval_ms or 0, options.min_pause_ms) or 1_000
+    by_time = -(-RETAINED_MS // shortest_ms)
+    return max(by_time, LEAST_RETAINED_EPOCHS, options.retained_checkpoints or 0)

@@ -3,99 +3,104 @@
 from __future__ import annotations
 
 import logging
-import os
+import random
 import shutil
 import tempfile
 import threading
 import time
 import uuid
-from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
-from millstream.checkpoint.folder import CheckpointFolder, Run
+from millstream.checkpoint.folder import (
+    CheckpointFolder,
+    Run,
+    new_manifest,
+    open_path,
+    run_of,
+)
+from millstream.checkpoint.lease import Lease
 from millstream.checkpoint.manifest import manifest_of
-from millstream.common.errors import MillstreamError, PlanError
-from millstream.common.job import JobExecutionResult, JobID, JobStatus
+from millstream.checkpoint.restoring import refuse_unfit
+from millstream.checkpoint.savepoints import Savepoint
+from millstream.common.errors import (
+    CheckpointError,
+    ConfigurationError,
+    EnvironmentSetupError,
+    MillstreamError,
+    PlanError,
+)
+from millstream.common.execution_config import accepted_without_effect
+from millstream.common.job import JobExecutionResult, JobStatus
+from millstream.common.restart_strategy import (
+    DEFAULT_WITH_CHECKPOINTS,
+    Restarts,
+    RestartStrategies,
+    RestartStrategyConfiguration,
+)
 from millstream.plan.graph import JobGraph
+from millstream.plan.numbering import with_numbers
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import JobPlan, plan
+from millstream.spark.client import (
+    Execution,
+    JobClient,
+    SavepointRequest,
+    StreamExecution,
+    absolute_path,
+    job_ended,
+    readable,
+)
+from millstream.spark.outside import Outside
 from millstream.spark.progress import ProgressLine, Totals
 from millstream.spark.query import BatchRun, StreamRun
+from millstream.spark.restore import note_sources
 from millstream.spark.session import get_session
-from millstream.spark.worker import find_error
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+__all__ = ["JobClient", "is_batch", "submit"]
+
 log = logging.getLogger("millstream")
 POLL_SECONDS = 0.02
-
-
-class JobClient:
-    """A job that has been started: its state, its metrics, its result."""
-
-    def __init__(self, job_id: str, totals: Totals) -> None:
-        self._job_id = job_id
-        self._totals = totals
-        self._status = JobStatus.CREATED
-        self._cancelled = threading.Event()
-        self._result: Future[JobExecutionResult] = Future()
-
-    def get_job_id(self) -> JobID:
-        """The job's id; it stays the same when a job resumes from its checkpoint."""
-        return JobID(self._job_id)
-
-    def get_job_status(self) -> Future[JobStatus]:
-        """Where the job is in its life."""
-        return _done(self._status)
-
-    def cancel(self) -> Future[None]:
-        """Stop the job; its checkpoint stays, so the same program can go on later."""
-        self._cancelled.set()
-        future: Future[None] = Future()
-        self._result.add_done_callback(lambda _: future.set_result(None))
-        return future
-
-    def get_job_execution_result(self) -> Future[JobExecutionResult]:
-        """The result, when there is one."""
-        return self._result
-
-    def wait(self, timeout: float | None = None) -> JobExecutionResult:
-        """Wait for the end; raises what the job failed with."""
-        return self._result.result(timeout)
-
-    def metrics(self) -> dict[str, int]:
-        """Counters so far: records in and out per operator, clocks, and the functions' own."""
-        return self._totals.snapshot()
-
-    def get_accumulators(self) -> Future[dict[str, Any]]:
-        """Values of the accumulators so far."""
-        return _done(self._totals.accumulator_values())
-
-
-def _done(value: Any) -> Future[Any]:
-    future: Future[Any] = Future()
-    future.set_result(value)
-    return future
+NOT_MENDED_BY_A_RETRY = (PlanError, CheckpointError, ConfigurationError)
 
 
 def submit(graph: JobGraph, options: JobOptions, spark: SparkSession | None = None) -> JobClient:
     """Plan a job and start it. What is wrong with the program itself is raised here, at once."""
-    job_plan = plan(graph)
-    batch = is_batch(job_plan, options)
+    batch = is_batch(plan(graph), options)
     session = get_session(spark, options.parallelism, options.configuration)
-    folder, run = _open_folder(job_plan, options, session.version, batch)
+    place = _open_place(graph, options, session.version, batch)
+    job_plan = place.plan
     totals = Totals()
-    client = JobClient(run.job_id, totals)
-    try:
+
+    def make(run: Run, options: JobOptions) -> Execution:
         if batch:
-            execution: BatchRun | StreamRun = BatchRun(session, job_plan, options, run, totals)
-        else:
-            execution = StreamRun(session, job_plan, options, run, totals)
+            return BatchRun(session, job_plan, options, run, totals)
+        fence = None if place.lease is None else place.lease.check
+        return StreamRun(session, job_plan, options, run, totals, place.manifest, fence=fence)
+
+    client = JobClient(place.run.job_id, totals, options.savepoint_dir, batch)
+    try:
+        execution = make(place.run, options)
+        ui = session.sparkContext.uiWebUrl
+        outside = (
+            None if place.lease is None else Outside(place.run, place.lease, client, options, ui)
+        )
     except BaseException:
-        _remove_temporary(folder, run)
+        place.give_up()
         raise
-    body = _Body(client, execution, options, folder, run, totals)
+    restarts = Restarts(
+        _strategy(options, batch),
+        now_ms=lambda: int(time.monotonic() * 1_000),
+        random=lambda: random.uniform(-1.0, 1.0),
+    )
+    spark_lives = partial(_spark_lives, session)
+    body = _Body(client, place, options, execution, make, restarts, spark_lives, outside)
     threading.Thread(target=body.run, name=f"millstream-{options.name}", daemon=True).start()
     return client
 
@@ -118,22 +123,79 @@ def is_batch(job_plan: JobPlan, options: JobOptions) -> bool:
     return options.mode == "batch" or (options.mode == "automatic" and not unbounded)
 
 
-def _open_folder(
-    job_plan: JobPlan, options: JobOptions, spark_version: str, batch: bool
-) -> tuple[CheckpointFolder | None, Run]:
+def _strategy(options: JobOptions, batch: bool) -> RestartStrategyConfiguration:
+    if batch:
+        if options.restart not in (None, RestartStrategies.no_restart()):
+            why = "what a batch job has written before it failed would be written again"
+            accepted_without_effect("a restart strategy in batch mode", why)
+        return RestartStrategies.no_restart()
+    if options.restart is not None:
+        return options.restart
+    if options.checkpoint_dir is None:
+        return RestartStrategies.no_restart()
+    return DEFAULT_WITH_CHECKPOINTS
+
+
+@dataclass
+class Place:
+    """Where a job keeps its state: a run of its checkpoint directory, or a folder of its own."""
+
+    run: Run
+    plan: JobPlan
+    manifest: dict[str, Any]
+    folder: CheckpointFolder | None = None
+    lease: Lease | None = None
+
+    def finish(self) -> None:
+        """Mark the run as one whose input has ended."""
+        if self.folder is not None:
+            self.folder.finish(self.run)
+
+    def give_up(self) -> None:
+        """Leave nothing of a run that could not begin from its savepoint."""
+        if self.run.savepoint is not None and not self.run.resumed:
+            fs, path = open_path(self.run.path)
+            fs.delete_dir(path)
+        self.leave()
+
+    def leave(self) -> None:
+        """Let others work here; nothing is kept of a folder that only this run knows."""
+        if self.lease is not None:
+            self.lease.release()
+        if self.folder is None:
+            shutil.rmtree(self.run.path, ignore_errors=True)
+
+
+def _open_place(graph: JobGraph, options: JobOptions, spark_version: str, batch: bool) -> Place:
+    savepoint = None
+    if options.savepoint_path is not None:
+        savepoint = Savepoint.load(absolute_path(options.savepoint_path))
     if batch or options.checkpoint_dir is None:
-        path = tempfile.mkdtemp(prefix="millstream-")
-        return None, Run(path, uuid.uuid4().hex, resumed=False)
-    directory = options.checkpoint_dir
-    if "://" not in directory:
-        directory = os.path.abspath(directory)
-    folder = CheckpointFolder(directory)
-    return folder, folder.open_run(manifest_of(job_plan, options, spark_version))
+        job_plan = plan(with_numbers(graph, {} if savepoint is None else savepoint.numbers))
+        manifest = new_manifest(manifest_of(job_plan, options, spark_version), savepoint)
+        refuse_unfit(savepoint, job_plan, manifest, options)
+        run = run_of(tempfile.mkdtemp(prefix="millstream-"), manifest, resumed=False)
+        place = Place(run, job_plan, manifest)
+        return _begun(place, savepoint)
+    directory = absolute_path(options.checkpoint_dir)
+    lease = Lease.take(directory, uuid.uuid4().hex)
+    try:
+        folder = CheckpointFolder(directory)
+        origin = folder.origin(savepoint)
+        job_plan = plan(with_numbers(graph, origin.numbers))
+        manifest = manifest_of(job_plan, options, spark_version)
+        refuse_unfit(origin.savepoint, job_plan, manifest, options)
+        run = folder.open_run(manifest, origin)
+        return _begun(Place(run, job_plan, manifest, folder, lease), origin.savepoint)
+    except BaseException:
+        lease.withdraw()
+        raise
 
 
-def _remove_temporary(folder: CheckpointFolder | None, run: Run) -> None:
-    if folder is None:
-        shutil.rmtree(run.path, ignore_errors=True)
+def _begun(place: Place, savepoint: Savepoint | None) -> Place:
+    if savepoint is not None:
+        note_sources(savepoint, place.run)
+    return place
 
 
 class _Body:
@@ -142,63 +204,223 @@ class _Body:
     def __init__(
         self,
         client: JobClient,
-        execution: BatchRun | StreamRun,
+        place: Place,
         options: JobOptions,
-        folder: CheckpointFolder | None,
-        run: Run,
-        totals: Totals,
+        execution: Execution,
+        make: Callable[[Run, JobOptions], Execution],
+        restarts: Restarts,
+        spark_lives: Callable[[], bool],
+        outside: Outside | None = None,
     ) -> None:
         self.client = client
-        self.execution = execution
+        self.place = place
         self.options = options
-        self.folder = folder
-        self.run_info = run
-        self.totals = totals
+        self.execution: Execution | None = execution
+        self.make = make
+        self.restarts = restarts
+        self.outside = outside
+        self.spark_lives = spark_lives
+        self.line = ProgressLine(client._totals, options.show_progress)
+        self.savepoint: SavepointRequest | None = None
+        self.stopped: SavepointRequest | None = None
+        self.savepoint_failed = False
 
     def run(self) -> None:
         client = self.client
         began = time.monotonic()
-        line = ProgressLine(self.totals, self.options.show_progress)
         try:
-            self._loop(line)
-            line.finish()
-            status = JobStatus.CANCELED if client._cancelled.is_set() else JobStatus.FINISHED
-            if status is JobStatus.FINISHED and self.folder is not None:
-                self.folder.finish(self.run_info)
-            client._status = status
+            self._tend()
+            status = self._until_the_end()
+            # A job that was stopped with a savepoint has more input: its run can be resumed.
+            if status is JobStatus.FINISHED and (self.stopped is None or self.stopped.drain):
+                self.place.finish()
+        except BaseException as error:
+            self._end(JobStatus.FAILED, readable(error))
+            client._result.set_exception(readable(error))
+        else:
+            self._end(status)
             elapsed_ms = int((time.monotonic() - began) * 1000)
-            accumulators = self.totals.accumulator_values()
+            accumulators = client._totals.accumulator_values()
             client._result.set_result(
                 JobExecutionResult(client.get_job_id(), elapsed_ms, accumulators)
             )
-        except BaseException as error:
-            line.finish()
-            client._status = JobStatus.FAILED
-            client._result.set_exception(readable(error))
 
-    def _loop(self, line: ProgressLine) -> None:
+    def _end(self, status: JobStatus, error: BaseException | None = None) -> None:
+        """Tell everybody, before the result is known: a program that has it may exit at once."""
+        self.line.finish()
+        self.client._status = status
+        if self.outside is not None:
+            with _logged("the status of the job could not be written"):
+                self.outside.last_word(error)
+        with _logged("the checkpoint directory could not be released"):
+            self.place.leave()
+        if self.stopped is not None:
+            self.stopped.settle(error or job_ended())
+        self.client._end()
+        if self.outside is not None:
+            with _logged("the end of the job could not be answered"):
+                self.outside.answer_cancels()
+
+    # -- attempts --------------------------------------------------------------------------------
+
+    def _until_the_end(self) -> JobStatus:
+        """Run the job, again and again if it fails and its strategy says so."""
+        while True:
+            try:
+                return self._attempt()
+            except Exception as error:
+                failure = readable(error)
+            # Not in the handler: the error of a user's has no use for the JVM's as its context.
+            delay_ms = self._delay_after(failure)
+            self.client._status = JobStatus.RESTARTING
+            log.warning(
+                "job %r failed, restart %d follows in %g seconds: %s",
+                self.options.name,
+                self.restarts.count,
+                delay_ms / 1_000,
+                failure,
+            )
+            if self.outside is not None:
+                self.outside.restarting(self.restarts.count, failure)
+            if self._cancelled_within(delay_ms / 1_000):
+                return JobStatus.CANCELED
+            self.execution = None
+
+    def _attempt(self) -> JobStatus:
+        """Run the job until it ends, one way or the other."""
         try:
+            if self.execution is None:
+                run = replace(self.place.run, resumed=True)
+                # What a savepoint held is in the run since its first start.
+                self.execution = self.make(run, replace(self.options, savepoint_path=None))
             self.execution.start()
             self.client._status = JobStatus.RUNNING
-            while not self.execution.advance():
+            while not self._is_over(self.execution):
                 if self.client._cancelled.is_set():
                     self.client._status = JobStatus.CANCELLING
-                    break
-                line.show()
+                    self._stop()
+                    return JobStatus.CANCELED
+                self._tend()
                 time.sleep(POLL_SECONDS)
-        finally:
+        except BaseException as error:
+            with _logged("the failed job could not be stopped"):
+                self._stop(readable(error))
+            raise
+        self._stop()
+        return JobStatus.FINISHED
+
+    def _stop(self, failure: BaseException | None = None) -> None:
+        """Stop the execution, and a savepoint that is being written of it."""
+        if self.savepoint is not None:
+            self.savepoint.abandon()
+        if self.execution is not None:
             self.execution.stop()
-            # Before the result is known: a program that has it may exit at once.
-            _remove_temporary(self.folder, self.run_info)
+        if self.savepoint is not None:
+            self.savepoint.join()
+            self.savepoint.settle(failure or job_ended())
+            self.savepoint = None
+
+    def _tend(self) -> None:
+        self.line.show()
+        if self.outside is not None:
+            self.outside.tend()
+
+    def _cancelled_within(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while True:
+            self._tend()
+            left = deadline - time.monotonic()
+            if self.client._cancelled.wait(max(min(left, POLL_SECONDS), 0.0)) or left <= 0:
+                return self.client._cancelled.is_set()
+
+    def _delay_after(self, failure: BaseException) -> int:
+        """How long to wait before the next attempt; raises the failure if there is to be none."""
+        final = self.savepoint_failed or self.client._cancelled.is_set()
+        if final or isinstance(failure, NOT_MENDED_BY_A_RETRY):
+            raise failure
+        if not self.spark_lives():
+            raise EnvironmentSetupError(
+                "SPARK_GONE",
+                f"the Spark session of job {self.options.name!r} has ended while it ran",
+                hint="start the program again; with a checkpoint directory it goes on from there",
+            ) from failure
+        delay_ms = self.restarts.after_failure()
+        if delay_ms is None:
+            raise _after_restarts(failure, self.restarts)
+        return delay_ms
+
+    # -- savepoints ------------------------------------------------------------------------------
+
+    def _is_over(self, execution: Execution) -> bool:
+        """Whether the job has come to its end; goes on with the savepoint that is wanted."""
+        savepoint = self.savepoint
+        if savepoint is not None and savepoint.over:
+            return self._is_over_with(savepoint)
+        if savepoint is not None and savepoint.begun and savepoint.stop:
+            return False
+        ended = execution.advance()
+        if savepoint is None:
+            return ended or self._take_next(execution)
+        if ended and not savepoint.begun:
+            savepoint.begin(cast(StreamExecution, execution))
+        return False
+
+    def _take_next(self, execution: Execution) -> bool:
+        """Begin with the next savepoint, if one is wanted; the job goes on."""
+        savepoint = self.savepoint = self.client._next_savepoint()
+        if savepoint is not None:
+            stream = cast(StreamExecution, execution)
+            if savepoint.drain:
+                stream.drain()
+            else:
+                savepoint.begin(stream)
+        return False
+
+    def _is_over_with(self, savepoint: SavepointRequest) -> bool:
+        """Whether the job ends with a savepoint that has just been written, or has failed."""
+        self.savepoint = None
+        if not savepoint.stop:
+            savepoint.settle(job_ended())
+            return False
+        if savepoint.error is not None and not savepoint.job_stands_still:
+            # It failed like any epoch, and may be restarted like after any.
+            savepoint.settle(job_ended())
+            raise savepoint.error
+        self.stopped = savepoint
+        if savepoint.error is not None:
+            self.savepoint_failed = True
+            raise savepoint.error
+        return True
 
 
-def readable(error: BaseException) -> BaseException:
-    """The error a user should see: theirs, not the JVM's."""
-    if isinstance(error, MillstreamError):
-        return error
-    found = find_error(str(error))
-    if found is not None:
-        # The JVM's stack says nothing more; it stays reachable as the cause.
-        found.__cause__ = None
-        return found
+def _after_restarts(failure: BaseException, restarts: Restarts) -> BaseException:
+    """The failure after which a job was given up, and how often it was tried."""
+    if restarts.count == 0:
+        return failure
+    tried = f"tried {restarts.count + 1} times"
+    if isinstance(failure, MillstreamError):
+        failure.message += f" ({tried})"
+        return failure
+    error = MillstreamError(
+        "RESTARTS_EXHAUSTED",
+        f"the job failed for good ({tried}); the last failure: {failure}",
+        hint="mend the cause and start the program again: it goes on from its checkpoint",
+    )
+    error.__cause__ = failure
     return error
+
+
+@contextmanager
+def _logged(what: str) -> Iterator[None]:
+    """Let a job come to its end although something around it fails."""
+    try:
+        yield
+    except Exception as error:
+        log.warning("%s: %s", what, error)
+
+
+def _spark_lives(session: SparkSession) -> bool:
+    try:
+        return not session.sparkContext._jsc.sc().isStopped()
+    except Exception:
+        return False

@@ -126,7 +126,6 @@ def test_other_keys_are_explained(noted: list[str], caplog: pytest.LogCaptureFix
         ("set_state_backend", (HashMapStateBackend(),)),
         ("enable_changelog_state_backend", (True,)),
         ("set_stream_time_characteristic", (TimeCharacteristic.EventTime,)),
-        ("set_restart_strategy", ("anything",)),
         ("add_default_kryo_serializer", ("a", "b")),
         ("register_type_with_kryo_serializer", ("a", "b")),
         ("register_type", ("a",)),
@@ -193,8 +192,6 @@ def test_getters_return_what_was_set(env: Env) -> None:
     assert env.enable_changelog_state_backend(True).is_changelog_state_backend_enabled()
     assert env.set_default_savepoint_directory("/s").get_default_savepoint_directory() == "/s"
     assert env.get_stream_time_characteristic() is TimeCharacteristic.EventTime
-    env.set_restart_strategy("fixed")
-    assert env.get_restart_strategy() == "fixed"
     assert env.get_default_local_parallelism() >= 1
     assert not env.is_unaligned_checkpoints_enabled()
     assert not env.is_force_unaligned_checkpoints()
@@ -222,7 +219,6 @@ def test_checkpoint_config_of_the_environment(env: Env) -> None:
     [
         ("set_checkpointing_mode", CheckpointingMode.AT_LEAST_ONCE, "get_checkpointing_mode"),
         ("set_checkpoint_timeout", 100, "get_checkpoint_timeout"),
-        ("set_min_pause_between_checkpoints", 100, "get_min_pause_between_checkpoints"),
         ("set_max_concurrent_checkpoints", 2, "get_max_concurrent_checkpoints"),
         ("set_tolerable_checkpoint_failure_number", 3, "get_tolerable_checkpoint_failure_number"),
         ("set_fail_on_checkpointing_errors", False, "is_fail_on_checkpointing_errors"),

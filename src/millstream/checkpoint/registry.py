@@ -1,0 +1,343 @@
+"""What running jobs say of themselves in their checkpoint directories, and what they are asked.
+
+In the folder of a run, ``status.json`` says what its driver does, ``commands/<id>.json`` is a request
+of another process, and ``answers/<id>.json`` what has become of it. So a job can be watched and
+stopped from any process that reaches its directory.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+import pyarrow.fs as pafs
+
+from millstream.checkpoint.folder import open_path
+from millstream.checkpoint.lease import current_holder, read_json, wall_clock_ms, write_json
+from millstream.common.errors import CheckpointError
+from millstream.common.job import JobStatus
+
+COMMANDS = ("cancel", "savepoint", "stop")
+LEVELS = 2
+"""How deep below a folder jobs are looked for."""
+
+FOLLOW_SECONDS = 0.1
+ANSWER_SECONDS = 120.0
+LAST_WORD_SECONDS = 5.0
+"""How long a driver that has ended may take for its answer: it gives up its lease before."""
+
+DEFAULT_FOLDER = ".millstream"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobRecord:
+    """A run of a job, as its driver last told.
+
+    ``error`` is the last failure, also of a job that runs again; ``path`` is the folder of the run,
+    ``directory`` the checkpoint directory it is in. ``alive`` says whether its driver lives now.
+    """
+
+    name: str
+    job_id: str
+    status: str
+    epoch: int
+    records_in: int
+    records_out: int
+    watermark: int | None
+    started_ms: int
+    updated_ms: int
+    pid: int
+    host: str
+    command: tuple[str, ...] | None
+    error: str | None
+    restarts: int
+    parallelism: int
+    ui: str | None
+    path: str
+    directory: str
+    alive: bool
+
+
+@dataclass(frozen=True)
+class Command:
+    """A request of another process."""
+
+    id: str
+    command: str
+    path: str | None
+    drain: bool
+
+
+class Registrar:
+    """The driver's side: says what the job does, hears requests, and answers them.
+
+    Parameters
+    ----------
+    path : str
+        The folder of the run, a path or a URI.
+    name, job_id, parallelism, command, ui
+        What does not change while the job runs.
+    now_ms : callable
+        A clock.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        name: str,
+        job_id: str,
+        parallelism: int,
+        command: tuple[str, ...] | None = None,
+        ui: str | None = None,
+        now_ms: Callable[[], int] = wall_clock_ms,
+    ) -> None:
+        self._fs, self._folder = open_path(path)
+        self._now_ms = now_ms
+        self._facts = {
+            "name": name,
+            "job_id": job_id,
+            "parallelism": parallelism,
+            "command": command,
+            "ui": ui,
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "started_ms": now_ms(),
+        }
+        # What was asked of an earlier driver was not meant for this one.
+        for kind in ("commands", "answers"):
+            for name in _names(self._fs, f"{self._folder}/{kind}"):
+                self._fs.delete_file(f"{self._folder}/{kind}/{name}")
+
+    def say(
+        self,
+        status: str,
+        *,
+        epoch: int,
+        records_in: int,
+        records_out: int,
+        watermark: int | None,
+        restarts: int = 0,
+        error: str | None = None,
+    ) -> None:
+        """Tell where the job stands."""
+        content = {
+            **self._facts,
+            "status": status,
+            "epoch": epoch,
+            "records_in": records_in,
+            "records_out": records_out,
+            "watermark": watermark,
+            "restarts": restarts,
+            "error": error,
+            "updated_ms": self._now_ms(),
+        }
+        write_json(self._fs, f"{self._folder}/status.json", content)
+
+    def commands(self) -> list[Command]:
+        """Requests that have come since the last call, in no order."""
+        folder = f"{self._folder}/commands"
+        heard = []
+        for name in _names(self._fs, folder):
+            content = read_json(self._fs, f"{folder}/{name}")
+            if content is None:
+                continue
+            self._fs.delete_file(f"{folder}/{name}")
+            if content["command"] in COMMANDS:
+                drain = bool(content.get("drain"))
+                heard.append(Command(content["id"], content["command"], content["path"], drain))
+            else:
+                self.answer(content["id"], "failed", error=f"no command {content['command']!r}")
+        return heard
+
+    def answer(
+        self,
+        command_id: str,
+        state: str,
+        *,
+        progress: tuple[int, int] | None = None,
+        result: str | None = None,
+        error: str | None = None,
+    ) -> None:
+        """Say what has become of a request: ``running``, ``done`` or ``failed``."""
+        self._fs.create_dir(f"{self._folder}/answers", recursive=True)
+        said = None
+        if progress is not None:
+            said = {"done": progress[0], "total": progress[1], "unit": "bytes"}
+        content = {
+            "id": command_id,
+            "state": state,
+            "progress": said,
+            "result": result,
+            "error": error,
+        }
+        write_json(self._fs, f"{self._folder}/answers/{command_id}.json", content)
+
+
+def find_jobs(root: str) -> list[JobRecord]:
+    """The runs of all jobs in a checkpoint directory, or in those up to two levels below a folder.
+
+    They come by directory and number. Directories with a dot in front are left out, but not
+    ``.millstream``, where jobs are that were not told a directory.
+    """
+    fs, inner = open_path(root)
+    records = []
+    for folder in _job_folders(fs, inner, LEVELS):
+        directory = root.rstrip("/") + folder.removeprefix(inner)
+        for name in _names(fs, folder):
+            if name.isdigit():
+                record = _read_record(fs, f"{folder}/{name}", f"{directory}/{name}", directory)
+                if record is not None:
+                    records.append(record)
+    return records
+
+
+def request(
+    record: JobRecord,
+    command: str,
+    path: str | None = None,
+    drain: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+    timeout: float = ANSWER_SECONDS,
+    wait: Callable[[float], object] | None = None,
+) -> str | None:
+    """Ask the driver of a job to do something, wait until it is done, and return the result.
+
+    Parameters
+    ----------
+    record
+        The job, from `find_jobs`.
+    command
+        ``cancel``, ``savepoint`` or ``stop``, which is a savepoint and then the end.
+    path
+        Where the savepoint goes; by default where the job was told.
+    drain
+        With ``stop``: let event time end first, so that all windows and timers fire.
+    on_progress
+        Hears how much is done, and of how much.
+    timeout
+        After how many seconds without any news to give up.
+    wait
+        Lets so many seconds pass; only tests give another one.
+
+    Raises
+    ------
+    CheckpointError
+        ``JOB_NOT_RUNNING``, ``NO_ANSWER``, or ``REQUEST_FAILED`` with what the driver says.
+    """
+    if command not in COMMANDS:
+        raise ValueError(f"there is no command {command!r}; use one of {', '.join(COMMANDS)}")
+    if path is not None and "://" not in path:
+        path = os.path.abspath(path)
+    if not record.alive:
+        raise _not_running(record)
+    posted = Command(uuid.uuid4().hex, command, path, drain)
+    fs, folder = open_path(record.path)
+    fs.create_dir(f"{folder}/commands", recursive=True)
+    write_json(fs, f"{folder}/commands/{posted.id}.json", asdict(posted))
+    try:
+        answer = _follow(record, posted, on_progress, timeout, wait or threading.Event().wait)
+    finally:
+        for kind in ("commands", "answers"):
+            with suppress(FileNotFoundError):
+                fs.delete_file(f"{folder}/{kind}/{posted.id}.json")
+    if answer["state"] == "failed":
+        raise CheckpointError(
+            "REQUEST_FAILED", f"the job {record.name!r} could not {command}: {answer['error']}"
+        )
+    result: str | None = answer["result"]
+    return result
+
+
+def _follow(
+    record: JobRecord,
+    posted: Command,
+    on_progress: Callable[[int, int], None] | None,
+    timeout: float,
+    wait: Callable[[float], object],
+) -> dict[str, Any]:
+    """Wait for the last answer to a request."""
+    fs, folder = open_path(record.path)
+    last: dict[str, Any] | None = None
+    silent = ended = 0.0
+    while silent < timeout:
+        wait(FOLLOW_SECONDS)
+        answer = read_json(fs, f"{folder}/answers/{posted.id}.json")
+        if answer is not None and answer["state"] != "running":
+            return answer
+        ended = 0.0 if _is_alive(record) else ended + FOLLOW_SECONDS
+        if ended > LAST_WORD_SECONDS:
+            raise _not_running(record)
+        silent = silent + FOLLOW_SECONDS if answer == last else 0.0
+        if answer is not None and answer != last and answer["progress"] and on_progress:
+            on_progress(answer["progress"]["done"], answer["progress"]["total"])
+        last = answer
+    raise CheckpointError(
+        "NO_ANSWER",
+        f"the job {record.name!r}, process {record.pid} on host {record.host}, has not said "
+        f"anything about the request for {timeout:g} seconds",
+        hint="look whether its epochs go on; a long one is finished first",
+    )
+
+
+def _is_alive(record: JobRecord) -> bool:
+    fs, folder = open_path(record.path)
+    now = _read_record(fs, folder, record.path, record.directory)
+    return now is not None and now.alive
+
+
+def _read_record(fs: pafs.FileSystem, folder: str, path: str, directory: str) -> JobRecord | None:
+    content = read_json(fs, f"{folder}/status.json")
+    if content is None or content.get("status") not in JobStatus.__members__:
+        return None
+    told: dict[str, Any] = {field.name: content.get(field.name) for field in fields(JobRecord)}
+    command = told["command"]
+    told |= {"path": path, "directory": directory, "alive": False}
+    told["command"] = None if command is None else tuple(command)
+    record = JobRecord(**told)
+    return replace(record, alive=_driver_lives(record))
+
+
+def _driver_lives(record: JobRecord) -> bool:
+    """Whether the one who holds the directory is the one who told, and has not ended."""
+    if JobStatus[record.status].is_terminal_state():
+        return False
+    holder = current_holder(record.directory)
+    return (
+        holder is not None
+        and holder.alive
+        and (holder.host, holder.pid) == (record.host, record.pid)
+    )
+
+
+def _job_folders(fs: pafs.FileSystem, folder: str, levels: int) -> Iterator[str]:
+    """The checkpoint directories in a folder: those with folders that are named by numbers."""
+    found = fs.get_file_info(pafs.FileSelector(folder, allow_not_found=True))
+    names = sorted(info.base_name for info in found if info.type == pafs.FileType.Directory)
+    if any(name.isdigit() for name in names):
+        yield folder
+    elif levels > 0:
+        for name in names:
+            if name == DEFAULT_FOLDER or not name.startswith("."):
+                yield from _job_folders(fs, f"{folder}/{name}", levels - 1)
+
+
+def _names(fs: pafs.FileSystem, folder: str) -> list[str]:
+    """What is in a folder and not hidden, sorted; nothing if there is no such folder."""
+    found = fs.get_file_info(pafs.FileSelector(folder, allow_not_found=True))
+    return sorted(info.base_name for info in found if not info.base_name.startswith("."))
+
+
+def _not_running(record: JobRecord) -> CheckpointError:
+    return CheckpointError(
+        "JOB_NOT_RUNNING",
+        f"the job {record.name!r} in {record.directory} does not run; "
+        f"its last status is {record.status}",
+        hint="start its program again: it goes on from its checkpoint",
+    )
