@@ -1,0 +1,169 @@
+"""Where a command writes: results to stdout, as text or JSON, all else to stderr."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from millstream.cli.errors import exit_code_of
+from millstream.cli.text import progress_bar
+from millstream.common.errors import MillstreamError
+
+__all__ = ["Console", "Progress"]
+
+_EVERY_SECONDS = 0.1
+
+
+class Console:
+    """What a command says, and how: ``--json``, ``--quiet`` and ``--debug`` decide.
+
+    Parameters
+    ----------
+    as_json : bool
+        Results are JSON, and there is nothing besides them.
+    quiet : bool
+        Of results only what a script needs, such as a path; no notes, no progress.
+    debug : bool
+        Errors with all their frames.
+    out, err
+        Where to write; by default this process's own.
+
+    Examples
+    --------
+    >>> Console().result({"savepoint": "/sp/1"}, "The savepoint is in /sp/1.", "/sp/1")
+    The savepoint is in /sp/1.
+    >>> Console(quiet=True).result({"savepoint": "/sp/1"}, "The savepoint is in /sp/1.", "/sp/1")
+    /sp/1
+    """
+
+    def __init__(
+        self,
+        *,
+        as_json: bool = False,
+        quiet: bool = False,
+        debug: bool = False,
+        out: TextIO | None = None,
+        err: TextIO | None = None,
+    ) -> None:
+        self.as_json = as_json
+        self.quiet = quiet
+        self.debug = debug
+        self.out = sys.stdout if out is None else out
+        self.err = sys.stderr if err is None else err
+
+    @property
+    def width(self) -> int | None:
+        """How wide tables may be; None if it is no terminal that they go to."""
+        return shutil.get_terminal_size().columns if self.out.isatty() else None
+
+    def now_ms(self) -> int:
+        """The time of the day, to say how long ago something was."""
+        return time.time_ns() // 1_000_000
+
+    def result(self, data: Mapping[str, Any], text: str, brief: str | None = None) -> None:
+        """Write what the command was asked for.
+
+        Parameters
+        ----------
+        data
+            All of it, for ``--json``.
+        text
+            For a person.
+        brief
+            For ``--quiet``; None: nothing.
+        """
+        if self.as_json:
+            text = json.dumps(data, indent=2, default=str)
+        elif self.quiet:
+            text = brief or ""
+        if text:
+            print(text, file=self.out, flush=True)
+
+    def note(self, text: str) -> None:
+        """Tell a person what goes on."""
+        if not (self.as_json or self.quiet):
+            print(text, file=self.err, flush=True)
+
+    def error(self, error: BaseException) -> None:
+        """Write an error: one message, with all frames only for ``--debug``."""
+        if self.debug:
+            traceback.print_exception(error, file=self.err)
+        if self.as_json:
+            told: dict[str, Any] = {"code": None, "message": _one_line(error)}
+            if isinstance(error, MillstreamError):
+                told = error.to_dict()
+            data = {"error": told, "exit_code": exit_code_of(error)}
+            print(json.dumps(data, indent=2), file=self.out)
+        elif isinstance(error, MillstreamError):
+            print(f"millstream: {error}", file=self.err)
+        else:
+            hint = "" if self.debug else "\n  what to do: --debug shows where"
+            print(f"millstream: {_one_line(error)}{hint}", file=self.err)
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[Progress]:
+        """A bar for what takes long; it is shown on a terminal only."""
+        wanted = self.err.isatty() and not (self.as_json or self.quiet)
+        bar = Progress(title, self.err if wanted else None)
+        try:
+            yield bar
+        finally:
+            bar.close()
+
+
+def _one_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0].rstrip(": ")
+
+
+class Progress:
+    """A bar that is told how much is done: ``progress(done, total)``.
+
+    Parameters
+    ----------
+    title : str
+        What is being done.
+    stream
+        The terminal; None shows nothing.
+
+    Examples
+    --------
+    >>> progress = Progress("savepoint", sys.stdout)
+    >>> progress(5, 5, "files"); progress.close()  # doctest: +ELLIPSIS
+    savepoint [########################] 100%  5 files of 5 files  ...
+    """
+
+    def __init__(self, title: str, stream: TextIO | None) -> None:
+        self._title = title
+        self._stream = stream
+        self._began = time.monotonic()
+        self._shown: float | None = None
+        self._length = 0
+
+    def __call__(self, done: int, total: int | None = None, unit: str = "bytes") -> None:
+        """Take in how much is done."""
+        if self._stream is None:
+            return
+        moment = time.monotonic()
+        if self._shown is None or moment - self._shown >= _EVERY_SECONDS or done == total:
+            self._shown = moment
+            self._write(progress_bar(self._title, done, total, unit, moment - self._began))
+
+    def _write(self, text: str) -> None:
+        assert self._stream is not None
+        text = text[: shutil.get_terminal_size().columns - 1]
+        # The first line is written without a return: there is nothing to write over.
+        start = "\r" if self._length else ""
+        self._stream.write(start + text.ljust(self._length))
+        self._stream.flush()
+        self._length = max(self._length, len(text))
+
+    def close(self) -> None:
+        """Leave the bar where it is and go to the next line."""
+        if self._stream is not None and self._length:
+            self._stream.write("\n")
