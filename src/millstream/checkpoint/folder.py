@@ -16,7 +16,7 @@ import pyarrow.fs as pafs
 
 from millstream.common.errors import CheckpointError
 
-FORMAT = 1
+FORMAT = 2
 
 
 def open_path(path: str) -> tuple[pafs.FileSystem, str]:
@@ -32,11 +32,17 @@ def open_path(path: str) -> tuple[pafs.FileSystem, str]:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a job under its checkpoint directory."""
+    """One run of a job under its checkpoint directory.
+
+    ``first_epoch``: the number of its first epoch in the life of the job. ``savepoint``: the folder of
+    the savepoint that it begins from.
+    """
 
     path: str
     job_id: str
     resumed: bool
+    first_epoch: int = 0
+    savepoint: str | None = None
 
     @property
     def is_local(self) -> bool:
@@ -47,6 +53,61 @@ class Run:
         """Where Spark keeps the checkpoint of a component's query."""
         return f"{self.path}/query-{component}"
 
+    def restored_path(self, component: int, stage: int) -> str:
+        """Where the state lies that a stage begins with, ready for its slots."""
+        return f"{self.path}/restored/query-{component}-stage-{stage}"
+
+    def states(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """What is known of the states of operators, by uid and name."""
+        found: dict[str, dict[str, dict[str, Any]]] = self._note("states.json", {})
+        return found
+
+    def note_states(self, states: dict[str, dict[str, dict[str, Any]]]) -> None:
+        """Write down what is known of states."""
+        write_whole(f"{self.path}/states.json", json.dumps(states, indent=1).encode())
+
+    def sources(self) -> dict[str, dict[str, Any]]:
+        """Where sources stood when the run began, by uid, if it began from a savepoint."""
+        found: dict[str, dict[str, Any]] = self._note("restored/sources.json", {})
+        return found
+
+    def files_read(self, uid: str) -> list[str]:
+        """The files that a source had read when the run began."""
+        files: list[str] = self.sources().get(uid, {}).get("files_read", [])
+        return files
+
+    def _note(self, name: str, default: Any) -> Any:
+        fs, inner = open_path(f"{self.path}/{name}")
+        if fs.get_file_info(inner).type == pafs.FileType.NotFound:
+            return default
+        with fs.open_input_stream(inner) as stream:
+            data = bytes(stream.read())
+        try:
+            return json.loads(data)
+        except ValueError as error:
+            raise CheckpointError(
+                "CHECKPOINT_DAMAGED",
+                f"{self.path}/{name} is cut short or no file of Millstream's",
+                hint="delete it if it is states.json, the job writes it again; else restore the "
+                "savepoint anew, in another checkpoint directory",
+            ) from error
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a job goes on from: an unfinished run, a savepoint, or nothing."""
+
+    run: str | None = None
+    stored: dict[str, Any] | None = None
+    savepoint: Any = None
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The numbers that operators have had, by uid."""
+        if self.stored is not None:
+            return {uid: detail["number"] for uid, detail in self.stored["details"].items()}
+        return {} if self.savepoint is None else dict(self.savepoint.numbers)
+
 
 class CheckpointFolder:
     """Finds or makes the run to work in."""
@@ -55,21 +116,64 @@ class CheckpointFolder:
         self.directory = directory.rstrip("/")
         self.fs, self.inner = open_path(self.directory)
 
-    def open_run(self, manifest: dict[str, Any]) -> Run:
-        """The unfinished run to resume, if its program fits this one; else a new run."""
+    def origin(self, savepoint: Any = None) -> Origin:
+        """What the next run goes on from. ``savepoint``: the one that the user names, if any.
+
+        A run that has begun from it goes on: whoever starts the same command again after a crash wants
+        what was done since.
+        """
         numbers = self._runs()
         if numbers:
             last = numbers[-1]
             if not self._exists(f"{last}/FINISHED") and self._exists(f"{last}/job.json"):
-                stored = json.loads(self._read(f"{last}/job.json"))
-                self._check(stored, manifest, last)
-                return Run(f"{self.directory}/{last}", stored["job_id"], resumed=True)
-        name = f"{len(numbers) + 1:06d}"
-        job_id = uuid.uuid4().hex
+                stored = self._stored(last)
+                if savepoint is None or self._follows(last, stored, savepoint.id):
+                    return Origin(last, stored)
+        return Origin(savepoint=savepoint)
+
+    def _follows(self, run: str, stored: dict[str, Any], savepoint_id: str) -> bool:
+        restored = stored.get("restored") or {}
+        return restored.get("id") == savepoint_id and self._has_planned(run, stored)
+
+    def _has_planned(self, run: str, stored: dict[str, Any]) -> bool:
+        """Whether a run has come to an epoch: its sinks may have it already, committed or not."""
+        for query in stored["queries"]:
+            offsets = f"{self.inner}/{run}/query-{query}/offsets"
+            found = self.fs.get_file_info(pafs.FileSelector(offsets, allow_not_found=True))
+            if any(info.base_name.isdigit() for info in found):
+                return True
+        return False
+
+    def open_run(self, manifest: dict[str, Any], origin: Origin | None = None) -> Run:
+        """The unfinished run to resume, if its program fits this one; else a new run."""
+        origin = origin or self.origin()
+        if origin.stored is not None:
+            assert origin.run is not None
+            self._check(origin.stored, manifest, origin.run)
+            return run_of(f"{self.directory}/{origin.run}", origin.stored, resumed=True)
+        numbers = self._runs()
+        name = f"{int(numbers[-1]) + 1 if numbers else 1:06d}"
         self.fs.create_dir(f"{self.inner}/{name}", recursive=True)
-        content = {"format": FORMAT, "job_id": job_id, **manifest}
+        content = new_manifest(manifest, origin.savepoint)
         self._write(f"{name}/job.json", json.dumps(content, indent=2))
-        return Run(f"{self.directory}/{name}", job_id, resumed=False)
+        return run_of(f"{self.directory}/{name}", content, resumed=False)
+
+    @staticmethod
+    def read_run(path: str) -> tuple[Run, dict[str, Any]]:
+        """A run, or the last run of a checkpoint directory, with its manifest."""
+        folder = CheckpointFolder(path)
+        if not folder._exists("job.json"):
+            numbers = folder._runs()
+            if not numbers or not folder._exists(f"{numbers[-1]}/job.json"):
+                raise CheckpointError(
+                    "NO_CHECKPOINT",
+                    f"{path} is no checkpoint of a job",
+                    hint="name the checkpoint directory of a job, or one of its runs",
+                )
+            path = f"{folder.directory}/{numbers[-1]}"
+        directory, name = path.rstrip("/").rsplit("/", 1)
+        stored = CheckpointFolder(directory)._stored(name)
+        return run_of(path.rstrip("/"), stored, resumed=True), stored
 
     def finish(self, run: Run) -> None:
         """Mark a run as one whose input has ended."""
@@ -81,15 +185,27 @@ class CheckpointFolder:
         found = self.fs.get_file_info(pafs.FileSelector(self.inner))
         return sorted(info.base_name for info in found if info.base_name.isdigit())
 
-    def _check(self, stored: dict[str, Any], manifest: dict[str, Any], run: str) -> None:
+    def _stored(self, run: str) -> dict[str, Any]:
+        try:
+            stored: dict[str, Any] = json.loads(self._read(f"{run}/job.json"))
+        except ValueError as error:
+            raise CheckpointError(
+                "CHECKPOINT_DAMAGED",
+                f"{self.directory}/{run}/job.json is not readable: {error}",
+                hint="go on from a savepoint, or begin anew in another checkpoint directory",
+            ) from error
         if stored.get("format") != FORMAT:
             raise CheckpointError(
                 "MANIFEST_FORMAT",
                 f"{self.directory}/{run} has manifest format {stored.get('format')}, "
                 f"this is {FORMAT}",
-                hint="run it with the Millstream version that wrote it",
+                hint="run it with the Millstream version that wrote it, and take a savepoint there",
             )
+        return stored
+
+    def _check(self, stored: dict[str, Any], manifest: dict[str, Any], run: str) -> None:
         differences = describe_difference(stored["operators"], manifest["operators"])
+        differences += describe_swaps(stored["details"], manifest["details"])
         if stored["slots"] != manifest["slots"]:
             differences.append(f"slots: {stored['slots']} -> {manifest['slots']}")
         if stored["parallelism"] != manifest["parallelism"]:
@@ -101,8 +217,8 @@ class CheckpointFolder:
                 "CHECKPOINT_MISMATCH",
                 f"the program does not fit the unfinished checkpoint {self.directory}/{run}:\n  "
                 + "\n  ".join(differences),
-                hint="undo the change, or choose another checkpoint directory, "
-                "or remove this one to begin anew",
+                hint="go on from a savepoint of it (`millstream savepoint`), which a changed program "
+                "can be restored from; or undo the change, or choose another checkpoint directory",
             )
 
     def _exists(self, name: str) -> bool:
@@ -114,11 +230,44 @@ class CheckpointFolder:
             return bytes(stream.read()).decode()
 
     def _write(self, name: str, text: str) -> None:
-        """Write a file in one step: readers see all of it or nothing."""
-        path = f"{self.inner}/{name}"
-        with self.fs.open_output_stream(f"{path}.tmp") as stream:
-            stream.write(text.encode())
-        self.fs.move(f"{path}.tmp", path)
+        write_whole(f"{self.directory}/{name}", text.encode())
+
+
+def write_whole(path: str, data: bytes) -> None:
+    """Write a file in one step: readers see all of it or nothing."""
+    fs, inner = open_path(path)
+    with fs.open_output_stream(f"{inner}.tmp") as stream:
+        stream.write(data)
+    fs.move(f"{inner}.tmp", inner)
+
+
+def folder_bytes(path: str) -> int:
+    """The size of all files in a folder."""
+    fs, inner = open_path(path)
+    if fs.get_file_info(inner).type == pafs.FileType.NotFound:
+        return 0
+    found = fs.get_file_info(pafs.FileSelector(inner, recursive=True))
+    return sum(info.size or 0 for info in found)
+
+
+def new_manifest(manifest: dict[str, Any], savepoint: Any = None) -> dict[str, Any]:
+    """What a new run writes down of itself. One that begins from a savepoint is a job of its own."""
+    restored = None
+    if savepoint is not None:
+        restored = {"id": savepoint.id, "path": savepoint.path, "job_id": savepoint.job_id}
+    return {
+        "format": FORMAT,
+        "job_id": uuid.uuid4().hex,
+        "first_epoch": 0 if savepoint is None else savepoint.epoch + 1,
+        "restored": restored,
+        **manifest,
+    }
+
+
+def run_of(path: str, stored: dict[str, Any], *, resumed: bool) -> Run:
+    """The run that a manifest describes."""
+    restored = stored.get("restored") or {}
+    return Run(path, stored["job_id"], resumed, stored["first_epoch"], restored.get("path"))
 
 
 def describe_difference(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[str]:
@@ -139,3 +288,25 @@ def describe_difference(old: list[dict[str, Any]], new: list[dict[str, Any]]) ->
             if was != now:
                 lines.append(f"~ operator {uid!r}: {name} {was} -> {now}")
     return sorted(lines, key=lambda line: line[2:])
+
+
+def describe_swaps(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """Operators without a uid in whose place there is another one now, a line each.
+
+    Examples
+    --------
+    >>> one = {"kind": "keyed", "named": False, "hosted": True, "signature": "process Count"}
+    >>> describe_swaps({"keyed-process-1": one},
+    ...                {"keyed-process-1": one | {"signature": "process Sum"}})
+    ["~ operator 'keyed-process-1' has no uid, and where 'process Count' was, there is 'process Sum'"]
+    """
+    lines = []
+    for uid in sorted(old.keys() & new.keys()):
+        was, now = old[uid], new[uid]
+        stateful = was["hosted"] or was["kind"] == "source"
+        if stateful and not was["named"] and was["signature"] != now["signature"]:
+            lines.append(
+                f"~ operator {uid!r} has no uid, and where {was['signature']!r} was, there is "
+                f"{now['signature']!r}"
+            )
+    return lines

@@ -1,4 +1,4 @@
-"""The manifest of a job: what has to stay the same for a checkpoint to fit."""
+"""The manifest of a job: what a checkpoint is compared by, and what its state belongs to."""
 
 from __future__ import annotations
 
@@ -8,36 +8,37 @@ from typing import Any
 from millstream import __version__
 from millstream.kernel.pages import FORMAT as PAGE_FORMAT
 from millstream.plan.columnar import state_layout
-from millstream.plan.graph import KeyedNode, SinkNode, SourceNode
+from millstream.plan.graph import KeyedNode, Node, SinkNode, SourceNode, TimestampsNode
 from millstream.plan.options import JobOptions
-from millstream.plan.planner import JobPlan
+from millstream.plan.planner import Component, JobPlan
+from millstream.plan.specs import (
+    ChannelSpec,
+    DataFrameSpec,
+    FilesSinkSpec,
+    FilesSpec,
+    SocketSpec,
+)
 
 
 def manifest_of(plan: JobPlan, options: JobOptions, spark_version: str) -> dict[str, Any]:
-    """Sources, keyed operators and sinks with their uids, places and types, and all versions."""
-    operators = []
+    """Sources, keyed operators and sinks with their uids, places and types, and all versions.
+
+    ``operators`` is what a checkpoint is compared by; ``details`` is what a savepoint has to know.
+    """
+    operators: list[dict[str, Any]] = []
+    details: dict[str, dict[str, Any]] = {}
     for component in plan.components:
-        levels = {
-            node.id: number
-            for number, level in enumerate(component.levels, start=1)
-            for node in level
-        }
-        for node_id in sorted(component.live):
-            node = component.graph[node_id]
-            if isinstance(node, SourceNode | KeyedNode | SinkNode):
-                operator = {
-                    "uid": component.uids[node_id],
-                    "kind": type(node).__name__.removesuffix("Node").lower(),
-                    "query": component.index,
-                    "level": levels.get(node_id),
-                }
-                if isinstance(node, KeyedNode):
-                    operator["state"] = state_layout(
-                        node, component.graph[node.inputs[0]].output_type
-                    )
-                operators.append(operator)
+        operators += _operators(component)
+        for node in component.graph:
+            if node.id in component.live:
+                details[component.uids[node.id]] = _details(component, node)
+    sources = [source.source for component in plan.components for source in component.sources]
     return {
+        "name": options.name,
         "operators": operators,
+        "details": details,
+        "queries": [component.index for component in plan.components],
+        "named_sources": not any(isinstance(source, DataFrameSpec) for source in sources),
         "slots": options.slot_count,
         "parallelism": options.parallelism,
         "mode": options.channel_order,
@@ -48,3 +49,82 @@ def manifest_of(plan: JobPlan, options: JobOptions, spark_version: str) -> dict[
             "python": platform.python_version(),
         },
     }
+
+
+def _operators(component: Component) -> list[dict[str, Any]]:
+    levels = {
+        node.id: number for number, level in enumerate(component.levels, start=1) for node in level
+    }
+    operators = []
+    for node in component.graph:
+        if node.id in component.live and isinstance(node, SourceNode | KeyedNode | SinkNode):
+            operator = {
+                "uid": component.uids[node.id],
+                "kind": _kind(node),
+                "query": component.index,
+                "level": levels.get(node.id),
+            }
+            if isinstance(node, KeyedNode):
+                operator["state"] = _layout(component, node)
+            operators.append(operator)
+    return operators
+
+
+def _kind(node: Node) -> str:
+    return type(node).__name__.removesuffix("Node").lower()
+
+
+def _layout(component: Component, node: KeyedNode) -> str:
+    return state_layout(node, component.graph[node.inputs[0]].output_type)
+
+
+def _details(component: Component, node: Node) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "number": node.id,
+        "kind": _kind(node),
+        "name": node.name,
+        "named": node.uid is not None,
+        "query": component.index,
+        "hosted": node.id in component.hosted,
+        "signature": _signature(node),
+    }
+    if isinstance(node, KeyedNode):
+        found["layout"] = _layout(component, node)
+        if node.key_type is not None:
+            found["key_type"] = node.key_type.to_dict()
+    if isinstance(node, SourceNode):
+        found["source"] = _SOURCES[type(node.source)]
+        # Sources without names go by their place in the query; the control channel is the first.
+        found["place"] = 1 + [source.id for source in component.sources].index(node.id)
+        found["offsets"] = {
+            component.uids[line]: component.channel_offset(node.id, line)
+            for line in component.timelines_of_source(node.id)
+        }
+    if isinstance(node, SinkNode) and isinstance(node.sink, FilesSinkSpec):
+        found["files"] = node.sink.path
+    return found
+
+
+def _signature(node: Node) -> str:
+    """What tells an operator without a uid from another one in its place."""
+    thing: Any = getattr(node, "function", None)
+    if isinstance(node, SourceNode):
+        thing = getattr(node.source, "source", node.source)
+        if isinstance(node.source, FilesSpec):
+            return f"files {node.source.path}"
+    elif isinstance(node, SinkNode):
+        thing = node.sink
+    elif isinstance(node, TimestampsNode):
+        thing = node.strategy
+    kind = getattr(node, "kind", _kind(node))
+    inner = getattr(thing, "function", None) or thing
+    named = inner if hasattr(inner, "__qualname__") else type(inner)
+    return f"{kind} {named.__qualname__}"
+
+
+_SOURCES = {
+    ChannelSpec: "channels",
+    FilesSpec: "files",
+    SocketSpec: "socket",
+    DataFrameSpec: "dataframe",
+}

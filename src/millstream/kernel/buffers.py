@@ -25,6 +25,7 @@ from millstream.kernel.order import COLUMNS, Ints, OrderKeys, Paths, concat
 CONTROL = 0
 DATA = 1
 REPORT = 2
+STATE = 3
 
 NO_TIMESTAMP = MIN_TIMESTAMP
 TARGET_RECORDS = 16_384

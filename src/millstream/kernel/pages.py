@@ -12,7 +12,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -249,18 +249,11 @@ class PageStore:
         return dumps(content)
 
     def _decode(self, data: bytes, depth: int, prefix: int) -> Page:
-        version, *content = pickle.loads(data)
-        if version != FORMAT:
-            raise CheckpointError(
-                "PAGE_FORMAT",
-                f"state of operator {self.uid!r} has page format {version}, this is {FORMAT}",
-                hint="run the Millstream version that wrote it and take a savepoint there",
-            )
-        names, keys, columns, event_timers, tick_timers, with_large = content
-        columns = self._arrange(names, columns, len(keys))
-        entries = dict(zip(keys, map(list, zip(*columns, strict=True)), strict=True))
-        handles = {key: self._bound(entries[key]) for key in with_large}
-        return Page(depth, prefix, entries, event_timers, tick_timers, handles, data)
+        found = decoded_page(data, self.uid)
+        columns = self._arrange(found.names, found.columns, len(found.keys))
+        entries = dict(zip(found.keys, map(list, zip(*columns, strict=True)), strict=True))
+        handles = {key: self._bound(entries[key]) for key in found.with_large}
+        return Page(depth, prefix, entries, found.event_timers, found.tick_timers, handles, data)
 
     def _arrange(self, stored: tuple[str, ...], columns: list[Any], n: int) -> list[Any]:
         """Stored columns in the order of today's names; a name of today only is empty."""
@@ -271,3 +264,26 @@ class PageStore:
                 self.names.append(name)
         by_name = dict(zip(stored, columns, strict=False))
         return [by_name.get(name, [None] * n) for name in self.names]
+
+
+class PageContent(NamedTuple):
+    """What a stored page says; ``columns`` are the cells of all keys by name."""
+
+    names: tuple[str, ...]
+    keys: list[Any]
+    columns: list[Any]
+    event_timers: Timers
+    tick_timers: Timers
+    with_large: list[Any]
+
+
+def decoded_page(data: bytes, uid: str) -> PageContent:
+    """The content of a stored page of an operator."""
+    version, *content = pickle.loads(data)
+    if version != FORMAT:
+        raise CheckpointError(
+            "PAGE_FORMAT",
+            f"state of operator {uid!r} has page format {version}, this is {FORMAT}",
+            hint="run the Millstream version that wrote it and take a savepoint there",
+        )
+    return PageContent(*content)

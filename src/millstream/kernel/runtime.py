@@ -15,6 +15,7 @@ from millstream.common.accumulators import (
 )
 from millstream.common.errors import PlanError
 from millstream.common.state import StateDescriptor
+from millstream.kernel.snapshot.tables import StateInfo
 from millstream.kernel.state import Cursor, Ttl, bind
 
 LATE_RECORDS = "numLateRecordsDropped"
@@ -142,6 +143,7 @@ class KernelRuntimeContext:
         self.names: list[str] = []
         self.expiring: list[tuple[int, str, Ttl]] = []
         self._states: dict[str, Any] = {}
+        self.infos: dict[str, StateInfo] = {}
         self.on_new_state: Callable[[], None] = _nothing
 
     def get_task_name(self) -> str:
@@ -243,6 +245,7 @@ class KernelRuntimeContext:
             if ttl is not None and ttl.in_background:
                 self.expiring.append((index, kind, ttl))
             self._states[descriptor.name] = state
+            self.infos[descriptor.name] = StateInfo.of(descriptor)
         return self._states[descriptor.name]
 
 

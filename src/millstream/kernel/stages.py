@@ -15,7 +15,6 @@ from typing import ParamSpec
 
 import numpy as np
 
-from millstream.common.errors import CheckpointError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.kernel.arrivals import Incoming, in_order
 from millstream.kernel.buffers import (
@@ -23,6 +22,7 @@ from millstream.kernel.buffers import (
     DATA,
     NO_TIMESTAMP,
     REPORT,
+    STATE,
     Codec,
     Received,
     Records,
@@ -37,18 +37,25 @@ from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.pages import NEVER, Directory, PageStore, Store
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports
 from millstream.kernel.sequenced import TimelineOperator
+from millstream.kernel.slot_state import (
+    HEADER,
+    Beginning,
+    SlotState,
+    States,
+    decoded_header,
+    encoded_header,
+)
+from millstream.kernel.snapshot.evolution import refuse_other_type
+from millstream.kernel.snapshot.tables import StateInfo
 from millstream.kernel.state import Cursor
 from millstream.kernel.time import (
     Control,
     EpochTime,
     Fragment,
-    TimeTable,
     data_after_end,
     merge_controls,
 )
-
-HEADER = "header"
-HEADER_FORMAT = 1
+from millstream.kernel.windows.operator import WindowOperator
 
 
 @dataclass(slots=True)
@@ -90,6 +97,7 @@ class Program:
         self.reports = Reports()
         self.is_open = False
         self.subtask = 0
+        self.new_states: States = {}
 
     def make_context(self, info: OperatorInfo, cursor: Cursor | None) -> KernelRuntimeContext:
         return KernelRuntimeContext(
@@ -99,7 +107,9 @@ class Program:
     def report_row(self, slot: int, extra: dict[str, int] | None = None) -> Row:
         counters, accumulators = self.reports.take()
         counters.update(extra or {})
-        return Row(slot, REPORT, 0, b"", pickle.dumps((counters, accumulators), protocol=5))
+        news, self.new_states = self.new_states, {}
+        report = (counters, accumulators, news)
+        return Row(slot, REPORT, 0, b"", pickle.dumps(report, protocol=5))
 
 
 class SourceProgram(Program):
@@ -190,7 +200,8 @@ class InEdge:
 
     ``timeline`` gives the floors of stamps that a source task made (None: made in a keyed stage, or
     the source has no timestamps); ``ordered_by`` the channels among which the records may have to wait;
-    ``input`` which of the operator's inputs it is.
+    ``input`` which of the operator's inputs it is; ``name`` says which edge it is in state that outlives
+    the program.
     """
 
     tag: int
@@ -200,6 +211,7 @@ class InEdge:
     index: int = 0
     siblings: int = 1
     ordered_by: int | None = None
+    name: str = ""
 
 
 @dataclass
@@ -212,17 +224,6 @@ class HostedOperator:
     untimed: frozenset[int]
     outputs: dict[str, Chain] = field(default_factory=dict)
     lag: int = 0
-
-
-@dataclass
-class SlotState:
-    """What a slot keeps beside its pages."""
-
-    table: TimeTable = field(default_factory=TimeTable)
-    clocks: dict[str, int] = field(default_factory=dict)
-    directories: dict[str, Directory] = field(default_factory=dict)
-    held: dict[int, int] = field(default_factory=dict)
-    next_held: int = 0
 
 
 class KeyedProgram(Program):
@@ -253,7 +254,11 @@ class KeyedProgram(Program):
         self.is_last = is_last
         self.timelines = frozenset().union(*(h.timelines | h.untimed for h in operators))
         self.has_ended = False
-        self.own_tags = {edge.tag for hosted in operators for edge in hosted.edges}
+        own = {edge.tag: edge for hosted in operators for edge in hosted.edges}
+        self.own_tags = own.keys()
+        # What has waited when a savepoint was taken may belong to an edge that holds nothing back now.
+        self.waiting_edges = own | self.held_edges
+        self._told: dict[tuple[str, str], StateInfo] = {}
 
     @collecting_rarely
     def run(self, slot: int, rows: Iterable[Row], store: Store, now_ms: int) -> Iterator[Row]:
@@ -262,8 +267,11 @@ class KeyedProgram(Program):
         self._open(slot)
         controls: list[Control] = []
         buffers: dict[int, list[Row]] = {}
+        begin = Beginning(store)
         for row in rows:
-            if row.kind == CONTROL:
+            if row.kind == STATE:
+                begin.add(row)
+            elif row.kind == CONTROL:
                 controls.append(pickle.loads(row.payload))
             elif row.kind == DATA and (row.tag in self.own_tags or row.tag in self.held_edges):
                 buffers.setdefault(row.tag, []).append(row)
@@ -274,8 +282,9 @@ class KeyedProgram(Program):
             # One slot speaks for all; behind the last stage a single row tells the writer.
             yield from control_rows(control, 1 if self.is_last else self.slots)
         state = self._load(store)
+        self._compare_states(state)
         time = state.table.advance(control, now_ms, self.idle_after)
-        if self.held_edges:
+        if self.held_edges or state.held:
             yield from self._hold(slot, buffers, state, store, time)
         for hosted in self.operators:
             for chain in hosted.outputs.values():
@@ -288,8 +297,9 @@ class KeyedProgram(Program):
             if isinstance(hosted.operator, TimelineOperator) and hosted.operator.fragments:
                 news = Control(fragments=tuple(hosted.operator.fragments))
                 yield from control_rows(news, self.slots)
+        self._compare_states(state)
         self.has_ended = state.table.ended >= self.timelines
-        store.put(HEADER, pickle.dumps((HEADER_FORMAT, state), protocol=5))
+        store.put(HEADER, encoded_header(state))
         yield self.report_row(slot, self._status(slot, state))
 
     def _open(self, slot: int) -> None:
@@ -310,17 +320,24 @@ class KeyedProgram(Program):
 
     def _load(self, store: Store) -> SlotState:
         data = store.get(HEADER)
-        if data is None:
-            return SlotState()
-        version, state = pickle.loads(data)
-        if version != HEADER_FORMAT:
-            raise CheckpointError(
-                "HEADER_FORMAT",
-                f"the checkpoint has slot format {version}, this is {HEADER_FORMAT}",
-                hint="run the Millstream version that wrote it and take a savepoint there",
-            )
-        loaded: SlotState = state
-        return loaded
+        return SlotState() if data is None else decoded_header(data)
+
+    def _compare_states(self, state: SlotState) -> None:
+        """Note the states that functions have asked for; their types must fit what is stored."""
+        for hosted in self.operators:
+            info, opened = hosted.operator.info, hosted.operator.opened
+            known = state.states.setdefault(info.uid, {})
+            if isinstance(hosted.operator, WindowOperator) and "windows" in known:
+                hosted.operator.take_over(known["windows"].get("layout"))
+            for name, asked in (opened.infos if opened is not None else {}).items():
+                stored = known.get(name)
+                if self._told.get((info.uid, name)) is asked and stored is not None:
+                    continue
+                if stored is not None:
+                    refuse_other_type(StateInfo.from_dict(stored), asked, info)
+                known[name] = asked.to_dict()
+                self.new_states.setdefault(info.uid, {})[name] = known[name]
+                self._told[info.uid, name] = asked
 
     def _status(self, slot: int, state: SlotState) -> dict[str, int]:
         """Clocks, which all slots agree on, and when this slot's next processing-time timer is due."""
@@ -410,9 +427,10 @@ class KeyedProgram(Program):
         Released buffers of a later stage pass on; those of this one are left in ``buffers``.
         """
         arrived = [row for tag in self.held_edges for row in buffers.pop(tag, ())]
-        for number, tag in list(state.held.items()):
+        tags = {edge.name: tag for tag, edge in self.waiting_edges.items()}
+        for number, name in list(state.held.items()):
             header, payload = pickle.loads(store.get(f"held/{number}") or b"")
-            waiting = Row(slot, DATA, tag, header, payload)
+            waiting = Row(slot, DATA, tags[name], header, payload)
             released, kept = self._divide(waiting, time)
             if kept is not waiting:
                 store.remove(f"held/{number}")
@@ -426,7 +444,7 @@ class KeyedProgram(Program):
 
     def _divide(self, row: Row, time: EpochTime) -> tuple[Row | None, Row | None]:
         """What of a buffer may go on, and what has to wait."""
-        edge = self.held_edges[row.tag]
+        edge = self.waiting_edges[row.tag]
         received = self._receive(edge, row, time)
         free = time.releasable(received.keys, self.ordered)
         if not free.any() and received.raised:
@@ -444,7 +462,7 @@ class KeyedProgram(Program):
 
     def _keep(self, row: Row | None, state: SlotState, store: Store) -> None:
         if row is not None:
-            state.held[state.next_held] = row.tag
+            state.held[state.next_held] = self.waiting_edges[row.tag].name
             store.put(f"held/{state.next_held}", pickle.dumps((row.header, row.payload)))
             state.next_held += 1
 

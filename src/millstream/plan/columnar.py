@@ -10,7 +10,7 @@ from millstream.kernel.columns import field_index, field_types
 from millstream.kernel.places import Place
 from millstream.kernel.windows.contents import Reduced
 from millstream.kernel.windows.panes import FieldAggregate, Panes
-from millstream.kernel.windows.spec import WindowSpec
+from millstream.kernel.windows.spec import Alignment, WindowSpec
 from millstream.plan.graph import KeyedNode
 
 WHOLE_NUMBERS = frozenset({"BYTE", "SHORT", "INT", "LONG"})
@@ -92,8 +92,21 @@ def field_aggregate(node: KeyedNode, type_info: TypeInformation | None) -> Field
 
 def state_layout(node: KeyedNode, type_info: TypeInformation | None) -> str:
     """How an operator keeps its state; what was written in one way cannot be read in another."""
-    if node.kind == "window" and columnar_window(node, type_info) is not None:
-        return f"partial sums of {type_info}"
-    if node.kind == "window" and kept_by(node, type_info) is not None:
-        return f"columns of {type_info}"
-    return "pages"
+    if node.kind != "window":
+        return _IN_PAGES.get(node.kind, "pages")
+    align = node.function.alignment
+    if columnar_window(node, type_info) is not None:
+        what = "counts" if node.function.counts else "partial sums"
+        return f"{what} of {type_info} {_spans(align)}"
+    if kept_by(node, type_info) is not None:
+        return f"columns of {type_info} {_spans(align)}"
+    return "windows in pages"
+
+
+_IN_PAGES = {"reduce": "reduced values in pages", "interval_join": "joined records in pages"}
+
+
+def _spans(align: Alignment) -> str:
+    """The windows that panes belong to."""
+    offset = f" from {align.offset} ms on" if align.offset else ""
+    return f"in windows of {align.size} ms every {align.slide} ms{offset}"

@@ -37,6 +37,7 @@ from millstream.plan.columnar import ColumnarWindow, columnar_window, field_aggr
 from millstream.plan.graph import (
     KeyedNode,
     Node,
+    OnError,
     Selector,
     SideOutputNode,
     SinkNode,
@@ -44,6 +45,7 @@ from millstream.plan.graph import (
     StatelessNode,
     TimestampsNode,
 )
+from millstream.plan.on_error import Kinds, default_policy, kinds_for
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import PASSING, Component
 from millstream.plan.specs import ChannelSpec, DataFrameSpec, SocketSpec, SourceSpec
@@ -152,11 +154,11 @@ class Compiler:
         return max(lags)
 
     def _operator(self, node: Node, *, timed: bool) -> KeyedOperator:
-        info = self._info(node)
+        info, kinds = self._info(node), self._kinds(node)
         freeze = node.output_type is None or not node.output_type.is_immutable
         if isinstance(node, TimestampsNode):
             one_channel = not self.component.follows_source(node)
-            return TimelineOperator(
+            return kinds(TimelineOperator)(
                 info,
                 node.id,
                 node.strategy,
@@ -168,11 +170,11 @@ class Compiler:
                 one_channel=one_channel,
             )
         if isinstance(node, StatelessNode):
-            return ChannelOperator(info, node.function, timed=timed, freeze=freeze)
+            return kinds(ChannelOperator)(info, node.function, timed=timed, freeze=freeze)
         assert isinstance(node, KeyedNode)
         selector = key_selector(node.selector)
         if node.kind == "reduce":
-            return ReduceOperator(
+            return kinds(ReduceOperator)(
                 info,
                 node.function,
                 selector,
@@ -187,7 +189,7 @@ class Compiler:
             by_channel = node.selector is Place.BY_CHANNEL
             if node.second is not None:
                 selector = PairKey(selector, key_selector(node.second))
-            return _window_operator(node, self._input_type(node))(
+            return _window_operator(node, self._input_type(node), kinds)(
                 info,
                 node.function,
                 selector,
@@ -198,8 +200,8 @@ class Compiler:
                 by_channel=by_channel,
             )
         if node.second is not None:
-            return _two_input_operator(node, info, timed=timed, freeze=freeze)
-        return KeyedOperator(info, node.function, selector, timed=timed, freeze=freeze)
+            return _two_input_operator(node, info, kinds, timed=timed, freeze=freeze)
+        return kinds(KeyedOperator)(info, node.function, selector, timed=timed, freeze=freeze)
 
     def _comes_in_order(self) -> bool:
         """Whether records come in the one order from epoch to epoch, not only within one."""
@@ -304,16 +306,15 @@ class Compiler:
     def _side(
         self, reader: SideOutputNode, parent: Step, entry: Node, timeline: int | None
     ) -> None:
-        assert isinstance(parent, ProcessStep)
         root = parent.sides.setdefault(reader.tag, Step(self._info(reader)))
         self._grow(reader, root, entry, timeline)
 
     def _stateless(self, node: StatelessNode) -> Step:
-        info = self._info(node)
+        info, kinds = self._info(node), self._kinds(node)
         if node.kind == "process":
-            return ProcessStep(info, node.function, self.wall_clock_ms)
+            return kinds(ProcessStep)(info, node.function, self.wall_clock_ms)
         steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep, "async": AsyncStep}
-        return steps[node.kind](info, node.function)
+        return kinds(steps[node.kind])(info, node.function)
 
     def _stored(self, node: StatelessNode, step: Step) -> Step:
         """Behind a function whose type holds rows: what it returns may be looser than it declares.
@@ -330,7 +331,7 @@ class Compiler:
         return stored
 
     def _timestamps(self, node: Node, strategy: Any, parent: Step, entry: Node) -> Step:
-        step = TimestampStep(
+        step = self._kinds(node)(TimestampStep)(
             self._info(node),
             node.id,
             strategy,
@@ -361,8 +362,12 @@ class Compiler:
         if reader.id in self.component.hosted:
             route = self._route(reader, number)
             ordered_by = self._ordered_by(entry, timeline)
-            in_edge = InEdge(tag, codec, timeline, input=number, ordered_by=ordered_by)
-            self.in_edges.setdefault(reader.id, []).append(in_edge)
+            known = self.in_edges.setdefault(reader.id, [])
+            same = sum(edge.input == number for edge in known)
+            name = f"{self.component.uids[reader.id]}:{number}:{same}"
+            known.append(
+                InEdge(tag, codec, timeline, input=number, ordered_by=ordered_by, name=name)
+            )
         elif isinstance(reader, SinkNode):
             self.programs.sink_edges.append(SinkEdge(tag, reader.id, node.output_type))
         if columnar is not None:
@@ -377,7 +382,8 @@ class Compiler:
                 panes=columnar.panes,
                 lag=self._lag(reader),
             )
-        return EdgeStep(
+        kinds = self._kinds(reader) if isinstance(reader, KeyedNode) else kinds_for(OnError("fail"))
+        return kinds(EdgeStep)(
             self._info(reader),
             tag,
             codec,
@@ -411,22 +417,25 @@ class Compiler:
             for index, edge in enumerate(edges):
                 edge.index, edge.siblings = index, len(edges)
 
+    def _kinds(self, node: Node) -> Kinds:
+        return kinds_for(node.on_error or default_policy(self.options.configuration))
+
     def _info(self, node: Node) -> OperatorInfo:
         return OperatorInfo(node.name, self.component.uids[node.id], node.location)
 
 
 def _window_operator(
-    node: KeyedNode, type_info: TypeInformation | None
+    node: KeyedNode, type_info: TypeInformation | None, kinds: Kinds
 ) -> Callable[..., WindowOperator]:
     """The quickest operator that does what a window node asks for."""
     spec: WindowSpec = node.function
     if type_info is not None and (key := kept_by(node, type_info)) is not None:
-        return partial(KeptWindowOperator, key=key, type_info=type_info)
+        return partial(kinds(KeptWindowOperator), key=key, type_info=type_info)
     if spec.alignment is not None:
-        return AlignedWindowOperator
+        return kinds(AlignedWindowOperator)
     if spec.session_gap is not None:
-        return partial(SessionWindowOperator, aggregate=field_aggregate(node, type_info))
-    return WindowOperator
+        return partial(kinds(SessionWindowOperator), aggregate=field_aggregate(node, type_info))
+    return kinds(WindowOperator)
 
 
 def waits_for_its_end(node: KeyedNode) -> bool:
@@ -458,16 +467,18 @@ def _timeline(node: Node, strategy: Any) -> int | None:
 
 
 def _two_input_operator(
-    node: KeyedNode, info: OperatorInfo, *, timed: bool, freeze: bool
+    node: KeyedNode, info: OperatorInfo, kinds: Kinds, *, timed: bool, freeze: bool
 ) -> KeyedOperator:
     has_key = not isinstance(node.selector, Place)
     selector = key_selector(node.selector)
     if node.kind == "broadcast":
         operator = KeyedBroadcastOperator if has_key else BroadcastOperator
-        return operator(info, node.function, selector, timed=timed, freeze=freeze)
+        return kinds(operator)(info, node.function, selector, timed=timed, freeze=freeze)
     if not has_key:
-        return CoChannelOperator(info, node.function, timed=timed, freeze=freeze)
+        return kinds(CoChannelOperator)(info, node.function, timed=timed, freeze=freeze)
     selector = PairKey(selector, key_selector(node.selector_of(1)))
     if node.kind == "interval_join":
-        return IntervalJoinOperator(info, node.function, selector, timed=timed, freeze=freeze)
-    return CoProcessOperator(info, node.function, selector, timed=timed, freeze=freeze)
+        return kinds(IntervalJoinOperator)(
+            info, node.function, selector, timed=timed, freeze=freeze
+        )
+    return kinds(CoProcessOperator)(info, node.function, selector, timed=timed, freeze=freeze)

@@ -153,7 +153,7 @@ class JobPlan:
 
 def plan(graph: JobGraph) -> JobPlan:
     """Plan a job."""
-    live = _live(graph)
+    live = live_nodes(graph)
     _check_side_outputs(graph, live)
     uids = assign_uids(graph, live)
     timing = {node_id: _timing(graph, node_id) for node_id in live}
@@ -182,10 +182,12 @@ def plan(graph: JobGraph) -> JobPlan:
 
 
 def _of(graph: JobGraph, members: set[int]) -> Iterator[Node]:
-    return (graph[node_id] for node_id in sorted(members))
+    """Nodes in the order of their creation: each comes after what it reads."""
+    return (node for node in graph if node.id in members)
 
 
-def _live(graph: JobGraph) -> set[int]:
+def live_nodes(graph: JobGraph) -> set[int]:
+    """The nodes that lead to a sink."""
     todo = [node.id for node in graph if isinstance(node, SinkNode)]
     if not todo:
         raise PlanError(
@@ -203,15 +205,15 @@ def _live(graph: JobGraph) -> set[int]:
 
 
 def _connected(graph: JobGraph, live: set[int]) -> list[set[int]]:
-    group = {node_id: {node_id} for node_id in live}
-    for node_id in sorted(live):
-        for other in graph[node_id].inputs:
-            if group[other] is not group[node_id]:
-                merged = group[other] | group[node_id]
+    group = {node.id: {node.id} for node in _of(graph, live)}
+    for node in _of(graph, live):
+        for other in node.inputs:
+            if group[other] is not group[node.id]:
+                merged = group[other] | group[node.id]
                 for member in merged:
                     group[member] = merged
     unique = {id(members): members for members in group.values()}
-    return sorted(unique.values(), key=min)
+    return list(unique.values())
 
 
 def assign_uids(graph: JobGraph, live: set[int]) -> dict[int, str]:

@@ -38,7 +38,10 @@ def global_channel(source_id: int, channel: int) -> int:
 
 
 class ChannelReader:
-    """Positions and ranges of a `ChannelSpec`; shared by stream and batch."""
+    """Positions and ranges of a `ChannelSpec`; shared by stream and batch.
+
+    ``begin``: where channels begin, by name; at 0 if it does not say.
+    """
 
     def __init__(
         self,
@@ -49,6 +52,7 @@ class ChannelReader:
         tasks: int,
         *,
         closes: bool,
+        begin: Mapping[str, int] | None = None,
     ) -> None:
         self.source_id = source_id
         self.spec = spec
@@ -56,6 +60,7 @@ class ChannelReader:
         self.slots = slots
         self.tasks = tasks
         self.closes = closes
+        self.begin = dict(begin or {})
         self.began: dict[int, tuple[int, int]] = {}
 
     def next_position(self, channel: int, start: int) -> int:
@@ -134,7 +139,9 @@ class ChannelStreamReader(DataSourceStreamReader):
         self._reader = reader
 
     def initialOffset(self) -> dict[str, int]:
-        return {str(channel): 0 for channel in self._reader.spec.source.channels()}
+        reader = self._reader
+        names = map(str, reader.spec.source.channels())
+        return {name: reader.begin.get(name, 0) for name in names}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:
         reader = self._reader
@@ -159,7 +166,7 @@ class ChannelBatchReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         source = self._reader.spec.source
         ends = {str(channel): source.end(channel) or 0 for channel in source.channels()}
-        return [InputPartition(task) for task in self._reader.ranges({}, ends)]
+        return [InputPartition(task) for task in self._reader.ranges(self._reader.begin, ends)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return self._reader.rows(partition.value)

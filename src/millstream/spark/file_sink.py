@@ -24,6 +24,7 @@ from millstream.plan.specs import FilesSinkSpec
 from millstream.spark.file_formats import encoded, extension
 
 KEPT_MANIFESTS = 100
+RETRACTED = ".retracted"
 
 
 @dataclass(frozen=True)
@@ -104,13 +105,13 @@ class FileSink:
         for info in self.fs.get_file_info(pafs.FileSelector(self.own)):
             if info.base_name.endswith(".json"):
                 self._publish(info.path)
+            elif info.base_name.endswith(RETRACTED):
+                finish_taking_back(self.fs, self.folder, info.path)
         if self._exists(f"{self.own}/staging"):
             self.fs.delete_dir_contents(f"{self.own}/staging")
 
     def _publish(self, manifest: str) -> None:
-        with self.fs.open_input_stream(manifest) as stream:
-            content = json.loads(stream.read())
-        for staged, name in content["files"]:
+        for staged, name in files_of(self.fs, manifest):
             if self._exists(staged):
                 self.fs.move(staged, f"{self.folder}/{name}")
 
@@ -124,3 +125,52 @@ class FileSink:
 
     def _exists(self, path: str) -> bool:
         return bool(self.fs.get_file_info(path).type != pafs.FileType.NotFound)
+
+
+def files_of(fs: pafs.FileSystem, manifest: str) -> list[tuple[str, str]]:
+    """The files that a manifest names: where each was staged, and the name it has when published."""
+    with fs.open_input_stream(manifest) as stream:
+        data = bytes(stream.read())
+    try:
+        return [(staged, name) for staged, name in json.loads(data)["files"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            "CHECKPOINT_DAMAGED",
+            f"{manifest} is cut short or no manifest of the file sink's",
+            hint="delete it and start the job again: an epoch that comes again is written to files "
+            "of the same names",
+        ) from error
+
+
+def take_back(
+    manifest: Mapping[str, Any], job: str, first_epoch: int, epochs: Mapping[int, int]
+) -> None:
+    """Take back what file sinks have published of epochs after the given ones.
+
+    A driver that dies may have published an epoch that was never committed. Whoever goes on from the
+    last committed one writes its records again, in files of other names.
+    """
+    for uid, detail in manifest["details"].items():
+        if "files" not in detail:
+            continue
+        fs, folder = open_path(detail["files"])
+        own = f"{folder}/_millstream/{job}-{uid}"
+        if fs.get_file_info(own).type == pafs.FileType.NotFound:
+            continue
+        last = first_epoch + epochs[detail["query"]]
+        for info in fs.get_file_info(pafs.FileSelector(own)):
+            name, _, kind = info.base_name.partition(".")
+            if kind == "json" and name.isdigit() and int(name) > last:
+                # From here on the epoch counts as not written.
+                retracted = f"{own}/{name}{RETRACTED}"
+                fs.move(info.path, retracted)
+                finish_taking_back(fs, folder, retracted)
+
+
+def finish_taking_back(fs: pafs.FileSystem, folder: str, retracted: str) -> None:
+    """Delete the files of an epoch that is taken back."""
+    for staged, name in files_of(fs, retracted):
+        for path in (staged, f"{folder}/{name}"):
+            if fs.get_file_info(path).type != pafs.FileType.NotFound:
+                fs.delete_file(path)
+    fs.delete_file(retracted)

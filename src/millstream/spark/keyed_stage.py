@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,8 +13,9 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from millstream.kernel.buffers import Row
+from millstream.kernel.buffers import STATE, Row
 from millstream.kernel.pages import MemoryStore
+from millstream.kernel.slot_state import Beginning
 from millstream.spark.rows import COLUMNS, SCHEMA, chunks, from_arrow, to_arrow
 from millstream.spark.worker import ProgramRef, errors_that_travel
 
@@ -61,11 +62,17 @@ class SlotProcessor(StatefulProcessor):
             slot = self._values.index(int(key[0]))
             now_ms = 0
             mine: list[Row] = []
+            store, program = SlotStore(self._pages), self._ref.get()
+            begin = Beginning(store)
             for frame in rows:
                 now_ms = int(frame["now"].iloc[0])
                 columns = [frame[name].tolist() for name in COLUMNS[1:]]
-                mine.extend(Row(slot, *fields) for fields in zip(*columns, strict=True))
-            store, program = SlotStore(self._pages), self._ref.get()
+                for row in map(Row, repeat(slot), *columns):
+                    # A restored state is not gathered: it may be larger than the memory.
+                    if row.kind == STATE:
+                        begin.add(row)
+                    else:
+                        mine.append(row)
             for chunk in chunks(program.run(slot, mine, store, now_ms)):
                 yield self._frame(chunk)
             if program.has_ended:

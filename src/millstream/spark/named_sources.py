@@ -18,4 +18,9 @@ def stream_reader(spark: SparkSession, uid: str) -> DataStreamReader:
     """A reader of a streaming source; its name in the checkpoint comes from its uid."""
     if spark.conf.get(BY_NAME, "false") != "true":
         return spark.readStream
-    return spark.readStream.name(f"source_{stable_hash(uid):08x}")
+    return spark.readStream.name(source_name(uid))
+
+
+def source_name(uid: str) -> str:
+    """What Spark's checkpoint calls a source: letters, digits and underscores only."""
+    return f"source_{stable_hash(uid):08x}"

@@ -5,10 +5,15 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
+from millstream.checkpoint.folder import folder_bytes
 from millstream.spark.writer import EpochReport
+
+WATCH_SECONDS = 0.5
 
 
 class Totals:
@@ -51,6 +56,32 @@ class Totals:
     def accumulator_values(self) -> dict[str, Any]:
         with self._lock:
             return {name: acc.get_local_value() for name, acc in self._accumulators.items()}
+
+
+@contextmanager
+def watched(
+    folder: str, expected: int, on_progress: Callable[[int, int], None] | None
+) -> Iterator[None]:
+    """Tell from time to time how much has been written to a folder, of about so many bytes."""
+    if on_progress is None:
+        yield
+        return
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(WATCH_SECONDS):
+            done = folder_bytes(folder)
+            on_progress(done, max(done, expected))
+
+    watcher = threading.Thread(target=watch, name="millstream-progress", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+    done = folder_bytes(folder)
+    on_progress(done, done)
 
 
 class ProgressLine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -46,8 +46,12 @@ def spark_rows(
     configuration: Mapping[str, str],
     *,
     streaming: bool,
+    files_read: Sequence[str] = (),
 ) -> DataFrame:
-    """The rows of a Spark source: read, project, and one ``mapInArrow``."""
+    """The rows of a Spark source: read, project, and one ``mapInArrow``.
+
+    ``files_read``: the files of a file source that were read before this run began.
+    """
     spec = node.source
     frame: DataFrame
     task: _SourceTask
@@ -55,7 +59,7 @@ def spark_rows(
         reader: Any = spark.read
         if streaming:
             reader = stream_reader(spark, uid).options(**_epoch_limit(configuration))
-        frame, task = _files(spark, with_schema(spark, spec), reader, ref, slots)
+        frame, task = _files(spark, with_schema(spark, spec), reader, ref, slots, files_read)
     elif isinstance(spec, SocketSpec):
         frame = (
             stream_reader(spark, uid)
@@ -73,7 +77,12 @@ def spark_rows(
 
 
 def _files(
-    spark: SparkSession, spec: FilesSpec, reader: Any, ref: ProgramRef, slots: tuple[int, ...]
+    spark: SparkSession,
+    spec: FilesSpec,
+    reader: Any,
+    ref: ProgramRef,
+    slots: tuple[int, ...],
+    files_read: Sequence[str],
 ) -> tuple[DataFrame, _SourceTask]:
     place = file_channel().alias("ms_channel"), F.input_file_block_start().alias("ms_frag")
     csv = csv_lines(spark, spec)
@@ -82,11 +91,23 @@ def _files(
         # There are more columns if the names of folders have values: Spark's reader knows which.
         if lines.columns == ["value"]:
             value = row_type(spark_schema(spec))
-            lines = lines.select(csv.well_formed(F.col("value")).alias("value"), *place)
+            lines = _unread(lines, files_read).select(
+                csv.well_formed(F.col("value")).alias("value"), *place
+            )
             return lines, _CsvTask(ref, slots, value, csv)
     frame = file_reader(spark, spec, reader).load(absolute(spec.path))
     value = Types.STRING() if spec.format == "text" else row_type(frame.schema)
-    return frame.select("*", *place), _FileTask(ref, slots, value, frame.columns)
+    names = frame.columns
+    return _unread(frame, files_read).select(*names, *place), _FileTask(ref, slots, value, names)
+
+
+def _unread(frame: DataFrame, files_read: Sequence[str]) -> DataFrame:
+    """Without the rows of files that were read before: Spark leaves such files out."""
+    if not files_read:
+        return frame
+    # The log of a file source writes file:///path, the metadata of rows file:/path.
+    spellings = {path.replace("file:///", "file:/", 1) for path in files_read}
+    return frame.where(~F.col("_metadata.file_path").isin(sorted({*spellings, *files_read})))
 
 
 def _epoch_limit(configuration: Mapping[str, str]) -> dict[str, str]:

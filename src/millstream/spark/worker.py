@@ -96,3 +96,17 @@ def find_error(text: str) -> MillstreamError | None:
     if start < 0 or end < 0:
         return None
     return MillstreamError.from_dict(json.loads(text[start + len(BEGIN) : end]))
+
+
+@contextmanager
+def readable_errors() -> Iterator[None]:
+    """Raise the Millstream error that a task has failed with, instead of Spark's."""
+    try:
+        yield
+    except MillstreamError:
+        raise
+    except Exception as error:
+        found = find_error(str(error))
+        if found is None:
+            raise
+        raise found from None

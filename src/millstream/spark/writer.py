@@ -146,6 +146,7 @@ class EpochReport:
 
     counters: dict[str, int] = field(default_factory=dict)
     accumulators: list[list[tuple[str, Any]]] = field(default_factory=list)
+    states: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     written: int = 0
     ended: bool = False
 
@@ -161,7 +162,9 @@ class Writer:
         job: str,
         make_ref: Callable[[str, Any], ProgramRef],
         on_epoch: Callable[[int, EpochReport], None],
+        fence: Callable[[], None] | None = None,
     ) -> None:
+        self.fence = fence
         self.nodes = {node.id: node for node in sinks}
         self.types: dict[int, TypeInformation | None] = {}
         self.codecs = {edge.tag: codec_for(edge.type_info) for edge in edges}
@@ -206,7 +209,9 @@ class Writer:
         if frames:
             rows = rows.persist()
         try:
+            self._check_fence()
             messages = self._run_tasks(rows, epoch)
+            self._check_fence()
             for node in frames:
                 self._write_frame(node, rows, epoch)
             self._commit(messages, epoch)
@@ -216,6 +221,11 @@ class Writer:
         finally:
             if frames:
                 rows.unpersist()
+
+    def _check_fence(self) -> None:
+        """Whoever has lost the checkpoint to another driver must not write to sinks any more."""
+        if self.fence is not None:
+            self.fence()
 
     def _run_tasks(self, rows: DataFrame, epoch: int) -> list[Any]:
         ref = self.ref
@@ -236,10 +246,13 @@ class Writer:
         records: dict[int, list[Records]] = {}
         for kind, *content in messages:
             if kind == "report":
-                counters, accumulators = pickle.loads(content[0])
+                counters, accumulators, *news = pickle.loads(content[0])
                 for name, number in counters.items():
                     report.counters[name] = report.counters.get(name, 0) + number
                 report.accumulators.append(accumulators)
+                for states in news:
+                    for uid, infos in states.items():
+                        report.states.setdefault(uid, {}).update(infos)
             elif kind == "ended":
                 report.ended |= content[0]
             elif kind == "counts":

@@ -23,12 +23,24 @@ from millstream.kernel.buffers import (
     merged,
 )
 from millstream.kernel.pages import MemoryStore
+from millstream.kernel.snapshot.job import JobState, exported, restored, without
 from millstream.kernel.stages import Block, KeyedProgram, control_rows
 from millstream.kernel.time import Control
 from millstream.plan.compile import Compiler, Programs
 from millstream.plan.graph import JobGraph, SourceNode
+from millstream.plan.numbering import with_numbers
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component, plan
+from millstream.plan.restoring import (
+    Offsets,
+    channel_offsets,
+    key_types,
+    non_restored,
+    refuse_ended,
+    refuse_other_layouts,
+    refuse_other_offsets,
+    state_layouts,
+)
 from millstream.plan.specs import ChannelSpec, CollectSpec
 from millstream.testing.copies import FunctionCopies
 from millstream.testing.records import StreamRecord
@@ -53,6 +65,19 @@ class Snapshot:
     def copy(self) -> Snapshot:
         stores = {place: MemoryStore(store) for place, store in self.stores.items()}
         return Snapshot(stores, dict(self.positions), self.epoch)
+
+
+@dataclass(frozen=True)
+class LocalSavepoint:
+    """A committed epoch apart from the program that made it."""
+
+    state: JobState
+    positions: Mapping[tuple[str, int], int]
+    numbers: Mapping[str, int]
+    layouts: Mapping[str, str]
+    offsets: Offsets
+    epoch: int
+    now_ms: int
 
 
 @dataclass
@@ -81,6 +106,10 @@ class LocalJob:
         Which of several unconnected parts of the graph to run.
     copy_functions
         Run copies of the functions, new ones after each `start`, as on Spark.
+    savepoint
+        Go on from what another job's `savepoint` gave, which may be that of another program.
+    allow_non_restored_state
+        Go on without the state of operators that this program has not.
     """
 
     def __init__(
@@ -91,8 +120,12 @@ class LocalJob:
         batch: bool = False,
         component: int | None = None,
         copy_functions: bool = False,
+        savepoint: LocalSavepoint | None = None,
+        allow_non_restored_state: bool = False,
     ) -> None:
         self.options = options or JobOptions(parallelism=1)
+        if savepoint is not None:
+            graph = with_numbers(graph, savepoint.numbers)
         self.batch = batch
         self._copies = FunctionCopies(graph) if copy_functions else None
         self._index = component
@@ -104,6 +137,8 @@ class LocalJob:
         self.totals = Totals()
         self._abort: MillstreamError | None = None
         self.start()
+        if savepoint is not None:
+            self._restore(savepoint, allow_non_restored_state)
 
     def _planned(self, graph: JobGraph) -> Component:
         components = plan(graph).components
@@ -145,6 +180,41 @@ class LocalJob:
             for number, (node, spec) in enumerate(self._sources())
             for channel in spec.source.channels()
         }
+
+    # -- savepoints ------------------------------------------------------------------------------
+
+    def savepoint(self) -> LocalSavepoint:
+        """All that was committed, apart from this program."""
+        component, positions = self.component, {}
+        for (number, channel), position in self.committed.positions.items():
+            positions[component.uids[component.sources[number].id], channel] = position
+        state = exported(self.committed.stores, key_types(component))
+        numbers = {component.uids[node_id]: node_id for node_id in component.live}
+        return LocalSavepoint(
+            state,
+            positions,
+            numbers,
+            state_layouts(component),
+            channel_offsets(component),
+            self.committed.epoch,
+            self.now_ms,
+        )
+
+    def _restore(self, savepoint: LocalSavepoint, allow_non_restored_state: bool) -> None:
+        gone = non_restored(savepoint.state.operators, [self.component], allow_non_restored_state)
+        refuse_ended(savepoint.state.time.table.ended)
+        refuse_other_layouts(savepoint.layouts, [self.component])
+        refuse_other_offsets(savepoint.offsets, [self.component])
+        state = without(savepoint.state, gone)
+        stores = restored(state, self.programs.stages, self.component.timelines())
+        sources = {self.component.uids[n.id]: i for i, n in enumerate(self.component.sources)}
+        positions = {
+            (sources[uid], channel): position
+            for (uid, channel), position in savepoint.positions.items()
+            if uid in sources
+        }
+        self.committed = Snapshot(stores, positions, savepoint.epoch)
+        self.now_ms = savepoint.now_ms
 
     # -- epochs ----------------------------------------------------------------------------------
 
@@ -213,7 +283,7 @@ class LocalJob:
         epoch, work.epoch = work.epoch, work.epoch + 1
         self.committed = work
         self._starting = False
-        for counters, accumulators in gathered.reports:
+        for counters, accumulators, _ in gathered.reports:
             self.totals.add(counters, accumulators)
         by_name: dict[str, list[Output]] = {}
         for node in self.component.sinks:

@@ -30,5 +30,7 @@ def test_a_window_that_is_computed_by_column_from_now_on_does_not_fit() -> None:
     before = operators(Types.PICKLED_BYTE_ARRAY())
     after = operators(Types.TUPLE([Types.STRING(), Types.LONG()]))
     (line,) = describe_difference(before, after)
-    assert line.endswith("state pages -> partial sums of TUPLE(STRING, LONG)")
+    assert line.endswith(
+        "state windows in pages -> partial sums of TUPLE(STRING, LONG) in windows of 5 ms every 5 ms"
+    )
     assert describe_difference(after, after) == []

@@ -92,23 +92,11 @@ class BroadcastMaps:
         """Read what the slot has stored."""
         self._store = store
         self._stored = store.get(self._place)
-        maps = {} if self._stored is None else self._decoded(self._stored)
+        maps = {} if self._stored is None else decoded_maps(self._stored, self._info.uid)
         self._handles = [content for content in maps.values() if isinstance(content, LargeCell)]
         for handle in self._handles:
             handle.bind(store, self._info.uid)
         self._cursor.cells = dict.fromkeys(self._names) | maps
-
-    def _decoded(self, data: bytes) -> dict[str, Any]:
-        version, maps = pickle.loads(data)
-        if version != FORMAT:
-            raise CheckpointError(
-                "BROADCAST_FORMAT",
-                f"broadcast state of operator {self._info.uid!r} has format {version}, this is "
-                f"{FORMAT}",
-                hint="run the Millstream version that wrote it and take a savepoint there",
-            )
-        found: dict[str, Any] = maps
-        return found
 
     def save(self) -> None:
         """Write what has changed. A value may have been changed in place: the content counts."""
@@ -149,6 +137,19 @@ class BroadcastMaps:
                 hint=f"give its descriptor to broadcast(...); there {_are(self._names)}",
             )
         return found
+
+
+def decoded_maps(data: bytes, uid: str) -> dict[str, Any]:
+    """The stored broadcast maps of an operator by name, or the handles of large ones."""
+    version, maps = pickle.loads(data)
+    if version != FORMAT:
+        raise CheckpointError(
+            "BROADCAST_FORMAT",
+            f"broadcast state of operator {uid!r} has format {version}, this is {FORMAT}",
+            hint="run the Millstream version that wrote it and take a savepoint there",
+        )
+    found: dict[str, Any] = maps
+    return found
 
 
 def _are(names: tuple[str, ...]) -> str:
@@ -389,11 +390,14 @@ class KeyedBroadcastOperator(BroadcastOperator):
 
     def _element(self, row: int, value: Any, outputs: Outputs) -> None:
         self.page = self._page_at(self._buckets[row])
-        self._enter(self._guarded(lambda: self.selector(value), value))
+        self._enter(self.key_of(value))
         super()._element(row, value, outputs)
         self._fire_overdue(row, self._clock_before(row), outputs)
         self._wait()
         self._leave(self.key)
+
+    def key_of(self, value: Any) -> Any:
+        return self._guarded(lambda: self.selector(value), value)
 
     def _broadcast(self, row: int, value: Any, outputs: Outputs) -> None:
         self.cursor.cells = self._no_cells

@@ -139,6 +139,13 @@ class _Results:
         self.times.append(ts)
         self.rows.append(row)
 
+    def undo(self, count: int) -> None:
+        """Take back all but the first values."""
+        del self.values[count:], self.times[count:], self.rows[count:]
+        for places in self._aside.values():
+            while places and places[-1] >= count:
+                places.pop()
+
     def flush(self) -> None:
         """Send on what has gathered; never between two results of one row."""
         if not self.values:
@@ -151,6 +158,8 @@ class _Results:
         else:
             on_main = np.ones(len(results), np.bool_)
             for tag, places in self._aside.items():
+                if not places:
+                    continue
                 on_main[places] = False
                 self._emit(tag, results.take(np.array(places, np.int64)))
             if on_main.any():

@@ -13,13 +13,25 @@ from typing import Any, Protocol
 
 Order = tuple[Any, ...]
 """The place of a record in the one order of the job."""
+VALUES = "values"
+ELEMENTS = "elements"
+ORDERED_ELEMENTS = "elements with their order"
+REDUCED = "reduced values"
+FIRST_REDUCED = "reduced values with their order"
+AGGREGATED = "accumulators"
 
 
 class Contents(Protocol):
-    """``needs_order``: records come with their place in the order, which depends on no epoch's cut."""
+    """``needs_order``: records come with their place in the order, which depends on no epoch's cut.
+
+    ``layout``: how content is made up.
+    """
 
     @property
     def needs_order(self) -> bool: ...
+
+    @property
+    def layout(self) -> str: ...
 
     def add(self, content: Any, value: Any, ts: int, order: Order | None) -> Any:
         """The content with one more record."""
@@ -39,6 +51,7 @@ class Values:
     """The records, where they come in order anyway and only values are asked for."""
 
     needs_order = False
+    layout = VALUES
 
     def add(self, content: Any, value: Any, ts: int, order: Order | None) -> Any:
         if content is None:
@@ -58,6 +71,10 @@ class Elements:
     """Records with event time and, if ``needs_order``, their place in the order."""
 
     needs_order: bool
+
+    @property
+    def layout(self) -> str:
+        return ORDERED_ELEMENTS if self.needs_order else ELEMENTS
 
     def add(self, content: Any, value: Any, ts: int, order: Order | None) -> Any:
         if content is None:
@@ -92,6 +109,7 @@ class Reduced:
     prefers_older: bool = False
     selects: bool = False
     needs_order = False
+    layout = REDUCED
 
     def add(self, content: Any, value: Any, ts: int, order: Order | None) -> Any:
         return value if content is None else self.function(content, value)
@@ -113,6 +131,7 @@ class FirstReduced:
     function: Callable[[Any, Any], Any]
     selects: bool
     needs_order = True
+    layout = FIRST_REDUCED
 
     def add(self, content: Any, value: Any, ts: int, order: Order | None) -> Any:
         return (order, value) if content is None else self._both(content, (order, value))
@@ -136,6 +155,7 @@ class Aggregated:
 
     function: Any
     needs_order = False
+    layout = AGGREGATED
 
     def add(self, content: Any, value: Any, ts: int, order: Order | None) -> Any:
         if content is None:

@@ -24,6 +24,7 @@ from millstream.kernel.order import COLUMNS, Ints
 from millstream.kernel.outputs import Outputs
 from millstream.kernel.pages import Timer
 from millstream.kernel.runtime import LATE_RECORDS, KernelRuntimeContext, OperatorInfo
+from millstream.kernel.snapshot.tables import StateInfo
 from millstream.kernel.state import Cursor
 from millstream.kernel.windows.contents import (
     Contents,
@@ -102,7 +103,25 @@ class WindowOperator(KeyedOperator):
 
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
         super().open(make_context)
+        self._say_layout()
         self._late = self.runtime_context().get_metrics_group().counter(LATE_RECORDS)
+
+    def _say_layout(self) -> None:
+        self.runtime_context().infos["windows"] = StateInfo.own("windows", self.contents.layout)
+
+    def with_order(self) -> Contents:
+        """How windows are made up if records do not come in order."""
+        return contents_for(self.spec.fold, in_order=False, evicting=self.spec.evictor is not None)
+
+    def take_over(self, layout: str | None) -> None:
+        """Go on with the places of records in the order, if the stored windows have them.
+
+        Records may still come that precede those, though from now on all come in order.
+        """
+        kept = self.with_order()
+        if layout == kept.layout != self.contents.layout:
+            self.contents = kept
+            self._say_layout()
 
     def trigger_watermark(self) -> int:
         """The clock as triggers see it: windows that merge are over one instant later than others."""

@@ -1,0 +1,298 @@
+"""Savepoints: folders that hold the state of a job at one epoch, apart from its program.
+
+``savepoint.json`` says what is in it and is written last: a folder without it is none. ``state/`` has
+Parquet files, a folder for each state of each operator; ``sources/`` what a source has read.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow.fs as pafs
+
+from millstream.checkpoint.folder import open_path, write_whole
+from millstream.checkpoint.spark_files import QueryFiles
+from millstream.common.errors import CheckpointError
+from millstream.kernel.snapshot.tables import (
+    BROADCAST,
+    PANES,
+    TIMERS,
+    StateInfo,
+    is_broadcast,
+    state_name,
+)
+
+FORMAT = 1
+MANIFEST = "savepoint.json"
+OnProgress = Callable[[int, int], None]
+"""Called with the bytes done and the bytes there are, as far as that is known."""
+
+
+@dataclass(frozen=True)
+class StateFile:
+    """A Parquet file of a savepoint; ``path`` is relative to its folder."""
+
+    path: str
+    rows: int
+    bytes: int
+    crc32: int
+
+
+@dataclass(frozen=True)
+class SavepointTable:
+    """Where the rows of one state of one operator are."""
+
+    uid: str
+    state: str
+    files: tuple[StateFile, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+
+@dataclass(frozen=True)
+class Savepoint:
+    """A savepoint's manifest.
+
+    ``operators``: what the program's manifest said of each, by uid. ``sources``: where each source
+    stands, by uid. ``time``: channels and clocks.
+    """
+
+    path: str
+    id: str
+    job_id: str
+    name: str
+    epoch: int
+    created_ms: int
+    operators: Mapping[str, Mapping[str, Any]]
+    states: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    sources: Mapping[str, Mapping[str, Any]]
+    time: Mapping[str, Any]
+    tables: tuple[SavepointTable, ...]
+    channel_order: str
+    versions: Mapping[str, str] = field(default_factory=dict)
+    taken_of: str = "running"
+
+    @property
+    def size(self) -> int:
+        return sum(file.bytes for table in self.tables for file in table.files)
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The numbers of operators by uid."""
+        return {uid: operator["number"] for uid, operator in self.operators.items()}
+
+    def table(self, uid: str, state: str) -> SavepointTable | None:
+        found = (t for t in self.tables if (t.uid, t.state) == (uid, state))
+        return next(found, None)
+
+    def write(self) -> None:
+        """Write the manifest: from now on the folder is a savepoint."""
+        content = {
+            "format": FORMAT,
+            **{name: getattr(self, name) for name in _PLAIN},
+            "tables": [
+                {"uid": t.uid, "state": t.state, "files": [vars(file) for file in t.files]}
+                for t in self.tables
+            ],
+        }
+        write_whole(f"{self.path}/{MANIFEST}", json.dumps(content, indent=1).encode())
+
+    @staticmethod
+    def load(path: str) -> Savepoint:
+        """Read the manifest of a savepoint, or of the only one in a folder."""
+        place = find(path)
+        fs, inner = open_path(place)
+        with fs.open_input_stream(f"{inner}/{MANIFEST}") as stream:
+            data = bytes(stream.read())
+        try:
+            content = json.loads(data)
+            version = content["format"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise damaged(f"{place}/{MANIFEST}", "it is not readable") from error
+        if version != FORMAT:
+            raise CheckpointError(
+                "SAVEPOINT_FORMAT",
+                f"{place} has savepoint format {version}, this version reads format {FORMAT}",
+                hint="restore it with the Millstream version that wrote it, or a later one",
+            )
+        try:
+            tables = tuple(
+                SavepointTable(t["uid"], t["state"], tuple(StateFile(**f) for f in t["files"]))
+                for t in content["tables"]
+            )
+            plain = {name: content[name] for name in _PLAIN}
+        except (KeyError, TypeError) as error:
+            raise damaged(f"{place}/{MANIFEST}", f"{error} is missing") from error
+        return Savepoint(path=place, tables=tables, **plain)
+
+    def read(self, file: StateFile) -> bytes:
+        """The content of a file, which must be what was written."""
+        fs, inner = open_path(self.path)
+        try:
+            with fs.open_input_stream(f"{inner}/{file.path}") as stream:
+                data = bytes(stream.read())
+        except OSError as error:
+            raise damaged(f"{self.path}/{file.path}", "it cannot be read") from error
+        if len(data) != file.bytes or zlib.crc32(data) != file.crc32:
+            raise damaged(f"{self.path}/{file.path}", "its content is not what was written")
+        return data
+
+
+_PLAIN = (
+    "id",
+    "job_id",
+    "name",
+    "epoch",
+    "created_ms",
+    "operators",
+    "states",
+    "sources",
+    "time",
+    "channel_order",
+    "versions",
+    "taken_of",
+)
+
+
+def damaged(path: str, why: str) -> CheckpointError:
+    """A file of a savepoint cannot be used."""
+    return CheckpointError(
+        "SAVEPOINT_DAMAGED",
+        f"{path} is damaged: {why}",
+        hint="copy the savepoint again, or use another one",
+    )
+
+
+def new_folder(directory: str, job_id: str) -> str:
+    """The folder of a new savepoint, below the directory that the user names."""
+    path = f"{directory.rstrip('/')}/savepoint-{job_id[:6]}-{uuid.uuid4().hex[:12]}"
+    fs, inner = open_path(path)
+    try:
+        fs.create_dir(inner, recursive=True)
+    except OSError as error:
+        raise CheckpointError(
+            "SAVEPOINT_DIRECTORY",
+            f"no savepoint can be written to {directory}: {error}",
+            hint="name a directory that driver and workers can write to",
+        ) from error
+    return path
+
+
+def find(path: str) -> str:
+    """The folder of a savepoint: the path itself, or the only savepoint in it."""
+    path = path.rstrip("/")
+    fs, inner = open_path(path)
+    if _is_file(fs, f"{inner}/{MANIFEST}"):
+        return path
+    inside = []
+    if fs.get_file_info(inner).type == pafs.FileType.Directory:
+        for info in fs.get_file_info(pafs.FileSelector(inner)):
+            if _is_file(fs, f"{info.path}/{MANIFEST}"):
+                inside.append(f"{path}/{info.base_name}")
+    if len(inside) == 1:
+        return inside[0]
+    if inside:
+        raise CheckpointError(
+            "MANY_SAVEPOINTS",
+            f"{path} has {len(inside)} savepoints: {', '.join(sorted(inside))}",
+            hint="name the one you mean",
+        )
+    raise CheckpointError(
+        "NO_SAVEPOINT",
+        f"{path} is no savepoint: it has no {MANIFEST}",
+        hint="a savepoint that was interrupted has none either; name the folder of a finished one",
+    )
+
+
+def dispose(path: str) -> None:
+    """Delete a savepoint."""
+    place = find(path)
+    fs, inner = open_path(place)
+    # Without its manifest it is none any more, should this be interrupted.
+    fs.delete_file(f"{inner}/{MANIFEST}")
+    fs.delete_dir(inner)
+
+
+def describe(path: str) -> dict[str, Any]:
+    """What is in a savepoint, for people to read."""
+    savepoint = Savepoint.load(path)
+    operators = []
+    for uid, operator in savepoint.operators.items():
+        kept = {name: operator.get(name) for name in ("kind", "name")}
+        operators.append({"uid": uid, **kept, "states": described_states(savepoint, uid)})
+    return {
+        "path": savepoint.path,
+        "format": FORMAT,
+        **{name: getattr(savepoint, name) for name in ("id", "job_id", "name", "epoch")},
+        "created_ms": savepoint.created_ms,
+        "operators": operators,
+        "sources": dict(savepoint.sources),
+        "bytes": savepoint.size,
+        "files": sum(len(table.files) for table in savepoint.tables),
+        "versions": dict(savepoint.versions),
+    }
+
+
+def described_states(savepoint: Savepoint, uid: str) -> list[dict[str, Any]]:
+    """What is in the tables of an operator, for people to read."""
+    found = []
+    for table in savepoint.tables:
+        if table.uid == uid:
+            said = savepoint.states.get(uid, {}).get(state_name(table.state))
+            info = None if said is None else StateInfo.from_dict(said)
+            kind = _kind(table.state) or ("value" if info is None else info.kind)
+            found.append(
+                {
+                    "name": table.state,
+                    "kind": kind,
+                    "type": None if info is None or _kind(table.state) else _type_text(info),
+                    "rows": table.rows,
+                    "bytes": sum(file.bytes for file in table.files),
+                }
+            )
+    return found
+
+
+def _type_text(info: StateInfo) -> str | None:
+    value = None if info.value is None else str(info.value)
+    if info.kind != "map" or (value is None and info.map_key is None):
+        return info.layout or value
+    return f"{info.map_key or 'any'} to {value or 'any'}"
+
+
+def _kind(table: str) -> str | None:
+    """What is in a table, if its name says so."""
+    if is_broadcast(table):
+        return BROADCAST
+    return table if table in (TIMERS, PANES) else None
+
+
+def retained(run_directory: str) -> list[dict[str, Any]]:
+    """The epochs of a run that a savepoint can still be made of."""
+    fs, inner = open_path(run_directory)
+    found = []
+    for info in fs.get_file_info(pafs.FileSelector(inner)):
+        if info.base_name.startswith("query-") and info.base_name[6:].isdigit():
+            query = QueryFiles(f"{run_directory}/{info.base_name}")
+            for epoch in query.committed():
+                when = query.committed_ms(epoch)
+                number = int(info.base_name[6:])
+                found.append({"query": number, "epoch": epoch, "committed_ms": when})
+    return sorted(found, key=lambda one: (one["query"], one["epoch"]))
+
+
+def now_ms() -> int:
+    """The time of day."""
+    return time.time_ns() // 1_000_000
+
+
+def _is_file(fs: pafs.FileSystem, path: str) -> bool:
+    return bool(fs.get_file_info(path).type == pafs.FileType.File)

@@ -1,0 +1,201 @@
+"""The state of a whole job as tables, and the stores of another program made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from millstream.common.typeinfo import TypeInformation
+from millstream.kernel.keyed import KeyedOperator
+from millstream.kernel.pages import MemoryStore
+from millstream.kernel.slot_state import HEADER, SlotState, States, decoded_header
+from millstream.kernel.snapshot.build import (
+    SlotBuilder,
+    WaitingEdge,
+    shelf_bits,
+    shelves_of,
+    slots_of,
+    waiting_edges,
+)
+from millstream.kernel.snapshot.export import OperatorState, SlotExporter, TableName
+from millstream.kernel.snapshot.layouts import WINDOWS, agreed
+from millstream.kernel.snapshot.tables import HELD, StateInfo, is_broadcast
+from millstream.kernel.stages import KeyedProgram
+from millstream.kernel.time import TimeTable
+from millstream.kernel.windows.operator import WindowOperator
+
+Place = tuple[int, int]
+"""(stage, slot)"""
+
+
+@dataclass
+class JobTime:
+    """Where the clocks of a job stand: its channels, and each operator's own clock."""
+
+    table: TimeTable = field(default_factory=TimeTable)
+    clocks: dict[str, int] = field(default_factory=dict)
+
+    @staticmethod
+    def of(headers: Iterable[SlotState]) -> JobTime:
+        """The time in the headers of one slot of each stage, in the order of the stages.
+
+        The last stage has heard of everything: of watermarks that are made in earlier stages too.
+        """
+        time = JobTime()
+        for header in headers:
+            time.table = header.table
+            time.clocks |= header.clocks
+        return time
+
+    def within(self, timelines: frozenset[int]) -> TimeTable:
+        """The channels of some timelines: those of a program that goes on."""
+        table = self.table
+        return TimeTable(
+            {place: channel for place, channel in table.channels.items() if place[0] in timelines},
+            {line: peak for line, peak in table.peaks.items() if line in timelines},
+            table.ended & timelines,
+            table.now_ms,
+        )
+
+
+@dataclass
+class JobState:
+    """All state of a job, apart from any program."""
+
+    operators: dict[str, OperatorState]
+    tables: dict[TableName, list[pa.Table]]
+    time: JobTime
+
+    def rows(self, uid: str) -> int:
+        return sum(t.num_rows for name, ts in self.tables.items() if name[0] == uid for t in ts)
+
+
+def operator_states(
+    states: States, key_types: Mapping[str, TypeInformation | None]
+) -> dict[str, OperatorState]:
+    """What headers and a program's manifest say of the operators with state."""
+    return {
+        uid: OperatorState(
+            uid, key_type, {n: StateInfo.from_dict(d) for n, d in states.get(uid, {}).items()}
+        )
+        for uid, key_type in key_types.items()
+    }
+
+
+def exported(
+    stores: Mapping[Place, Mapping[str, bytes]], key_types: Mapping[str, TypeInformation | None]
+) -> JobState:
+    """The state in the stores of all slots."""
+    headers = {place: decoded_header(store[HEADER]) for place, store in sorted(stores.items())}
+    states: States = {}
+    for header in headers.values():
+        for uid, infos in header.states.items():
+            states.setdefault(uid, {}).update(infos)
+    operators = operator_states(states, key_types)
+    tables: dict[TableName, list[pa.Table]] = {}
+    for (_, slot), store in sorted(stores.items()):
+        exporter = SlotExporter(operators.values(), whole=slot == 0)
+        for name, data in store.items():
+            _gather(exporter.add(name, data), tables)
+        _gather(exporter.finish(), tables)
+    first_slots = [header for (_, slot), header in headers.items() if slot == 0]
+    return JobState(operators, tables, JobTime.of(first_slots))
+
+
+def _gather(
+    found: Iterator[tuple[TableName, pa.Table]], tables: dict[TableName, list[pa.Table]]
+) -> None:
+    for name, table in found:
+        tables.setdefault(name, []).append(table)
+
+
+def first_header(
+    stage: KeyedProgram,
+    time: JobTime,
+    operators: Mapping[str, OperatorState],
+    timelines: frozenset[int],
+) -> SlotState:
+    """What every slot of a stage begins with."""
+    uids = [hosted.operator.info.uid for hosted in stage.operators]
+    clocks = {uid: time.clocks[uid] for uid in uids if uid in time.clocks}
+    states = {
+        hosted.operator.info.uid: _states(operators[hosted.operator.info.uid], hosted.operator)
+        for hosted in stage.operators
+        if hosted.operator.info.uid in operators
+    }
+    return SlotState(table=time.within(timelines), clocks=clocks, states=states)
+
+
+def _states(known: OperatorState, operator: KeyedOperator) -> dict[str, dict[str, Any]]:
+    infos = dict(known.states)
+    if isinstance(operator, WindowOperator) and WINDOWS in infos:
+        infos[WINDOWS] = replace(infos[WINDOWS], layout=agreed(infos[WINDOWS].layout, operator))
+    return {name: info.to_dict() for name, info in infos.items()}
+
+
+def restored(
+    state: JobState, stages: Sequence[KeyedProgram], timelines: frozenset[int]
+) -> dict[Place, MemoryStore]:
+    """The stores of a program's slots that hold the state."""
+    found: dict[Place, MemoryStore] = {}
+    edges = waiting_edges(stages)
+    for index, stage in enumerate(stages):
+        for slot in range(stage.slots):
+            found[index, slot] = MemoryStore(_slot(state, stage, slot, timelines, edges[index]))
+    return found
+
+
+def _slot(
+    state: JobState,
+    stage: KeyedProgram,
+    slot: int,
+    timelines: frozenset[int],
+    edges: Sequence[WaitingEdge],
+) -> Iterator[tuple[str, bytes]]:
+    header = first_header(stage, state.time, state.operators, timelines)
+    uids = [hosted.operator.info.uid for hosted in stage.operators]
+    bits = {uid: shelf_bits(state.rows(uid), stage.slots) for uid in uids}
+    builder = SlotBuilder(slot, stage, state.operators, bits, header, edges)
+    for hosted in stage.operators:
+        uid = hosted.operator.info.uid
+        mine = {name: tables for (owner, name), tables in state.tables.items() if owner == uid}
+        whole = {name: pa.concat_tables(tables) for name, tables in mine.items()}
+        spread = {name: table for name, table in whole.items() if not is_broadcast(name)}
+        for parts in shelves(spread, hosted.operator, slot, stage.slots, bits[uid]):
+            builder.add_shelf(uid, parts)
+            yield from builder.take()
+        everywhere = {n: table for n, table in whole.items() if n not in spread}
+        if everywhere:
+            builder.add_broadcast(uid, everywhere)
+    for table in state.tables.get(("", HELD), []):
+        builder.add_held(table)
+    yield from builder.finish()
+
+
+def shelves(
+    tables: Mapping[str, pa.Table], operator: Any, slot: int, slots: int, bits: int
+) -> Iterator[dict[str, pa.Table]]:
+    """The rows of a slot, shelf by shelf."""
+    for shelf in range(1 << bits):
+        parts = {}
+        for name, table in tables.items():
+            hashes = table.column("hash").to_numpy()
+            mine = slots_of(operator, hashes, slots) == slot
+            mine &= shelves_of(hashes, bits) == shelf
+            if mine.any():
+                parts[name] = table.filter(pa.array(mine))
+        if parts:
+            yield parts
+
+
+def without(state: JobState, uids: frozenset[str]) -> JobState:
+    """The state without that of some operators."""
+    tables = {name: found for name, found in state.tables.items() if name[0] not in uids}
+    operators = {uid: o for uid, o in state.operators.items() if uid not in uids}
+    return replace(state, tables=tables, operators=operators)
+
+
+__all__ = ["JobState", "JobTime", "exported", "restored", "shelves", "without"]

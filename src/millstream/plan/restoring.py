@@ -1,0 +1,106 @@
+"""Whether a program can go on from the state of another."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from millstream.common.errors import CheckpointError
+from millstream.common.typeinfo import TypeInformation
+from millstream.kernel.snapshot.evolution import layout_changed
+from millstream.plan.columnar import state_layout
+from millstream.plan.graph import KeyedNode
+from millstream.plan.planner import Component
+
+
+def key_types(component: Component) -> dict[str, TypeInformation | None]:
+    """The operators that may have state by uid, with the types of their keys."""
+    found: dict[str, TypeInformation | None] = {}
+    for level in component.levels:
+        for node in level:
+            found[component.uids[node.id]] = node.key_type if isinstance(node, KeyedNode) else None
+    return found
+
+
+def non_restored(
+    stored: Collection[str], components: Iterable[Component], allowed: bool
+) -> frozenset[str]:
+    """The operators of the stored state that the program has not; an error unless that is allowed."""
+    known: set[str] = set()
+    for component in components:
+        known |= key_types(component).keys()
+    gone = sorted(set(stored) - known)
+    if gone and not allowed:
+        raise CheckpointError(
+            "NON_RESTORED_STATE",
+            "the program has no operator for the state of "
+            f"{', '.join(map(repr, gone))}; its operators with state are "
+            f"{', '.join(map(repr, sorted(known))) or 'none'}",
+            hint="give the operator its uid again, or allow non-restored state to go on without it",
+        )
+    return frozenset(gone)
+
+
+def state_layouts(component: Component) -> dict[str, str]:
+    """How the operators with keyed state keep it, by uid."""
+    return {
+        component.uids[node.id]: state_layout(node, component.graph[node.inputs[0]].output_type)
+        for level in component.levels
+        for node in level
+        if isinstance(node, KeyedNode)
+    }
+
+
+def refuse_other_layouts(stored: Mapping[str, str], components: Iterable[Component]) -> None:
+    """Refuse a program with an operator that cannot read what is stored of it."""
+    for component in components:
+        locations = {component.uids[n.id]: n.location for level in component.levels for n in level}
+        for uid, layout in state_layouts(component).items():
+            was = stored.get(uid, layout)
+            if was != layout:
+                raise layout_changed(uid, was, layout, locations[uid])
+
+
+Offsets = Mapping[str, Mapping[str, int]]
+"""By the uids of a timeline and of a source, what the source's channels have been moved by."""
+
+
+def channel_offsets(component: Component) -> dict[str, dict[str, int]]:
+    """How the channels of each timeline are told apart from those of others over the same source."""
+    uids = component.uids
+    found: dict[str, dict[str, int]] = {}
+    for source in component.sources:
+        for timeline in sorted(component.timelines_of_source(source.id)):
+            offset = component.channel_offset(source.id, timeline)
+            found.setdefault(uids[timeline], {})[uids[source.id]] = offset
+    return found
+
+
+def refuse_other_offsets(stored: Offsets, components: Iterable[Component]) -> None:
+    """Refuse a program in which the channels of a timeline are not those of the stored state."""
+    for component in components:
+        for timeline, offsets in channel_offsets(component).items():
+            known = stored.get(timeline, {})
+            for source, offset in offsets.items():
+                if known.get(source, offset) != offset:
+                    raise _other_channels(timeline, source)
+
+
+def _other_channels(timeline: str, source: str) -> CheckpointError:
+    return CheckpointError(
+        "CHANNELS_CHANGED",
+        f"the watermark strategy {timeline!r} is one of several over source {source!r}, and those "
+        "before it have been added or removed",
+        parameters={"timeline": timeline, "source": source},
+        hint="keep the other strategies over this source, with their uids; new ones may come after "
+        "them, but not at the source itself",
+    )
+
+
+def refuse_ended(ended: Collection[int]) -> None:
+    """Refuse to go on where all input has ended: every timer has fired then."""
+    if ended:
+        raise CheckpointError(
+            "SAVEPOINT_ENDED",
+            "the savepoint was taken after the end of the input, when everything had fired",
+            hint="take a savepoint before the input ends, or begin a new run",
+        )

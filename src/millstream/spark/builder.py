@@ -1,0 +1,196 @@
+"""From a planned component to a DataFrame of its last stage's rows."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from millstream.checkpoint.folder import Run
+from millstream.common.errors import MillstreamError, PlanError
+from millstream.kernel.hashing import stable_hash
+from millstream.kernel.snapshot.build import waiting_edges
+from millstream.plan.compile import Compiler, Programs
+from millstream.plan.graph import Node, SourceNode
+from millstream.plan.options import JobOptions
+from millstream.plan.planner import Component
+from millstream.plan.specs import ChannelSpec, FilesSinkSpec, FunctionSinkSpec
+from millstream.spark.channel_source import ChannelReader, channel_rows
+from millstream.spark.keyed_stage import batch_stage, streaming_stage
+from millstream.spark.named_sources import stream_reader
+from millstream.spark.restore import Restore
+from millstream.spark.rows import SCHEMA, slot_values
+from millstream.spark.sources import (
+    readable_refusal,
+    spark_rows,
+)
+from millstream.spark.worker import ProgramRef, wall_clock_ms
+from millstream.spark.writer import EpochReport, Writer
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class QueryBuilder:
+    """Turns one component into a DataFrame of its last stage's rows."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        component: Component,
+        options: JobOptions,
+        run: Run,
+        *,
+        streaming: bool,
+    ) -> None:
+        self.spark = spark
+        self.component = component
+        self.options = options
+        self.run_info = run
+        self.streaming = streaming
+        self.begin = run.sources()
+        self.run = uuid.uuid4().hex[:12]
+        self.values = slot_values(options.slot_count, options.parallelism)
+        compiler = Compiler(component, options, batch=not streaming, wall_clock_ms=wall_clock_ms)
+        self.programs: Programs = compiler.compile()
+
+    def ref(self, name: str, program: Any) -> ProgramRef:
+        """A program ready to travel; what cannot be pickled is an error of the program's."""
+        try:
+            return ProgramRef.of(f"{self.run}-{self.component.index}-{name}", program)
+        except MillstreamError:
+            raise
+        except Exception as error:
+            raise self._unpicklable(error) from error
+
+    def _unpicklable(self, error: Exception) -> PlanError:
+        from pyspark import cloudpickle
+
+        for node_id in sorted(self.component.live):
+            node = self.component.graph[node_id]
+            for name, part in _travelling(node):
+                try:
+                    cloudpickle.dumps(part)
+                except Exception as cause:
+                    return PlanError(
+                        "UNPICKLABLE_FUNCTION",
+                        f"the {name} of operator {node.name!r} cannot be sent to the workers: "
+                        f"{cause}",
+                        location=node.location,
+                        hint="make what it holds (a lock, a connection, a session) in open(), "
+                        "not before",
+                    )
+        return PlanError("UNPICKLABLE_FUNCTION", f"the job cannot be sent to the workers: {error}")
+
+    def _limited(self, spec: ChannelSpec) -> ChannelSpec:
+        """The source with the job's limit of records per epoch and channel, if it has none itself."""
+        limit = self.options.configuration.get("millstream.epoch.max-records")
+        if limit is None or spec.per_epoch is not None:
+            return spec
+        return replace(spec, per_epoch=int(limit))
+
+    def source_rows(self, node: SourceNode) -> DataFrame:
+        with readable_refusal(node):
+            return self._source_rows(node)
+
+    def _source_rows(self, node: SourceNode) -> DataFrame:
+        ref = self.ref(f"source-{node.id}", self.programs.sources[node.id])
+        uid = self.component.uids[node.id]
+        if isinstance(node.source, ChannelSpec):
+            reader = ChannelReader(
+                node.id,
+                self._limited(node.source),
+                ref,
+                self.values,
+                self.options.parallelism,
+                closes=not self.streaming,
+                begin=self.begin.get(uid, {}).get("offset"),
+            )
+            name = f"millstream_{self.run}_{node.id}"
+            return channel_rows(self.spark, reader, name, uid, streaming=self.streaming)
+        return spark_rows(
+            self.spark,
+            node,
+            uid,
+            ref,
+            self.values,
+            self.options.configuration,
+            streaming=self.streaming,
+            files_read=self.begin.get(uid, {}).get("files_read", ()),
+        )
+
+    def all_rows(self, control: DataFrame) -> DataFrame:
+        """Sources and control, through all keyed stages."""
+        parts = [self.source_rows(node) for node in self.component.sources]
+        # The first part gives the session: a DataFrame of the user's may belong to another one.
+        rows = reduce(lambda left, right: left.union(right), [control, *parts])
+        for index, program in enumerate(self.programs.stages):
+            ref = self.ref(f"stage-{index}", program)
+            if self.run_info.savepoint is not None:
+                rows = rows.union(self._restored(index))
+            if self.streaming:
+                rows = streaming_stage(rows, ref, self.values, self._state_name(index))
+            else:
+                rows = batch_stage(rows, ref, self.values, self.options.parallelism)
+        return rows
+
+    def restore(self, restore: Restore) -> None:
+        """Make ready what the stages begin with, as far as it is not yet."""
+        component, parallelism = self.component, self.options.parallelism
+        edges = waiting_edges(self.programs.stages)
+        for index, program in enumerate(self.programs.stages):
+            if not restore.is_ready(component.index, index):
+                own, timelines = edges[index], component.timelines()
+                restore.prepare(
+                    component.index, index, program, own, timelines, self.values, parallelism
+                )
+
+    def _restored(self, index: int) -> DataFrame:
+        """The state that a stage begins with: all of it comes with the first epoch."""
+        path = self.run_info.restored_path(self.component.index, index)
+        if self.streaming:
+            reader: Any = stream_reader(self.spark, f"restored {index}")
+        else:
+            reader = self.spark.read
+        frame: DataFrame = reader.format("parquet").schema(SCHEMA).load(path)
+        return frame
+
+    def _state_name(self, index: int) -> str:
+        uids = sorted(self.component.uids[node.id] for node in self.component.levels[index])
+        return f"pages_{index}_{stable_hash(tuple(uids)):08x}"
+
+    def writer(
+        self,
+        on_epoch: Callable[[int, EpochReport], None],
+        fence: Callable[[], None] | None = None,
+    ) -> Writer:
+        return Writer(
+            self.component.sinks,
+            self.programs.sink_edges,
+            self.component.uids,
+            self.run_info.job_id,
+            self.ref,
+            on_epoch,
+            fence,
+        )
+
+
+def _travelling(node: Node) -> Iterator[tuple[str, Any]]:
+    """What of an operator is sent to the workers."""
+    for name in ("function", "selector", "source", "strategy"):
+        yield name, getattr(node, name, None)
+    sink = getattr(node, "sink", None)
+    if isinstance(sink, FunctionSinkSpec):
+        yield "function", sink.function
+    elif isinstance(sink, FilesSinkSpec):
+        yield "encoder", sink.encoder
+
+
+def restore_state(spark: SparkSession, run: Run, builders: Iterable[QueryBuilder]) -> None:
+    if run.savepoint is None:
+        return
+    restore = Restore(spark, run)
+    for builder in builders:
+        builder.restore(restore)

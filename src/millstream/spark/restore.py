@@ -1,0 +1,294 @@
+"""Restoring a savepoint: its tables made into values for the slots of another program.
+
+Before a run begins, a Spark job divides the rows by slot and shelf and builds pages of them; a stage
+then takes these values with its first epoch, as it takes any other input: what Spark commits of that
+epoch it commits together with the state.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from millstream.checkpoint.folder import Run, open_path, write_whole
+from millstream.checkpoint.savepoints import Savepoint, StateFile
+from millstream.common.typeinfo import type_from_dict
+from millstream.kernel.buffers import Row
+from millstream.kernel.order import Ints
+from millstream.kernel.slot_state import state_rows
+from millstream.kernel.snapshot.build import (
+    SlotBuilder,
+    WaitingEdge,
+    shelf_bits,
+    shelves_of,
+    slots_of,
+)
+from millstream.kernel.snapshot.export import OperatorState
+from millstream.kernel.snapshot.job import JobTime, first_header, operator_states
+from millstream.kernel.snapshot.tables import BROADCAST, HELD
+from millstream.kernel.stages import KeyedProgram
+from millstream.kernel.time import Channel, TimeTable
+from millstream.spark.rows import SCHEMA, to_arrow
+from millstream.spark.worker import ProgramRef, errors_that_travel, readable_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PARTS = "slot int, uid string, shelf int, state string, rows binary"
+PARTS_SCHEMA = pa.schema(
+    [
+        ("slot", pa.int32()),
+        ("uid", pa.string()),
+        ("shelf", pa.int32()),
+        ("state", pa.string()),
+        ("rows", pa.binary()),
+    ]
+)
+SETTINGS = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1024",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(32 << 20),
+    "spark.sql.adaptive.enabled": "false",
+}
+DONE = "_SUCCESS"
+"""What Spark writes when all files of a folder are there."""
+
+
+def time_from_json(data: Mapping[str, Any]) -> JobTime:
+    """Channels and clocks of a savepoint's manifest."""
+    table = TimeTable(
+        {(line, c): Channel(watermark, active, idle)
+         for line, c, watermark, active, idle in data["channels"]},
+        dict(data["peaks"]),
+        set(data["ended"]),
+        data["now_ms"],
+    )  # fmt: skip
+    return JobTime(table, dict(data["clocks"]))
+
+
+def note_sources(savepoint: Savepoint, run: Run) -> None:
+    """Write down in a run where its sources begin: it needs the savepoint no more when it has begun."""
+    fs, inner = open_path(savepoint.path)
+    sources = {}
+    for uid, source in savepoint.sources.items():
+        entry = {"source": source["source"], "offset": source["offset"]}
+        if "files" in source:
+            with fs.open_input_stream(f"{inner}/{source['files']}") as stream:
+                entry["files_read"] = json.loads(bytes(stream.read()))
+        sources[uid] = entry
+    local, path = open_path(f"{run.path}/restored")
+    local.create_dir(path, recursive=True)
+    write_whole(f"{run.path}/restored/sources.json", json.dumps(sources).encode())
+    run.note_states(json.loads(json.dumps(savepoint.states)))
+
+
+class Restore:
+    """Prepares the state that the stages of a run begin with; needs the savepoint until it is ready."""
+
+    def __init__(self, spark: SparkSession, run: Run) -> None:
+        self.spark = spark.newSession()
+        for key, value in SETTINGS.items():
+            self.spark.conf.set(key, value)
+        self.run = run
+
+    @cached_property
+    def savepoint(self) -> Savepoint:
+        assert self.run.savepoint is not None
+        return Savepoint.load(self.run.savepoint)
+
+    @cached_property
+    def operators(self) -> dict[str, OperatorState]:
+        return operator_states(
+            self.savepoint.states,  # type: ignore[arg-type]
+            {uid: _key_type(detail) for uid, detail in self.savepoint.operators.items()},
+        )
+
+    def is_ready(self, component: int, stage: int) -> bool:
+        """Whether the values of a stage are all there."""
+        fs, inner = open_path(f"{self.run.restored_path(component, stage)}/{DONE}")
+        return bool(fs.get_file_info(inner).type != pafs.FileType.NotFound)
+
+    def prepare(
+        self,
+        component: int,
+        stage: int,
+        program: KeyedProgram,
+        edges: Sequence[WaitingEdge],
+        timelines: frozenset[int],
+        values: tuple[int, ...],
+        partitions: int,
+    ) -> None:
+        """Write the values that the slots of a stage begin with."""
+        uids = [hosted.operator.info.uid for hosted in program.operators]
+        files = self._files([*uids, ""])
+        rows = {uid: sum(f.rows for u, _, f in files if u == uid) for uid in uids}
+        bits = {uid: shelf_bits(rows[uid], program.slots) for uid in uids}
+        time = time_from_json(self.savepoint.time)
+        header = first_header(program, time, self.operators, timelines)
+        task = BuildTask(self.savepoint, program, edges, values, self.operators, bits, header)
+        ref = ProgramRef.of(f"restore-{self.run.job_id}-{component}-{stage}", task)
+        seeds = self.spark.createDataFrame([(s, "", -1, "", b"") for s in values], PARTS)
+        parts = seeds.coalesce(1)
+        if files:
+            parts = parts.union(self._divided(files, ref))
+        built = (
+            parts.repartition(partitions, "slot")
+            .sortWithinPartitions("slot", "uid", "shelf")
+            .mapInArrow(_Building(ref), SCHEMA)
+        )
+        with readable_errors():
+            built.write.mode("overwrite").parquet(self.run.restored_path(component, stage))
+
+    def _files(self, uids: list[str]) -> list[tuple[str, str, StateFile]]:
+        return [
+            (table.uid, table.state, file)
+            for table in self.savepoint.tables
+            if table.uid in uids
+            for file in table.files
+        ]
+
+    def _divided(self, files: list[tuple[str, str, StateFile]], ref: ProgramRef) -> DataFrame:
+        """The rows of files, divided by slot and shelf."""
+        listed = [(uid, state, json.dumps(vars(file))) for uid, state, file in files]
+        frame = self.spark.createDataFrame(listed, "uid string, state string, file string")
+        return frame.repartition(len(files)).mapInArrow(_Dividing(ref), PARTS)
+
+
+def _key_type(detail: Mapping[str, Any]) -> Any:
+    found = detail.get("key_type")
+    return None if found is None else type_from_dict(found)
+
+
+class _Dividing:
+    def __init__(self, ref: ProgramRef) -> None:
+        self.ref = ref
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with errors_that_travel(self.ref):
+            task: BuildTask = self.ref.get()
+            for batch in batches:
+                for row in batch.to_pylist():
+                    file = StateFile(**json.loads(row["file"]))
+                    yield from task.divide(row["uid"], row["state"], file)
+
+
+class _Building:
+    def __init__(self, ref: ProgramRef) -> None:
+        self.ref = ref
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with errors_that_travel(self.ref):
+            task: BuildTask = self.ref.get()
+            yield from to_arrow(task.build(_parts(batches)), task.values)
+
+
+def _parts(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, str, int, str, bytes]]:
+    for batch in batches:
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+@dataclass
+class BuildTask:
+    """What the tasks of a restore know: the savepoint, and the stage that takes it over."""
+
+    savepoint: Savepoint
+    program: KeyedProgram
+    edges: Sequence[WaitingEdge]
+    values: tuple[int, ...]
+    operators: Mapping[str, OperatorState]
+    bits: Mapping[str, int]
+    header: Any
+
+    def close(self) -> None:
+        """Nothing of the program was opened."""
+
+    # -- a file of the savepoint -----------------------------------------------------------------
+
+    def divide(self, uid: str, state: str, file: StateFile) -> Iterator[pa.RecordBatch]:
+        """The rows of a file by slot and shelf."""
+        source = pq.ParquetFile(pa.BufferReader(self.savepoint.read(file)))
+        for group in source.iter_batches(batch_size=262_144):
+            table = pa.Table.from_batches([group])
+            if state == HELD or state.startswith(f"{BROADCAST}/"):
+                data = _packed(table)
+                yield _batch([(slot, uid, 0, state, data) for slot in self.values])
+            else:
+                yield from self._spread(uid, state, table)
+
+    def _spread(self, uid: str, state: str, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        operator = next(
+            hosted.operator for hosted in self.program.operators if hosted.operator.info.uid == uid
+        )
+        hashes = table.column("hash").to_numpy()
+        slots = slots_of(operator, hashes, self.program.slots)
+        shelves = shelves_of(hashes, self.bits[uid])
+        places: Ints = slots << 32 | shelves
+        order = np.argsort(places, kind="stable")
+        found, starts = np.unique(places[order], return_index=True)
+        ends = [*starts[1:].tolist(), len(order)]
+        sorted_rows = table.take(pa.array(order)).combine_chunks()
+        for place, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
+            data = _packed(sorted_rows.slice(start, end - start))
+            slot = self.values[place >> 32]
+            yield _batch([(slot, uid, place & 0xFFFFFFFF, state, data)])
+
+    # -- the slots -------------------------------------------------------------------------------
+
+    def build(self, parts: Iterator[tuple[int, str, int, str, bytes]]) -> Iterator[Row]:
+        """The values of the slots whose rows come, sorted by slot, operator and shelf."""
+        slots = {value: slot for slot, value in enumerate(self.values)}
+        for value, of_slot in groupby(parts, key=itemgetter(0)):
+            slot = slots[value]
+            builder = SlotBuilder(
+                slot, self.program, self.operators, self.bits, self.header, self.edges
+            )
+            for (uid, shelf), of_shelf in groupby(of_slot, key=itemgetter(1, 2)):
+                if shelf >= 0:
+                    self._add(builder, uid, of_shelf)
+                    yield from self._rows(slot, builder.take())
+            yield from self._rows(slot, builder.finish())
+
+    def _add(self, builder: SlotBuilder, uid: str, parts: Iterator[Any]) -> None:
+        gathered: dict[str, list[pa.Table]] = {}
+        for _, _, _, state, data in parts:
+            gathered.setdefault(state, []).append(pa.ipc.open_stream(data).read_all())
+        tables = {state: pa.concat_tables(found) for state, found in gathered.items()}
+        if not uid:
+            builder.add_held(tables[HELD])
+            return
+        everywhere = {s: t for s, t in tables.items() if s.startswith(f"{BROADCAST}/")}
+        keyed = {s: t for s, t in tables.items() if s not in everywhere}
+        if keyed:
+            builder.add_shelf(uid, keyed)
+        if everywhere:
+            builder.add_broadcast(uid, everywhere)
+
+    def _rows(self, slot: int, values: Iterator[tuple[str, bytes]]) -> Iterator[Row]:
+        for name, data in values:
+            yield from state_rows(slot, name, data)
+
+
+def _packed(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def _batch(rows: list[tuple[int, str, int, str, bytes]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, PARTS_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=PARTS_SCHEMA)
+
+
+__all__ = ["Restore", "note_sources"]

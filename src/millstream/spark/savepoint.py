@@ -1,0 +1,357 @@
+"""Taking a savepoint: what the state store holds after an epoch, written as tables.
+
+The state of an epoch can be read while the job goes on with later ones, so that it need not wait. Tasks
+write the files; the manifest is written last.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark import TaskContext
+
+from millstream.checkpoint.folder import CheckpointFolder, Run, open_path, write_whole
+from millstream.checkpoint.savepoints import (
+    OnProgress,
+    Savepoint,
+    SavepointTable,
+    StateFile,
+    new_folder,
+    now_ms,
+)
+from millstream.checkpoint.spark_files import QueryFiles, parsed_offset
+from millstream.common.errors import CheckpointError
+from millstream.kernel.slot_state import SlotState, decoded_header, encoded_header
+from millstream.kernel.snapshot.export import OperatorState, SlotExporter, TableName
+from millstream.kernel.snapshot.job import JobTime, operator_states
+from millstream.spark.named_sources import source_name
+from millstream.spark.progress import watched
+from millstream.spark.rows import slot_values
+from millstream.spark.worker import ProgramRef, errors_that_travel, readable_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SETTINGS = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(32 << 20),
+}
+ROW_GROUP = 131_072
+STATE_NAME = re.compile(r"pages_(\d+)_[0-9a-f]+")
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """A keyed stage of a query, and how Spark calls its state."""
+
+    query: int
+    stage: int
+    operator: int
+    variable: str
+
+
+def take(
+    spark: SparkSession,
+    run: Run,
+    manifest: Mapping[str, Any],
+    directory: str,
+    epochs: Mapping[int, int],
+    *,
+    taken_of: str,
+    on_progress: OnProgress | None = None,
+) -> str:
+    """Write a savepoint of a run at one epoch of each of its queries; returns its folder."""
+    path = new_folder(directory, run.job_id)
+    try:
+        return _Taking(spark, run, manifest, path, epochs).write(taken_of, on_progress)
+    except BaseException:
+        fs, inner = open_path(path)
+        with suppress(OSError):
+            fs.delete_dir(inner)
+        raise
+
+
+def take_offline(
+    spark: SparkSession,
+    run_directory: str,
+    path: str,
+    epoch: int | None = None,
+    on_progress: OnProgress | None = None,
+    *,
+    only_to_read: bool = False,
+) -> str:
+    """Make a savepoint of the checkpoint of a job that does not run.
+
+    ``only_to_read``: nobody goes on from it, so that the job may run, and its sinks are let alone.
+    """
+    run, manifest = CheckpointFolder.read_run(run_directory)
+    epochs = {}
+    for query in manifest["queries"]:
+        committed = QueryFiles(run.query_path(query)).committed()
+        wanted = epoch if epoch is not None else max(committed, default=-1)
+        if wanted not in committed:
+            raise CheckpointError(
+                "NO_SUCH_EPOCH",
+                f"{run.path} has no committed epoch {'at all' if epoch is None else epoch}",
+                hint="`millstream checkpoint list` shows those that there are",
+            )
+        epochs[query] = wanted
+    if epoch is None and not only_to_read:
+        from millstream.spark.file_sink import take_back
+
+        take_back(manifest, run.job_id, run.first_epoch, epochs)
+    return take(spark, run, manifest, path, epochs, taken_of="stopped", on_progress=on_progress)
+
+
+class _Taking:
+    def __init__(
+        self,
+        spark: SparkSession,
+        run: Run,
+        manifest: Mapping[str, Any],
+        path: str,
+        epochs: Mapping[int, int],
+    ) -> None:
+        self.spark = spark.newSession()
+        for key, value in SETTINGS.items():
+            self.spark.conf.set(key, value)
+        self.run = run
+        self.manifest = manifest
+        self.path = path
+        self.epochs = epochs
+        self.operators = operator_states(
+            run.states(), {uid: _key_type(d) for uid, d in manifest["details"].items()}
+        )
+
+    def write(self, taken_of: str, on_progress: OnProgress | None) -> str:
+        files: dict[TableName, list[StateFile]] = {}
+        headers: list[tuple[_Stage, SlotState]] = []
+        expected = sum(QueryFiles(self.run.query_path(q)).bytes() for q in self.epochs)
+        with watched(self.path, expected, on_progress):
+            for query, epoch in self.epochs.items():
+                for stage in self._stages(query):
+                    headers.append((stage, self._export(stage, epoch, files)))
+        headers.sort(key=lambda found: (found[0].query, found[0].stage))
+        savepoint = Savepoint(
+            path=self.path,
+            id=self.path.rsplit("-", 1)[1],
+            job_id=self.run.job_id,
+            name=self.manifest.get("name", ""),
+            epoch=self.run.first_epoch + max(self.epochs.values()),
+            created_ms=now_ms(),
+            operators=self.manifest["details"],
+            states=self.run.states(),
+            sources=self._sources(),
+            time=time_to_json(JobTime.of(header for _, header in headers)),
+            tables=tuple(
+                SavepointTable(*name, tuple(found)) for name, found in sorted(files.items())
+            ),
+            channel_order=self.manifest["mode"],
+            versions=self.manifest["versions"],
+            taken_of=taken_of,
+        )
+        savepoint.write()
+        return self.path
+
+    def _stages(self, query: int) -> Iterator[_Stage]:
+        path = self.run.query_path(query)
+        if not QueryFiles(path).bytes():
+            return  # a query without keyed operators
+        found = self.spark.read.format("state-metadata").load(path)
+        for row in found.select("operatorId", "operatorProperties").distinct().collect():
+            for variable in json.loads(row["operatorProperties"])["stateVariables"]:
+                match = STATE_NAME.fullmatch(variable["stateName"])
+                if match is not None:
+                    yield _Stage(query, int(match[1]), row["operatorId"], match[0])
+
+    def _export(
+        self, stage: _Stage, epoch: int, files: dict[TableName, list[StateFile]]
+    ) -> SlotState:
+        values = slot_values(self.manifest["slots"], self.manifest["parallelism"])
+        rows = (
+            self.spark.read.format("statestore")
+            .option("operatorId", stage.operator)
+            .option("stateVarName", stage.variable)
+            .option("batchId", epoch)
+            .load(self.run.query_path(stage.query))
+            .selectExpr("key.slot", "user_map_key.name", "user_map_value.page")
+        )
+        task = ExportTask(
+            self.path, f"{stage.query}-{stage.stage}", tuple(self.operators.values()), values[0]
+        )
+        ref = ProgramRef.of(f"{self.path}-{stage.query}-{stage.stage}", task)
+        header: SlotState | None = None
+        with readable_errors():
+            messages = rows.mapInArrow(_Travelling(ref), "message binary").collect()
+        for message in messages:
+            kind, *content = pickle.loads(message["message"])
+            if kind == "header":
+                header = decoded_header(content[0])
+            else:
+                name, file = content
+                files.setdefault(name, []).append(file)
+        return header or SlotState()
+
+    def _sources(self) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = {}
+        for uid, detail in self.manifest["details"].items():
+            if detail["kind"] != "source":
+                continue
+            query = QueryFiles(self.run.query_path(detail["query"]))
+            offsets = query.offsets(self.epochs[detail["query"]])
+            name = source_name(uid) if self.manifest["named_sources"] else str(detail["place"])
+            offset = parsed_offset(offsets[name]) if name in offsets else None
+            entry: dict[str, Any] = {"source": detail["source"], "offset": offset}
+            if detail["source"] == "files":
+                last = -1 if offset is None else offset["logOffset"]
+                entry["files"] = self._files_read(uid, detail, query.files_read(name, last))
+            found[uid] = entry
+        return found
+
+    def _files_read(self, uid: str, detail: Mapping[str, Any], files: list[str]) -> str:
+        """Write down which files a source has read, with those of the runs before this one."""
+        known = self.run.files_read(uid)
+        place = f"sources/{folder_name(uid, detail['number'])}.json"
+        fs, inner = open_path(self.path)
+        fs.create_dir(f"{inner}/sources", recursive=True)
+        write_whole(f"{self.path}/{place}", json.dumps(sorted({*known, *files})).encode())
+        return place
+
+
+def _key_type(detail: Mapping[str, Any]) -> Any:
+    from millstream.common.typeinfo import type_from_dict
+
+    found = detail.get("key_type")
+    return None if found is None else type_from_dict(found)
+
+
+def folder_name(text: str, number: int) -> str:
+    """A name for a file or folder of something that may have any name."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip(".-")[:60]
+    return plain if plain == text else f"{plain or 'operator'}-{number}"
+
+
+def time_to_json(time: JobTime) -> dict[str, Any]:
+    """Channels and clocks for the manifest; all of them are numbers."""
+    table = time.table
+    channels = [
+        [*place, channel.watermark, channel.active_ms, channel.idle]
+        for place, channel in sorted(table.channels.items())
+    ]
+    return {
+        "channels": channels,
+        "peaks": sorted(table.peaks.items()),
+        "ended": sorted(table.ended),
+        "now_ms": table.now_ms,
+        "clocks": time.clocks,
+    }
+
+
+class _Travelling:
+    """Runs a task so that its errors reach the driver."""
+
+    def __init__(self, ref: ProgramRef) -> None:
+        self.ref = ref
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with errors_that_travel(self.ref):
+            context = TaskContext.get()
+            number = context.partitionId() if context is not None else 0
+            task: ExportTask = self.ref.get()
+            for message in task.run(batches, number):
+                data = pa.array([pickle.dumps(message, protocol=5)], pa.binary())
+                yield pa.RecordBatch.from_pydict({"message": data})
+            self.ref.forget()
+
+
+@dataclass
+class ExportTask:
+    """Writes the state of some slots; ``first_slot`` is the one that speaks for all."""
+
+    path: str
+    prefix: str
+    operators: tuple[OperatorState, ...]
+    first_slot: int
+    writers: dict[TableName, TableFile] = field(default_factory=dict)
+
+    def run(self, batches: Iterator[pa.RecordBatch], partition: int) -> Iterator[Any]:
+        current: int | None = None
+        exporter: SlotExporter | None = None
+        done: set[int] = set()
+        for slot, name, page in _rows(batches):
+            if slot != current:
+                if exporter is not None:
+                    yield from self._finish(exporter, current, partition)
+                assert slot not in done, "the rows of a slot come one after the other"
+                done.add(slot)
+                current = slot
+                exporter = SlotExporter(self.operators, whole=slot == self.first_slot)
+            assert exporter is not None
+            self._write(exporter.add(name, page), partition)
+        if exporter is not None:
+            yield from self._finish(exporter, current, partition)
+        for table, writer in self.writers.items():
+            yield "file", table, writer.close()
+        self.writers.clear()
+
+    def _finish(self, exporter: SlotExporter, slot: int | None, partition: int) -> Iterator[Any]:
+        self._write(exporter.finish(), partition)
+        if slot == self.first_slot and exporter.header is not None:
+            yield "header", encoded_header(exporter.header)
+
+    def _write(self, tables: Iterator[tuple[TableName, pa.Table]], partition: int) -> None:
+        for name, table in tables:
+            writer = self.writers.get(name)
+            if writer is None:
+                writer = self.writers[name] = TableFile(
+                    self.path, self._place(name, partition), table.schema
+                )
+            writer.add(table)
+
+    def _place(self, name: TableName, partition: int) -> str:
+        uid, state = name
+        number = next((i for i, o in enumerate(self.operators) if o.uid == uid), 0)
+        folders = f"{folder_name(uid, number)}/{folder_name(state, number)}"
+        return f"state/{folders}/part-{self.prefix}-{partition:04d}.parquet"
+
+
+def _rows(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, str, bytes]]:
+    for batch in batches:
+        columns = [batch.column(name).to_pylist() for name in ("slot", "name", "page")]
+        yield from zip(*columns, strict=True)
+
+
+class TableFile:
+    """A Parquet file on its way."""
+
+    def __init__(self, root: str, place: str, schema: pa.Schema) -> None:
+        self.place = place
+        self.fs, inner = open_path(root)
+        self.file = f"{inner}/{place}"
+        self.fs.create_dir(self.file.rsplit("/", 1)[0], recursive=True)
+        self.stream = self.fs.open_output_stream(self.file)
+        self.writer = pq.ParquetWriter(self.stream, schema, compression="zstd", compression_level=1)
+        self.rows = 0
+
+    def add(self, table: pa.Table) -> None:
+        self.writer.write_table(table, row_group_size=ROW_GROUP)
+        self.rows += table.num_rows
+
+    def close(self) -> StateFile:
+        self.writer.close()
+        self.stream.close()
+        with self.fs.open_input_stream(self.file) as stream:
+            data = bytes(stream.read())
+        return StateFile(self.place, self.rows, len(data), zlib.crc32(data))
+
+
+__all__ = ["ExportTask", "TableFile", "take", "take_offline", "time_to_json"]

@@ -1,0 +1,209 @@
+"""The streaming query of one component: its life, its end, and how it is stopped between epochs."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from millstream.checkpoint.folder import Run
+from millstream.checkpoint.spark_files import QueryFiles
+from millstream.kernel.pages import NEVER
+from millstream.kernel.time import Control
+from millstream.plan.graph import SourceNode
+from millstream.plan.options import JobOptions
+from millstream.plan.planner import Component
+from millstream.plan.specs import ChannelSpec
+from millstream.spark.builder import QueryBuilder, restore_state
+from millstream.spark.control import ControlChannel
+from millstream.spark.progress import Totals
+from millstream.spark.sources import (
+    announced_channels,
+)
+from millstream.spark.worker import wall_clock_ms
+from millstream.spark.writer import EpochReport
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+MIN_TICK_MS = 200
+SUSPEND_POLL_SECONDS = 0.05
+
+
+class Suspended(Exception):
+    """An epoch that is not to begin any more."""
+
+
+class Stream:
+    """The streaming query of one component."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        component: Component,
+        options: JobOptions,
+        run: Run,
+        totals: Totals,
+        fence: Callable[[], None] | None,
+        on_states: Callable[[dict[str, Any]], None],
+    ) -> None:
+        self.builder = QueryBuilder(spark, component, options, run, streaming=True)
+        restore_state(spark, run, [self.builder])
+        self.component = component
+        self.totals = totals
+        self.on_states = on_states
+        self.bounded = all(node.source.bounded for node in component.sources)
+        self.path = run.query_path(component.index)
+        self.first_epoch = run.first_epoch
+        self.interval_ms = 0 if self.bounded else options.checkpoint_interval_ms or 0
+        self.interval_ms = max(self.interval_ms, options.min_pause_ms)
+        self.query: StreamingQuery | None = None
+        self.end_posted = False
+        self.end_epoch: int | None = None
+        self.writing = threading.Lock()
+        self.suspended = threading.Event()
+        self.pause = threading.Event()
+        self.draining = False
+        self.written = -1
+        self.tick_ms = self._tick_ms()
+        self.ticked_ms = wall_clock_ms()
+        self.tick_waits = False
+        self.due_ms = NEVER
+        control = ControlChannel(f"{self.path}-control", self.builder.run, self.builder.values)
+        # A bounded source is announced once, when its run begins; the command is still there if the
+        # driver died before it was heard. Later its finished channels must not come back.
+        spoken = control.has_spoken()
+        channels = {
+            node.id: announced_channels(spark, node)
+            for node in component.sources
+            if component.has_clock(node.id)
+            and not (node.source.bounded and (spoken or self._is_known(node)))
+        }
+        control.post(Control(started=True, announced=tuple(component.announced(channels))))
+        self.control = control
+        self.rows = self.builder.all_rows(control.rows(spark))
+        self.writer = self.builder.writer(self._on_epoch, fence)
+
+    def _is_known(self, node: SourceNode) -> bool:
+        """Whether the state that the run begins with knows a source's channels."""
+        return self.component.uids[node.id] in self.builder.begin
+
+    def _tick_ms(self) -> int | None:
+        """How often idleness has to be judged, if at all."""
+        timeouts = [
+            ms for stage in self.builder.programs.stages for ms in stage.idle_after.values()
+        ]
+        return max(min(timeouts) // 2, MIN_TICK_MS) if timeouts else None
+
+    def start(self) -> None:
+        self.query = (
+            self.rows.writeStream.foreachBatch(self._write)
+            .option("checkpointLocation", self.path)
+            .trigger(processingTime=f"{self.interval_ms} milliseconds")
+            .start()
+        )
+
+    def _write(self, rows: DataFrame, batch: int) -> None:
+        with self.writing:
+            if self.suspended.is_set():
+                raise Suspended(f"epoch {batch} does not begin: the job is stopped")
+            self.writer.write(rows, self.first_epoch + batch)
+            self.written = batch
+
+    def _on_epoch(self, epoch: int, report: EpochReport) -> None:
+        """Called when an epoch is written; Spark commits it afterwards."""
+        if report.states:
+            self.on_states(report.states)
+        self.totals.add(epoch, report)
+        due = [when for name, when in report.counters.items() if name.startswith("due:")]
+        self.due_ms = min(due, default=NEVER)
+        self.tick_waits = False
+        if report.ended:
+            self.end_epoch = epoch
+            if self.draining:
+                self.suspended.set()
+
+    def advance(self) -> bool:
+        """Whether the query has come to its end; tells it to when its input is exhausted."""
+        query = self.query
+        assert query is not None
+        if not query.isActive:
+            error = query.exception()
+            if error is not None and not self.suspended.is_set():
+                raise self.writer.failure or error
+            return True
+        progress = query.lastProgress
+        if progress is None:
+            return False
+        if self.end_epoch is not None and self.first_epoch + progress["batchId"] >= self.end_epoch:
+            return True
+        if self.bounded and not self.end_posted and self._is_exhausted(progress):
+            self.control.post(Control(ended=self.component.timelines()))
+            self.end_posted = True
+        if not self.tick_waits:
+            self._tick()
+        return False
+
+    def _tick(self) -> None:
+        """Give the stages the time when a timer is due, and from time to time to judge idleness.
+
+        One that waits to be heard is enough: while an epoch takes long they would pile up, and old
+        commands are removed.
+        """
+        now_ms = wall_clock_ms()
+        due = self.ticked_ms < self.due_ms <= now_ms
+        if due or (self.tick_ms is not None and now_ms - self.ticked_ms >= self.tick_ms):
+            self.control.post(Control())
+            self.ticked_ms, self.tick_waits = now_ms, True
+
+    def _is_exhausted(self, progress: Any) -> bool:
+        """Whether a trigger has found that no source has anything more to read."""
+        assert self.query is not None
+        if not self._at_the_end(progress):
+            return False
+        status = self.query.status
+        if not status["isDataAvailable"] and not status["isTriggerActive"]:
+            return True
+        others = [s for s in progress["sources"] if self.control.folder not in s["description"]]
+        return all(s["startOffset"] == s["endOffset"] for s in others)
+
+    def _at_the_end(self, progress: Any) -> bool:
+        """Whether our own sources have read all they have: a rate lets them pause before that."""
+        offsets = [_positions(source["endOffset"]) for source in progress["sources"]]
+        specs = [node.source for node in self.component.sources]
+        ends = [_ends(spec) for spec in specs if isinstance(spec, ChannelSpec)]
+        return all(offsets.count(end) >= ends.count(end) for end in ends)
+
+    def drain(self) -> None:
+        """Let the sources end with the next epoch; none comes after it."""
+        self.draining = True
+        if not self.end_posted:
+            self.end_posted = True
+            self.control.post(Control(ended=self.component.timelines()))
+
+    def suspend(self) -> None:
+        """Let the epoch under way end, and begin no other."""
+        self.suspended.set()
+        with self.writing:
+            last = self.written
+        files = QueryFiles(self.path)
+        while last >= 0 and last not in files.committed() and self._is_active():
+            self.pause.wait(SUSPEND_POLL_SECONDS)
+        self.stop()
+
+    def _is_active(self) -> bool:
+        return self.query is not None and self.query.isActive
+
+    def stop(self) -> None:
+        if self.query is not None and self.query.isActive:
+            self.query.stop()
+
+
+def _positions(offset: Any) -> Any:
+    return json.loads(offset) if isinstance(offset, str) else offset
+
+
+def _ends(spec: ChannelSpec) -> dict[str, int | None]:
+    return {str(channel): spec.source.end(channel) for channel in spec.source.channels()}
