@@ -93,10 +93,11 @@ def test_a_savepoint_begins_a_new_run_that_counts_on(tmp_path: Path) -> None:
 def test_a_run_that_began_from_a_savepoint_goes_on_if_it_is_named_again(tmp_path: Path) -> None:
     folder = CheckpointFolder(str(tmp_path))
     run = folder.open_run(manifest("a"), folder.origin(Saved("one")))
-    assert folder.origin(Saved("one")).stored is None, "nothing was committed yet: begin anew"
-    commits = Path(run.path, "query-0", "commits")
-    commits.mkdir(parents=True)
-    (commits / "0").touch()
+    assert folder.origin(Saved("one")).stored is None, "no epoch was planned yet: begin anew"
+    offsets = Path(run.path, "query-1", "offsets")
+    offsets.mkdir(parents=True)
+    # The first ones are removed in time.
+    (offsets / "104").touch()
     again = folder.open_run(manifest("a"), folder.origin(Saved("one")))
     assert (again.path, again.resumed, again.first_epoch) == (run.path, True, 8)
     other = folder.open_run(manifest("a"), folder.origin(Saved("two")))

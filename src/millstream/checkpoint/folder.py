@@ -133,14 +133,13 @@ class CheckpointFolder:
 
     def _follows(self, run: str, stored: dict[str, Any], savepoint_id: str) -> bool:
         restored = stored.get("restored") or {}
-        return restored.get("id") == savepoint_id and self._has_planned(run, stored)
+        return restored.get("id") == savepoint_id and self._has_planned(run)
 
-    def _has_planned(self, run: str, stored: dict[str, Any]) -> bool:
+    def _has_planned(self, run: str) -> bool:
         """Whether a run has come to an epoch: its sinks may have it already, committed or not."""
-        for query in stored["queries"]:
-            offsets = f"{self.inner}/{run}/query-{query}/offsets"
-            found = self.fs.get_file_info(pafs.FileSelector(offsets, allow_not_found=True))
-            if any(info.base_name.isdigit() for info in found):
+        for info in self.fs.get_file_info(pafs.FileSelector(f"{self.inner}/{run}")):
+            planned = pafs.FileSelector(f"{info.path}/offsets", allow_not_found=True)
+            if info.type == pafs.FileType.Directory and self.fs.get_file_info(planned):
                 return True
         return False
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from millstream.checkpoint.folder import describe_swaps
 from millstream.checkpoint.savepoints import Savepoint
 from millstream.common.errors import CheckpointError
+from millstream.common.typeinfo import TypeInformation, type_from_dict
+from millstream.kernel.snapshot.evolution import holds
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import JobPlan
 from millstream.plan.restoring import (
@@ -43,11 +46,21 @@ def refuse_unfit(
         for timeline, offset in operator.get("offsets", {}).items():
             offsets.setdefault(timeline, {})[uid] = offset
     refuse_other_offsets(offsets, plan.components)
-    held = [table for table in savepoint.tables if not table.uid and table.rows]
-    if held and options.channel_order != savepoint.channel_order:
-        raise CheckpointError(
-            "SAVEPOINT_MISMATCH",
-            f"records of savepoint {savepoint.path} wait for other channels, as channel order "
-            f"{savepoint.channel_order!r} wants it, and the program has {options.channel_order!r}",
-            hint=f"call env.set_channel_order({savepoint.channel_order!r})",
-        )
+    _refuse_other_keys(savepoint, manifest)
+
+
+def _refuse_other_keys(savepoint: Savepoint, manifest: dict[str, Any]) -> None:
+    """Refuse keys of another type: no record would find the state of its key."""
+    for uid, now in manifest["details"].items():
+        stored, asked = (_key_type(d) for d in (savepoint.operators.get(uid, {}), now))
+        if stored is not None and not holds(asked, stored):
+            raise CheckpointError(
+                "KEY_TYPE_CHANGED",
+                f"the keys of operator {uid!r} were {stored}, and the program has {asked}",
+                hint="key by the same type, or give the operator another uid to begin anew",
+            )
+
+
+def _key_type(detail: Mapping[str, Any]) -> TypeInformation | None:
+    found = detail.get("key_type")
+    return None if found is None else type_from_dict(found)

@@ -195,6 +195,7 @@ class KeyedOperator:
         """Open the function once; ``make_context`` knows task and job."""
         context = make_context(self.info, self.cursor)
         context.names.extend(self.own_states)
+        context.reserved = frozenset(self.own_states)
         context.on_new_state = self._widen
         self.names = context.names
         self._guarded(lambda: _call_if_there(self.function, "open", context), None)

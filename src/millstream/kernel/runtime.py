@@ -141,6 +141,7 @@ class KernelRuntimeContext:
         self._cursor = cursor
         self._parameters = dict(parameters or {})
         self.names: list[str] = []
+        self.reserved: frozenset[str] = frozenset()
         self.expiring: list[tuple[int, str, Ttl]] = []
         self._states: dict[str, Any] = {}
         self.infos: dict[str, StateInfo] = {}
@@ -234,6 +235,13 @@ class KernelRuntimeContext:
                 f"state {descriptor.name!r} is a {descriptor.kind} state, asked for as {kind}",
                 location=self.info.location,
                 hint=f"use the getter for {descriptor.kind} state",
+            )
+        if descriptor.name in self.reserved:
+            raise PlanError(
+                "STATE_NAME",
+                f"operator {self.info.name!r} keeps a state {descriptor.name!r} of its own",
+                location=self.info.location,
+                hint="give the state another name",
             )
         if descriptor.name not in self._states:
             if descriptor.name not in self.names:

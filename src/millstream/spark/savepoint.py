@@ -31,6 +31,7 @@ from millstream.checkpoint.savepoints import (
 from millstream.checkpoint.spark_files import QueryFiles, parsed_offset
 from millstream.common.errors import CheckpointError
 from millstream.kernel.slot_state import SlotState, decoded_header, encoded_header
+from millstream.kernel.hashing import stable_hash
 from millstream.kernel.snapshot.export import OperatorState, SlotExporter, TableName
 from millstream.kernel.snapshot.job import JobTime, operator_states
 from millstream.spark.named_sources import source_name
@@ -213,14 +214,14 @@ class _Taking:
             entry: dict[str, Any] = {"source": detail["source"], "offset": offset}
             if detail["source"] == "files":
                 last = -1 if offset is None else offset["logOffset"]
-                entry["files"] = self._files_read(uid, detail, query.files_read(name, last))
+                entry["files"] = self._files_read(uid, query.files_read(name, last))
             found[uid] = entry
         return found
 
-    def _files_read(self, uid: str, detail: Mapping[str, Any], files: list[str]) -> str:
+    def _files_read(self, uid: str, files: list[str]) -> str:
         """Write down which files a source has read, with those of the runs before this one."""
         known = self.run.files_read(uid)
-        place = f"sources/{folder_name(uid, detail['number'])}.json"
+        place = f"sources/{folder_name(uid)}.json"
         fs, inner = open_path(self.path)
         fs.create_dir(f"{inner}/sources", recursive=True)
         write_whole(f"{self.path}/{place}", json.dumps(sorted({*known, *files})).encode())
@@ -234,10 +235,16 @@ def _key_type(detail: Mapping[str, Any]) -> Any:
     return None if found is None else type_from_dict(found)
 
 
-def folder_name(text: str, number: int) -> str:
-    """A name for a file or folder of something that may have any name."""
+def folder_name(text: str) -> str:
+    """A name for a file or folder of something that may have any name.
+
+    Examples
+    --------
+    >>> folder_name("count"), folder_name("my state")
+    ('count', 'my-state-7f24ebfc')
+    """
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip(".-")[:60]
-    return plain if plain == text else f"{plain or 'operator'}-{number}"
+    return plain if plain == text else f"{plain}-{stable_hash(text):08x}"
 
 
 def time_to_json(time: JobTime) -> dict[str, Any]:
@@ -318,9 +325,7 @@ class ExportTask:
             writer.add(table)
 
     def _place(self, name: TableName, partition: int) -> str:
-        uid, state = name
-        number = next((i for i, o in enumerate(self.operators) if o.uid == uid), 0)
-        folders = f"{folder_name(uid, number)}/{folder_name(state, number)}"
+        folders = "/".join(map(folder_name, name))
         return f"state/{folders}/part-{self.prefix}-{partition:04d}.parquet"
 
 
