@@ -60,6 +60,17 @@ class Remember(KeyedProcessFunction):
         yield "timer", ctx.get_current_key(), timestamp, self.count.value()
 
 
+class Counting(KeyedProcessFunction):
+    """The running count of each key."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        self.count.update((self.count.value() or 0) + 1)
+        yield value, self.count.value()
+
+
 class Contents(ProcessWindowFunction):
     """The records of a window."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from savepoint_programs import COUNT, PER_EPOCH, everything, lines
+from savepoint_programs import COUNT, PER_EPOCH, Counting, everything, lines
 from spark_support import cancel, wait_for_job
 
 from millstream.checkpoint.savepoints import Savepoint, describe, dispose
@@ -276,3 +276,45 @@ def test_a_checkpoint_in_use_is_refused(make_env: MakeEnv, tmp_path: Path) -> No
         assert not (tmp_path / "other").exists()
     finally:
         cancel(client)
+
+
+# -- DataFrames of the user's ---------------------------------------------------------------------
+
+
+def counted(env: StreamExecutionEnvironment, spark: Any, folder: Path, resume: Any) -> Any:
+    """Numbers of a streaming DataFrame, counted by their last digit."""
+
+    def numbers(start: Any) -> Any:
+        first = 0 if start is None else start["offset"]
+        reader = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 20)
+        return reader.option("numPartitions", 1).option("startOffset", first).load()
+
+    rows = env.from_dataframe(numbers(None), resume=numbers if resume else None).uid("numbers")
+    digits = rows.map(lambda row: row[1] % 10, output_type=Types.LONG())
+    counts = digits.key_by(lambda digit: digit).process(Counting()).uid("count")
+    counts.map(json.dumps, output_type=Types.STRING()).sink_to(_lines(folder)).uid("lines")
+    return env
+
+
+def test_a_dataframe_goes_on_if_the_user_says_how(
+    spark: Any, make_env: MakeEnv, tmp_path: Path
+) -> None:
+    for resume in (False, True):
+        env = make_env()
+        env.set_checkpoint_directory(str(tmp_path / f"checkpoint-{resume}"))
+        client = counted(env, spark, tmp_path / f"out-{resume}", resume).execute_async()
+        wait_for_job(lambda c=client: c.metrics()["epoch"] >= 1, client, "epoch 1")
+        if not resume:
+            with pytest.raises(CheckpointError, match="SOURCE_NOT_RESTORABLE"):
+                client.savepoint(str(tmp_path / "saved"))
+            cancel(client)
+            assert not any((tmp_path / "saved").iterdir())
+        else:
+            path = client.stop_with_savepoint(str(tmp_path / "saved"))
+    env = restored(make_env(), tmp_path, Path(path))
+    client = counted(env, spark, tmp_path / "out-True", True).execute_async()
+    wait_for_job(lambda: client.metrics()["epoch"] >= 4, client, "epoch 4")
+    client.stop_with_savepoint(str(tmp_path / "again"))
+    found = sorted(tuple(json.loads(line)) for line in lines(tmp_path / "out-True"))
+    most = max(count for _, count in found)
+    assert found == [(digit, n) for digit in range(10) for n in range(1, most + 1)]

@@ -94,6 +94,8 @@ def _details(component: Component, node: Node) -> dict[str, Any]:
             found["key_type"] = node.key_type.to_dict()
     if isinstance(node, SourceNode):
         found["source"] = _SOURCES[type(node.source)]
+        if isinstance(node.source, DataFrameSpec):
+            found["resumable"] = node.source.bounded or node.source.resume is not None
         # Sources without names go by their place in the query; the control channel is the first.
         found["place"] = 1 + [source.id for source in component.sources].index(node.id)
         found["offsets"] = {

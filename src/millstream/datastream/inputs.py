@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from millstream.common.errors import PlanError, TypeMismatchError, short_repr, user_location
@@ -109,7 +109,7 @@ def socket_spec(host: object, port: object) -> SocketSpec:
 
 
 def dataframe_spec(
-    df: Any, channel: str | None, position: str | None
+    df: Any, channel: str | None, position: str | None, resume: Callable[[Any], Any] | None = None
 ) -> tuple[DataFrameSpec, RowTypeInfo | None]:
     """Return a DataFrame to read, and the type of its rows."""
     if not hasattr(df, "isStreaming") or not hasattr(df, "schema"):
@@ -128,7 +128,13 @@ def dataframe_spec(
     for column in (channel, position):
         if column is not None:
             _check_column(column, list(schema.fieldNames()))
-    spec = DataFrameSpec(dataframe=df, channel=channel, position=position)
+    if resume is not None and not callable(resume):
+        raise _error(
+            "BAD_RESUME",
+            f"resume= needs a function that makes a DataFrame of an offset, got {short_repr(resume)}",
+            "give a function of one argument",
+        )
+    spec = DataFrameSpec(dataframe=df, channel=channel, position=position, resume=resume)
     return spec, row_type_of_schema(schema.jsonValue())
 
 

@@ -237,7 +237,11 @@ class StreamExecutionEnvironment(AcceptedSettings):
         return self._source("Socket", socket_spec(host, port), Types.STRING())
 
     def from_dataframe(
-        self, df: DataFrame, channel: str | None = None, position: str | None = None
+        self,
+        df: DataFrame,
+        channel: str | None = None,
+        position: str | None = None,
+        resume: Callable[[Any], DataFrame] | None = None,
     ) -> DataStream:
         """Make a stream of the rows of a Spark DataFrame, streaming or batch.
 
@@ -249,8 +253,12 @@ class StreamExecutionEnvironment(AcceptedSettings):
             Columns that say in which ordered sequence a row is, and where in it: for example
             ``partition`` and ``offset`` of a Kafka source. Without them the DataFrame is one
             channel whose event time moves at the ends of epochs.
+        resume
+            Makes the DataFrame of a job that goes on from a savepoint: a function of the offset, as the
+            source has written it (for Kafka a dict by topic and partition). Without it a job with
+            a streaming DataFrame cannot take savepoints.
         """
-        spec, found = dataframe_spec(df, channel, position)
+        spec, found = dataframe_spec(df, channel, position, resume)
         return self._source("DataFrame", spec, found)
 
     def from_source(

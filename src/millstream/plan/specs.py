@@ -87,11 +87,15 @@ class SocketSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class DataFrameSpec:
-    """Any Spark DataFrame. One channel whose stamps move at epoch ends, unless columns say more."""
+    """Any Spark DataFrame. One channel whose stamps move at epoch ends, unless columns say more.
+
+    ``resume`` makes one that goes on from the offset of another job's, as Spark has written it.
+    """
 
     dataframe: Any
     channel: str | None = None
     position: str | None = None
+    resume: Callable[[Any], Any] | None = None
 
     @property
     def bounded(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,11 @@ from millstream.plan.compile import Compiler, Programs
 from millstream.plan.graph import Node, SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component
-from millstream.plan.specs import ChannelSpec, FilesSinkSpec, FunctionSinkSpec
+from millstream.plan.specs import ChannelSpec, DataFrameSpec, FilesSinkSpec, FunctionSinkSpec
 from millstream.spark.channel_source import ChannelReader, channel_rows
 from millstream.spark.keyed_stage import batch_stage, streaming_stage
 from millstream.spark.named_sources import stream_reader
+from millstream.spark.progress import RestoreLine
 from millstream.spark.restore import Restore
 from millstream.spark.rows import SCHEMA, slot_values
 from millstream.spark.sources import (
@@ -112,7 +113,7 @@ class QueryBuilder:
             return channel_rows(self.spark, reader, name, uid, streaming=self.streaming)
         return spark_rows(
             self.spark,
-            node,
+            self._resumed(node, self.begin.get(uid, {}).get("offset")),
             uid,
             ref,
             self.values,
@@ -120,6 +121,20 @@ class QueryBuilder:
             streaming=self.streaming,
             files_read=self.begin.get(uid, {}).get("files_read", ()),
         )
+
+    def _resumed(self, node: SourceNode, offset: Any) -> SourceNode:
+        """A source that goes on from an offset, if it is a DataFrame of the user's."""
+        spec = node.source
+        if offset is None or not isinstance(spec, DataFrameSpec) or spec.bounded:
+            return node
+        if spec.resume is None:
+            raise PlanError(
+                "SOURCE_NOT_RESTORABLE",
+                f"source {node.name!r} has an offset in the savepoint, and cannot go on from it",
+                location=node.location,
+                hint="give from_dataframe(..., resume=...)",
+            )
+        return replace(node, source=replace(spec, dataframe=spec.resume(offset)))
 
     def all_rows(self, control: DataFrame) -> DataFrame:
         """Sources and control, through all keyed stages."""
@@ -136,8 +151,12 @@ class QueryBuilder:
                 rows = batch_stage(rows, ref, self.values, self.options.parallelism)
         return rows
 
-    def restore(self, restore: Restore) -> None:
+    def restore(self) -> None:
         """Make ready what the stages begin with, as far as it is not yet."""
+        if self.run_info.savepoint is None:
+            return
+        line = RestoreLine(self.options.show_progress)
+        restore = Restore(self.spark, self.run_info, line.show)
         component, parallelism = self.component, self.options.parallelism
         edges = waiting_edges(self.programs.stages)
         for index, program in enumerate(self.programs.stages):
@@ -146,6 +165,7 @@ class QueryBuilder:
                 restore.prepare(
                     component.index, index, program, own, timelines, self.values, parallelism
                 )
+        line.finish()
 
     def _restored(self, index: int) -> DataFrame:
         """The state that a stage begins with: all of it comes with the first epoch."""
@@ -186,11 +206,3 @@ def _travelling(node: Node) -> Iterator[tuple[str, Any]]:
         yield "function", sink.function
     elif isinstance(sink, FilesSinkSpec):
         yield "encoder", sink.encoder
-
-
-def restore_state(spark: SparkSession, run: Run, builders: Iterable[QueryBuilder]) -> None:
-    if run.savepoint is None:
-        return
-    restore = Restore(spark, run)
-    for builder in builders:
-        builder.restore(restore)

@@ -84,6 +84,27 @@ def watched(
     on_progress(done, done)
 
 
+class RestoreLine:
+    """How much of a state is restored, on a terminal only."""
+
+    def __init__(self, wanted: bool | None) -> None:
+        self._on = sys.stderr.isatty() if wanted is None else wanted
+        self._shown = False
+
+    def show(self, done: int, total: int) -> None:
+        """Refresh the line."""
+        if self._on:
+            self._shown = True
+            share = f"{done / 1e6:,.1f} MB of about {total / 1e6:,.1f} MB"
+            sys.stderr.write(f"\rrestoring state: {share}".ljust(60))
+            sys.stderr.flush()
+
+    def finish(self) -> None:
+        """Leave the last state on the terminal."""
+        if self._shown:
+            sys.stderr.write("\n")
+
+
 class ProgressLine:
     """Records, rate, watermark and epoch of a running job, on a terminal only."""
 

@@ -17,7 +17,7 @@ from millstream.kernel.time import Control
 from millstream.plan.options import JobOptions, retained_epochs
 from millstream.plan.planner import JobPlan
 from millstream.plan.specs import DataFrameSpec
-from millstream.spark.builder import QueryBuilder, restore_state
+from millstream.spark.builder import QueryBuilder
 from millstream.spark.file_listing import is_capped
 from millstream.spark.named_sources import BY_NAME
 from millstream.spark.progress import Totals
@@ -69,7 +69,7 @@ class BatchRun:
         self.jobs = []
         for component in plan.components:
             builder = QueryBuilder(spark, component, options, run, streaming=False)
-            restore_state(spark, run, [builder])
+            builder.restore()
             end = Control(ended=component.timelines(), started=True)
             values = builder.values
             rows = [

@@ -21,7 +21,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from millstream.checkpoint.folder import Run, open_path, write_whole
-from millstream.checkpoint.savepoints import Savepoint, StateFile
+from millstream.checkpoint.savepoints import OnProgress, Savepoint, StateFile
 from millstream.common.typeinfo import type_from_dict
 from millstream.kernel.buffers import Row
 from millstream.kernel.order import Ints
@@ -38,6 +38,7 @@ from millstream.kernel.snapshot.job import JobTime, first_header, operator_state
 from millstream.kernel.snapshot.tables import BROADCAST, HELD
 from millstream.kernel.stages import KeyedProgram
 from millstream.kernel.time import Channel, TimeTable
+from millstream.spark.progress import watched
 from millstream.spark.rows import SCHEMA, to_arrow
 from millstream.spark.worker import ProgramRef, errors_that_travel, readable_errors
 
@@ -94,11 +95,14 @@ def note_sources(savepoint: Savepoint, run: Run) -> None:
 class Restore:
     """Prepares the state that the stages of a run begin with; needs the savepoint until it is ready."""
 
-    def __init__(self, spark: SparkSession, run: Run) -> None:
+    def __init__(
+        self, spark: SparkSession, run: Run, on_progress: OnProgress | None = None
+    ) -> None:
         self.spark = spark.newSession()
         for key, value in SETTINGS.items():
             self.spark.conf.set(key, value)
         self.run = run
+        self.on_progress = on_progress
 
     @cached_property
     def savepoint(self) -> Savepoint:
@@ -145,8 +149,10 @@ class Restore:
             .sortWithinPartitions("slot", "uid", "shelf")
             .mapInArrow(_Building(ref), SCHEMA)
         )
-        with readable_errors():
-            built.write.mode("overwrite").parquet(self.run.restored_path(component, stage))
+        path = self.run.restored_path(component, stage)
+        expected = sum(file.bytes for _, _, file in files)
+        with readable_errors(), watched(path, expected, self.on_progress):
+            built.write.mode("overwrite").parquet(path)
 
     def _files(self, uids: list[str]) -> list[tuple[str, str, StateFile]]:
         return [

@@ -30,8 +30,8 @@ from millstream.checkpoint.savepoints import (
 )
 from millstream.checkpoint.spark_files import QueryFiles, parsed_offset
 from millstream.common.errors import CheckpointError
-from millstream.kernel.slot_state import SlotState, decoded_header, encoded_header
 from millstream.kernel.hashing import stable_hash
+from millstream.kernel.slot_state import SlotState, decoded_header, encoded_header
 from millstream.kernel.snapshot.export import OperatorState, SlotExporter, TableName
 from millstream.kernel.snapshot.job import JobTime, operator_states
 from millstream.spark.named_sources import source_name
@@ -134,6 +134,7 @@ class _Taking:
         )
 
     def write(self, taken_of: str, on_progress: OnProgress | None) -> str:
+        sources = self._sources()
         files: dict[TableName, list[StateFile]] = {}
         headers: list[tuple[_Stage, SlotState]] = []
         expected = sum(QueryFiles(self.run.query_path(q)).bytes() for q in self.epochs)
@@ -151,7 +152,7 @@ class _Taking:
             created_ms=now_ms(),
             operators=self.manifest["details"],
             states=self.run.states(),
-            sources=self._sources(),
+            sources=sources,
             time=time_to_json(JobTime.of(header for _, header in headers)),
             tables=tuple(
                 SavepointTable(*name, tuple(found)) for name, found in sorted(files.items())
@@ -207,6 +208,12 @@ class _Taking:
         for uid, detail in self.manifest["details"].items():
             if detail["kind"] != "source":
                 continue
+            if not detail.get("resumable", True):
+                raise CheckpointError(
+                    "SOURCE_NOT_RESTORABLE",
+                    f"source {uid!r} is a streaming DataFrame, whose offsets only Spark understands",
+                    hint="give from_dataframe(..., resume=...), which makes one that goes on",
+                )
             query = QueryFiles(self.run.query_path(detail["query"]))
             offsets = query.offsets(self.epochs[detail["query"]])
             name = source_name(uid) if self.manifest["named_sources"] else str(detail["place"])

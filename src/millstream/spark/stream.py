@@ -15,7 +15,7 @@ from millstream.plan.graph import SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component
 from millstream.plan.specs import ChannelSpec
-from millstream.spark.builder import QueryBuilder, restore_state
+from millstream.spark.builder import QueryBuilder
 from millstream.spark.control import ControlChannel
 from millstream.spark.progress import Totals
 from millstream.spark.sources import (
@@ -50,7 +50,7 @@ class Stream:
         on_states: Callable[[dict[str, Any]], None],
     ) -> None:
         self.builder = QueryBuilder(spark, component, options, run, streaming=True)
-        restore_state(spark, run, [self.builder])
+        self.builder.restore()
         self.component = component
         self.totals = totals
         self.on_states = on_states
