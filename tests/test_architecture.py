@@ -21,6 +21,8 @@ ALLOWED = {
     "spark": {"common", "kernel", "plan", "checkpoint", "spark"},
     "testing": {"common", "kernel", "plan", "testing", "datastream"},
     "datastream": {"common", "metrics", "kernel", "plan", "spark", "datastream"},
+    "state_processor": {"common", "kernel", "checkpoint", "spark", "state_processor"},
+    "cli": {"common", "checkpoint", "spark", "state_processor", "cli"},
 }
 MAY_IMPORT_PYSPARK = {"spark", "checkpoint"}
 MOST_LINES = 500

@@ -75,11 +75,13 @@ def show(args: argparse.Namespace, console: Console) -> int:
     with spark_session() as spark:
         savepoint = SavepointReader.read(spark, path, trusted=not args.untrusted)
         frame = savepoint.state(args.uid, args.name)
-        columns = list(frame.columns)
+        # Bytes say nothing to people; the text of what is pickled stands beside them.
+        columns = [name for name in frame.columns if not name.endswith("_pickled")]
         # One more than is shown tells whether there are more.
         rows = frame.limit(args.limit + 1).collect()
     more = len(rows) > args.limit
-    shown = [row.asDict(recursive=True) for row in rows[: args.limit]]
+    found = [row.asDict(recursive=True) for row in rows[: args.limit]]
+    shown = [{name: row[name] for name in columns} for row in found]
     text = table([name.upper() for name in columns], [_cells(row) for row in shown], console.width)
     if more:
         text += f"\n... the first {args.limit} rows; --limit shows more"
