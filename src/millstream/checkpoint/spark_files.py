@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import struct
+import zlib
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow.fs as pafs
@@ -11,6 +14,7 @@ from millstream.checkpoint.folder import folder_bytes, open_path
 from millstream.common.errors import CheckpointError
 
 COMPACT = ".compact"
+CHECKSUM_HEADER = struct.Struct(">4si")
 
 
 class QueryFiles:
@@ -53,6 +57,61 @@ class QueryFiles:
         """The size of the state, with all its kept epochs."""
         return folder_bytes(f"{self.path}/state")
 
+    def last_whole(self) -> int | None:
+        """The last committed epoch whose files are all as Spark wrote them."""
+        whole = (epoch for epoch in reversed(self.committed()) if not self.damaged(epoch))
+        return next(whole, None)
+
+    def damaged(self, epoch: int | None = None) -> list[str]:
+        """Files that are not as Spark wrote them, of an epoch or else of what the query begins with.
+
+        Spark writes checksums beside its files on a file system that has none itself; without one,
+        a file counts as whole.
+        """
+        names = self._of_the_end() if epoch is None else self._of_epoch(epoch)
+        return [f"{self.path}/{name}" for name in names if not self._is_whole(name)]
+
+    def _of_the_end(self) -> Iterator[str]:
+        planned, committed = self._numbers("offsets"), self._numbers("commits")
+        if planned and max(planned) not in committed:
+            yield f"offsets/{max(planned)}"
+        if committed:
+            yield from self._of_epoch(max(committed))
+        for source in self._names("sources"):
+            yield from (f"sources/{source}/{name}" for name in self._names(f"sources/{source}"))
+
+    def _of_epoch(self, epoch: int) -> Iterator[str]:
+        yield from (f"offsets/{epoch}", f"commits/{epoch}")
+        for operator in self._numbers("state"):
+            for partition in self._numbers(f"state/{operator}"):
+                yield from self._of_state(f"state/{operator}/{partition}", epoch + 1)
+
+    def _of_state(self, folder: str, version: int) -> Iterator[str]:
+        """A version of a state: the last snapshot before it, and all changes since."""
+        names = set(self._names(folder))
+        last = (v for v in range(version, 0, -1) if f"{v}.zip" in names)
+        snapshot = next(last, 0)
+        if snapshot:
+            yield f"{folder}/{snapshot}.zip"
+        changes = (f"{v}.changelog" for v in range(snapshot + 1, version + 1))
+        yield from (f"{folder}/{name}" for name in changes if name in names)
+
+    def _is_whole(self, name: str) -> bool:
+        folder, _, base = name.rpartition("/")
+        sums = f"{self.folder}/{folder}/.{base}.crc"
+        found = self.fs.get_file_info([sums, f"{self.folder}/{name}"])
+        if any(info.type == pafs.FileType.NotFound for info in found):
+            return True
+        with self.fs.open_input_stream(sums) as stream:
+            data = bytes(stream.read())
+        if len(data) < CHECKSUM_HEADER.size:
+            return True
+        _, step = CHECKSUM_HEADER.unpack_from(data)
+        wanted = data[CHECKSUM_HEADER.size :]
+        with self.fs.open_input_stream(f"{self.folder}/{name}") as stream:
+            parts = iter(lambda: bytes(stream.read(step)), b"")
+            return wanted == b"".join(struct.pack(">I", zlib.crc32(part)) for part in parts)
+
     def _log_entries(self, source: str) -> list[int]:
         names = self._names(f"sources/{source}")
         return [int(n.removesuffix(COMPACT)) for n in names if n.removesuffix(COMPACT).isdigit()]
@@ -74,13 +133,19 @@ class QueryFiles:
     def _read(self, name: str) -> str:
         with self.fs.open_input_stream(f"{self.folder}/{name}") as stream:
             text = bytes(stream.read()).decode()
-        if not text.startswith("v") or "\n" not in text:
-            raise CheckpointError(
-                "CHECKPOINT_DAMAGED",
-                f"{self.path}/{name} is cut short or no file of Spark's",
-                hint="go on from a savepoint, or from an earlier epoch of this checkpoint",
-            )
+        if not text.startswith("v") or "\n" not in text or not self._is_whole(name):
+            raise damaged(f"{self.path}/{name}")
         return text
+
+
+def damaged(path: str) -> CheckpointError:
+    """A file of a query's checkpoint cannot be used."""
+    return CheckpointError(
+        "CHECKPOINT_DAMAGED",
+        f"{path} is cut short, or is not what Spark has written",
+        hint="make a savepoint of the last epoch that is whole with `millstream savepoint`, and "
+        "start from that",
+    )
 
 
 def parsed_offset(offset: str) -> Any:

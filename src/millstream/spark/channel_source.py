@@ -5,6 +5,8 @@ The reader runs in a Python worker already, so the source stage runs inside it a
 
 from __future__ import annotations
 
+import os
+import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -137,6 +139,7 @@ class ChannelStreamReader(DataSourceStreamReader):
 
     def __init__(self, reader: ChannelReader) -> None:
         self._reader = reader
+        _hush_source_runner()
 
     def initialOffset(self) -> dict[str, int]:
         reader = self._reader
@@ -155,6 +158,22 @@ class ChannelStreamReader(DataSourceStreamReader):
 
     def commit(self, end: dict[str, int]) -> None:
         pass
+
+
+def _hush_source_runner() -> None:
+    """The process that asks a source for offsets shows a traceback when Spark closes its socket.
+
+    That is how it learns that the query has ended.
+    """
+    main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+    if os.path.basename(main) == "python_streaming_source_runner.py":
+        usual = sys.excepthook
+
+        def shown(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+            if not issubclass(kind, ConnectionError | EOFError):
+                usual(kind, error, trace)
+
+        sys.excepthook = shown
 
 
 class ChannelBatchReader(DataSourceReader):
