@@ -49,6 +49,8 @@ bench: $(STAMP) ## Compare with PyFlink, Flink SQL and PySpark; writes benchmark
 	$(BIN)/pip install --quiet psutil
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/window_state.py
+	$(BIN)/python benchmarks/savepoints.py
+	$(BIN)/python benchmarks/recovery.py
 	$(BIN)/python benchmarks/run.py
 
 clean: ## Remove the virtual environment and caches
