@@ -2,9 +2,9 @@
 
     python benchmarks/savepoints.py [--cache FOLDER] [--keys N]
 
-Writes a section for RESULTS.md to .bench/savepoints.md; `run.py` appends it. A job gives each of its keys a value
-of about 200 bytes, then goes on updating keys at random; a savepoint is taken meanwhile, the job is
-stopped with another one, and a third program goes on from that with three tasks instead of two.
+Writes a section for RESULTS.md to .bench/savepoints.md; `run.py` appends it. A job gives each of its
+keys a value of about 200 bytes, then goes on updating keys at random; a savepoint is taken meanwhile,
+the job is stopped with another one, and a job with three tasks instead of two goes on from that.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from contract import PARALLELISM
@@ -86,7 +87,7 @@ class Meter:
     def rate(self, since: float, until: float) -> float:
         """Records a second between two times, by the epochs that ended within."""
         inside = [s for s in self.samples if since <= s[0] <= until]
-        steps = [b for a, b in zip(inside, inside[1:], strict=False) if b[1] > a[1]]
+        steps = [b for a, b in pairwise(inside) if b[1] > a[1]]
         if len(steps) < 2:
             return 0.0
         (first, read), (last, more) = steps[0], steps[-1]
@@ -145,26 +146,31 @@ def measure(keys: int, folder: Path) -> Found:
     )
 
 
+def row(what: str, megabytes: float, seconds: float) -> str:
+    return f"| {what} | {seconds:.1f} | {megabytes / seconds:,.0f} |"
+
+
 def section(found: Found) -> str:
-    logical = found.keys * (12 + len(TEXT) + 24) / 1e6
+    state = found.keys * (12 + len(TEXT) + 24) / 1e6
+    restored = f"restore with {WIDER} tasks instead of {PARALLELISM}"
+    whole = found.restore_seconds + found.first_epoch_seconds
     lines = [
         "",
         "## Savepoints",
         "",
-        f"{found.keys:,} keys with a value of about 200 bytes each: {logical:,.0f} MB of state, {found.size / 1e6:,.0f} MB of "
-        "Parquet files (the values are alike, so that they compress well). MB/s are of state.",
+        f"{found.keys:,} keys with a value of about 200 bytes each: {state:,.0f} MB of state, "
+        f"{found.size / 1e6:,.0f} MB of Parquet files (the values are alike, so that they compress "
+        "well). MB/s are of state.",
         "",
         "| What | Seconds | MB/s |",
         "| --- | ---: | ---: |",
-        f"| savepoint beside the running job | {found.beside_seconds:.1f} | {logical / found.beside_seconds:,.0f} |",
-        f"| stop with savepoint | {found.stop_seconds:.1f} | {logical / found.stop_seconds:,.0f} |",
-        f"| restore with {WIDER} tasks instead of {PARALLELISM}: values for the slots | {found.restore_seconds:.1f} | "
-        f"{logical / found.restore_seconds:,.0f} |",
-        f"| the same, to the end of the first epoch | {found.restore_seconds + found.first_epoch_seconds:.1f} | "
-        f"{logical / (found.restore_seconds + found.first_epoch_seconds):,.0f} |",
+        row("savepoint beside the running job", state, found.beside_seconds),
+        row("stop with savepoint", state, found.stop_seconds),
+        row(f"{restored}: values for the slots", state, found.restore_seconds),
+        row("the same, to the end of the first epoch", state, whole),
         "",
-        f"- The job beside the savepoint: {found.before:,.0f} records/s before, {found.during:,.0f} meanwhile, "
-        f"{1 - found.during / found.before:.0%} less.",
+        f"- The job beside the savepoint: {found.before:,.0f} records/s before, "
+        f"{found.during:,.0f} meanwhile, {1 - found.during / found.before:.0%} less.",
         f"- Command: `python benchmarks/savepoints.py --keys {found.keys}`",
     ]
     return "\n".join(lines) + "\n"
