@@ -313,12 +313,15 @@ class _Body:
         """Stop the execution, and a savepoint that is being written of it."""
         if self.savepoint is not None:
             self.savepoint.abandon()
-        if self.execution is not None:
-            self.execution.stop()
-        if self.savepoint is not None:
-            self.savepoint.join()
-            self.savepoint.settle(failure or job_ended())
-            self.savepoint = None
+        try:
+            if self.execution is not None:
+                self.execution.stop()
+        finally:
+            # Where Spark is gone nothing can be stopped, and somebody may still wait for an answer.
+            if self.savepoint is not None:
+                self.savepoint.join()
+                self.savepoint.settle(failure or job_ended())
+                self.savepoint = None
 
     def _tend(self) -> None:
         self.line.show()

@@ -406,6 +406,25 @@ def test_cancelling_ends_a_savepoint(tmp_path: Path, stop: bool) -> None:
     assert job.status is JobStatus.CANCELED and not job.finished
 
 
+def test_a_savepoint_is_answered_when_spark_is_gone(tmp_path: Path) -> None:
+    class Gone(Fake):
+        def advance(self) -> bool:
+            if "savepoint /s" in self.calls:
+                raise ConnectionResetError("the JVM was killed")
+            return False
+
+        def stop(self) -> None:
+            raise ConnectionRefusedError("nobody is there")
+
+    fake = Gone(False)
+    fake.may_write.clear()
+    job = Job(tmp_path, fake, spark_lives=lambda: False).start()
+    with pytest.raises(CheckpointError) as caught:
+        job.client.trigger_savepoint("/s").result(PATIENCE_SECONDS)
+    assert caught.value.code == "SAVEPOINT_ABANDONED"
+    assert "SPARK_GONE" in str(job.failure())
+
+
 def test_savepoints_wait_for_each_other_and_none_is_forgotten(tmp_path: Path) -> None:
     fake = Fake(False)
     fake.may_write.clear()
