@@ -1,45 +1,70 @@
-"""The job that chaos is made of: a program as a user writes it, and what its output has to be.
+"""The job that chaos is made of: a program as a user writes it.
 
-``python job.py FOLDER --records 60 --per-epoch 6 [--fail-at 31] [--attempts 3]`` writes to
-``FOLDER/out`` and keeps its checkpoint in ``FOLDER/checkpoint``. Every record is counted per key, and
-a timer closes each key's bucket of event time; both show in the output, so that a record, a count or
-a timer that is lost or comes twice shows as well.
+``python job.py FOLDER --records 60 --per-epoch 6`` reads two sequences of records. It counts the first
+per key, with a timer for each bucket of event time; sums it in windows, and those sums in wider
+windows; and joins it with the second. Counts and windows go to ``FOLDER/out`` through the file sink,
+windows and pairs to the database ``FOLDER/db/rows.sqlite``, one transaction an epoch. So a record, a
+count, a timer or a state that is lost or comes twice shows in the output; `tests.chaos.truth` says what
+has to be there.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from millstream.common import Types, WatermarkStrategy
-from millstream.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from millstream.common import RestartStrategies, Types, WatermarkStrategy
+from millstream.common.errors import MillstreamError
+from millstream.datastream import (
+    KeyedProcessFunction,
+    ProcessJoinFunction,
+    ProcessWindowFunction,
+    StreamExecutionEnvironment,
+)
 from millstream.datastream.connectors import (
     DataGeneratorSource,
     FileSink,
     RateLimiterStrategy,
 )
 from millstream.datastream.state import ValueStateDescriptor
+from millstream.datastream.window import TumblingEventTimeWindows
 
 KEYS = "abcdefg"
-BOUND, WIDTH = 40, 100
+BOUND, WIDTH, WIDE = 40, 100, 300
+LOWER, UPPER = -25, 35
 Event = tuple[str, int, int]
 """key, number, event time"""
 
-Line = tuple[str, int, int]
-"""key, event time or end of a bucket, count"""
+Line = tuple[str, str, int, int]
+"""what it is, key, event time, number"""
+
+LINE = Types.ROW_NAMED(
+    ["what", "key", "time", "number"],
+    [Types.STRING(), Types.STRING(), Types.LONG(), Types.LONG()],
+)
+POLL_SECONDS = 0.01
 
 
 def event(number: int) -> Event:
-    """The record with a number: out of order, some of them late. The same in every attempt."""
+    """A record of the first sequence: out of order, some of them late. The same in every attempt."""
     scatter = number * 7_919 % 97
     return KEYS[scatter % len(KEYS)], number, number * 10 - scatter
 
 
-def bucket_end(time: int) -> int:
-    return (time // WIDTH + 1) * WIDTH
+def offer(number: int) -> Event:
+    """A record of the second sequence."""
+    scatter = number * 31 % 61
+    return KEYS[scatter % len(KEYS)], number, number * 11 - scatter
+
+
+def bucket_end(time: int, width: int = WIDTH) -> int:
+    return (time // width + 1) * width
 
 
 class CountInBuckets(KeyedProcessFunction):
@@ -65,61 +90,127 @@ class CountInBuckets(KeyedProcessFunction):
         buckets[end] = buckets.get(end, 0) + 1
         self.buckets.update(buckets)
         ctx.timer_service().register_event_time_timer(end)
-        yield key, time, total
+        yield "count", key, time, total
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Line]:
         buckets = self.buckets.value()
         count = buckets.pop(timestamp)
         self.buckets.update(buckets)
-        yield ctx.get_current_key(), timestamp, -count
+        yield "bucket", ctx.get_current_key(), timestamp, count
 
 
-def expected(records: int) -> list[Line]:
-    """The output by the rules of DESIGN 4 for one channel, record by record."""
-    lines: list[Line] = []
-    totals: dict[str, int] = {}
-    buckets: dict[tuple[str, int], int] = {}
-    clock = -(2**63)
+class Sum(ProcessWindowFunction):
+    """The sum of a field over a window."""
 
-    def fire_until(now: float) -> None:
-        for key, end in [place for place in buckets if place[1] <= now]:
-            lines.append((key, end, -buckets.pop((key, end))))
+    def __init__(self, what: str, place: int) -> None:
+        self.what = what
+        self.place = place
 
-    for number in range(records):
-        key, _, time = event(number)
-        fire_until(clock)
-        totals[key] = totals.get(key, 0) + 1
-        lines.append((key, time, totals[key]))
-        place = (key, bucket_end(time))
-        buckets[place] = buckets.get(place, 0) + 1
-        fire_until(clock)
-        clock = max(clock, time - BOUND - 1)
-    fire_until(float("inf"))
-    return sorted(lines)
+    def process(self, key: str, context: Any, elements: Any) -> Iterator[Line]:
+        yield self.what, key, context.window().end, sum(one[self.place] for one in elements)
 
 
-def output(folder: Path) -> list[Line]:
-    """What any reader finds in the folder now."""
-    files = [path for path in (folder / "out").glob("*") if path.name[0] not in "_."]
-    lines = (line for path in files for line in path.read_text().splitlines())
-    return sorted(tuple(json.loads(line)) for line in lines)
+class Pair(ProcessJoinFunction):
+    """Both records in one number."""
+
+    def process_element(self, left: Event, right: Event, ctx: Any) -> Iterator[Line]:
+        yield "pair", left[0], ctx.get_timestamp(), left[1] * 1_000 + right[1]
 
 
-def build(folder: Path, records: int, per_epoch: int, fail_at: int | None) -> Any:
+class Database:
+    """Writes each epoch in one transaction: what was there of it, or after it, goes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "db" / "rows.sqlite"
+        self.marks = folder / "marks"
+        for path in (self.path.parent, self.marks):
+            path.mkdir(parents=True, exist_ok=True)
+
+    def __call__(self, frame: Any, epoch: int) -> None:
+        rows = [(epoch, *row) for row in frame.collect()]
+        with closing(sqlite3.connect(self.path)) as database:
+            with database:
+                database.execute(
+                    "create table if not exists line "
+                    "(epoch integer, what text, key text, time integer, number integer)"
+                )
+                database.execute("delete from line where epoch >= ?", (epoch,))
+                database.executemany("insert into line values (?, ?, ?, ?, ?)", rows)
+                (self.marks / f"writing-{epoch:08d}").touch()
+            (self.marks / f"written-{epoch:08d}").touch()
+
+
+def source(make: Callable[[int], Event], options: argparse.Namespace) -> DataGeneratorSource:
+    limit = RateLimiterStrategy.per_checkpoint(options.per_epoch)
+    return DataGeneratorSource(make, options.records, limit)
+
+
+def build(options: argparse.Namespace) -> StreamExecutionEnvironment:
     """The program; returns the environment to execute it with."""
+    folder = options.folder
     env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(2).set_runtime_mode("STREAMING")
+    env.set_parallelism(options.parallelism).set_runtime_mode("STREAMING")
     env.set_checkpoint_directory(str(folder / "checkpoint"))
-    source = DataGeneratorSource(event, records, RateLimiterStrategy.per_checkpoint(per_epoch))
+    env.set_default_savepoint_directory(str(folder / "savepoints"))
+    if options.restarts:
+        env.set_restart_strategy(RestartStrategies.fixed_delay_restart(options.restarts, "50 ms"))
+    else:
+        env.set_restart_strategy(RestartStrategies.no_restart())
+    if options.from_savepoint is not None:
+        env.configure({"execution.savepoint.path": options.from_savepoint})
+
     times = WatermarkStrategy.for_bounded_out_of_orderness(BOUND).with_timestamp_assigner(
         lambda value, _: value[2]
     )
-    events = env.from_source(source, times, "events")
-    counted = events.key_by(lambda value: value[0]).process(
-        CountInBuckets(fail_at, str(folder / "failed-once"))
+    events = env.from_source(source(event, options), times, "events").uid("events")
+    offers = env.from_source(source(offer, options), times, "offers").uid("offers")
+    keyed = events.key_by(lambda value: value[0])
+
+    counted = keyed.process(
+        CountInBuckets(options.fail_at, str(folder / "failed-once")), output_type=LINE
+    ).uid("count")
+    sums = (
+        keyed.window(TumblingEventTimeWindows.of(WIDTH))
+        .process(Sum("sum", 1), output_type=LINE)
+        .uid("sums")
     )
-    counted.uid("count").sink_to(FileSink.text(str(folder / "out"), json.dumps)).uid("files")
+    wide = (
+        sums.key_by(lambda line: "all")
+        .window(TumblingEventTimeWindows.of(WIDE))
+        .process(Sum("wide", 3), output_type=LINE)
+        .uid("wide")
+    )
+    pairs = (
+        keyed.interval_join(offers.key_by(lambda value: value[0]))
+        .between(LOWER, UPPER)
+        .process(Pair(), output_type=LINE)
+        .uid("pairs")
+    )
+    to_files = counted.union(sums, wide)
+    to_files.sink_to(FileSink.text(str(folder / "out"), lambda line: json.dumps(tuple(line)))).uid(
+        "files"
+    )
+    sums.union(wide, pairs).foreach_batch(Database(folder)).uid("database")
     return env
+
+
+def take_savepoint(client: Any, options: argparse.Namespace) -> None:
+    """Take a savepoint when an epoch has come, and stop with it if that is wanted."""
+    wanted = options.stop_at if options.savepoint_at is None else options.savepoint_at
+    pause = threading.Event()
+    while client.metrics()["epoch"] < wanted and not client.get_job_execution_result().done():
+        pause.wait(POLL_SECONDS)
+    try:
+        if options.stop_at is None:
+            print(f"savepoint {client.savepoint()}", flush=True)
+        else:
+            path = client.stop_with_savepoint()
+            (options.folder / "stopped.tmp").write_text(path)
+            (options.folder / "stopped.tmp").rename(options.folder / "stopped")
+    except Exception as error:
+        # The job tells its own failure; here it is only about the savepoint.
+        kind = error.code if isinstance(error, MillstreamError) else type(error).__name__
+        print(f"no savepoint: {kind} {error}", flush=True)
 
 
 def main() -> None:
@@ -127,18 +218,17 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--records", type=int, required=True)
     parser.add_argument("--per-epoch", type=int, required=True)
-    parser.add_argument("--fail-at", type=int)
-    parser.add_argument("--attempts", type=int, default=1, help="in this process, one by one")
+    parser.add_argument("--parallelism", type=int, default=2)
+    parser.add_argument("--fail-at", type=int, help="a record at which to fail, once")
+    parser.add_argument("--restarts", type=int, default=0, help="by the job itself")
+    parser.add_argument("--savepoint-at", type=int, help="an epoch after which to take one")
+    parser.add_argument("--stop-at", type=int, help="an epoch after which to stop with one")
+    parser.add_argument("--from-savepoint")
     options = parser.parse_args()
-    for left in reversed(range(options.attempts)):
-        env = build(options.folder, options.records, options.per_epoch, options.fail_at)
-        try:
-            env.execute("chaos")
-            return
-        except Exception as error:
-            if not left:
-                raise
-            print(f"failed, {left} attempts left: {str(error).splitlines()[0]}", flush=True)
+    client = build(options).execute_async("chaos")
+    if options.savepoint_at is not None or options.stop_at is not None:
+        take_savepoint(client, options)
+    client.get_job_execution_result().result()
 
 
 if __name__ == "__main__":

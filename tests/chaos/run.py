@@ -3,148 +3,62 @@
     python -m tests.chaos.run 1 2 3        # or: make chaos SEEDS="1 2 3"
 
 A seed says all: what is broken, how often, and when. "When" is an event in the job's folders, such as
-"the sink has committed epoch 3", never a pause, so a seed breaks about the same point on any machine.
+"the sink has committed the third epoch", never a pause, so a seed breaks about the same point on any
+machine.
 """
 
 from __future__ import annotations
 
+import glob
+import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
-from tests.chaos.job import expected, output
+from tests.chaos.disk import SmallDisk, cut_last
+from tests.chaos.processes import jvms_of, kill, kill_all, workers_of
+from tests.chaos.scenarios import BY_ALL_MEANS, EVENTS, Break, Scenario, Step
+from tests.chaos.truth import EPOCH_OF_FILE, expected, output
+
+from millstream.checkpoint.lease import LEASE_SECONDS
+from millstream.checkpoint.savepoints import Savepoint
+from millstream.common.errors import CheckpointError
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_SECONDS = 400
+PATIENCE_SECONDS = 600
 POLL_SECONDS = 0.002
-ATTEMPTS = 12
-KINDS = ("driver", "worker", "exception")
-EVENTS = {
-    "planned": "checkpoint/*/query-0/offsets/{epoch}",
-    "staged": "out/_millstream/*/staging/*-{epoch:08d}-*",
-    "committed by the sink": "out/_millstream/*/{epoch:08d}.json",
-    "published": "out/*-{epoch:08d}-*",
-    "committed": "checkpoint/*/query-0/commits/{epoch}",
-}
-"""What can be seen of an epoch from outside, in the order it happens."""
+ATTEMPTS = 8
+RESTARTED = "restart"
+"""What the log of a job says that starts again by itself."""
 
 
-@dataclass(frozen=True)
-class Break:
-    """A point at which to break something: an epoch has come so far."""
+class Sight:
+    """What has happened in a job's folder since it was first looked at, counted by event."""
 
-    event: str
-    epoch: int
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.before = {event: self._look(event) for event in EVENTS}
+        self.seen: dict[str, set[str]] = {event: set() for event in EVENTS}
 
-    def is_due(self, folder: Path) -> bool:
-        # A staged file may come and go between two looks; its epoch's commit stays.
-        patterns = {EVENTS[self.event], EVENTS["committed"]}
-        return any(any(folder.glob(p.format(epoch=self.epoch))) for p in patterns)
+    def has_come(self, wanted: Break) -> bool:
+        for event in {wanted.event, BY_ALL_MEANS[wanted.event]}:
+            self.seen[event] |= self._look(event) - self.before[event]
+            if len(self.seen[event]) >= wanted.count:
+                return True
+        return False
 
-    def __str__(self) -> str:
-        return f"epoch {self.epoch} {self.event}"
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """What a seed stands for."""
-
-    seed: int
-    kind: str
-    records: int
-    per_epoch: int
-    breaks: tuple[Break, ...]
-    fail_at: int | None
-    in_one_process: bool
-
-    @staticmethod
-    def of(seed: int, kind: str | None = None) -> Scenario:
-        dice = random.Random(seed)
-        chosen = dice.choice(KINDS)
-        kind = kind or chosen
-        per_epoch = dice.randint(4, 9)
-        epochs = dice.randint(5, 8)
-        records = per_epoch * epochs - dice.randint(0, 2)
-        breaks = _breaks(dice, epochs) if kind != "exception" else ()
-        fail_at = dice.randrange(records) if kind == "exception" else None
-        together = kind != "driver" and dice.random() < 0.7
-        return Scenario(seed, kind, records, per_epoch, breaks, fail_at, together)
-
-    def __str__(self) -> str:
-        what = (
-            f"record {self.fail_at}"
-            if self.kind == "exception"
-            else " and ".join(map(str, self.breaks))
-        )
-        where = "one process" if self.in_one_process else "a process each"
-        return (
-            f"seed {self.seed}: {self.kind} at {what}; {self.records} records, "
-            f"{self.per_epoch} an epoch, {where}"
-        )
-
-
-def _breaks(dice: random.Random, epochs: int) -> tuple[Break, ...]:
-    """One or two points, in the order they come."""
-    chosen = sorted(dice.sample(range(epochs), dice.choice((1, 1, 2))))
-    return tuple(Break(dice.choice(list(EVENTS)), epoch) for epoch in chosen)
-
-
-# -- processes ------------------------------------------------------------------------------------
-
-
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            found += map(int, task.read_text().split())
-        except OSError:
-            continue
-    return found
-
-
-def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except OSError:
-        return ""
-
-
-def _descendants(pid: int) -> Iterator[int]:
-    for child in _children(pid):
-        yield child
-        yield from _descendants(child)
-
-
-def workers_of(pid: int) -> list[int]:
-    """The Python workers of a driver: what PySpark's daemons have forked, and what asks sources."""
-    found = [(child, _command(child)) for child in _descendants(pid)]
-    forked = [w for p, command in found if "pyspark.daemon" in command for w in _children(p)]
-    return forked + [p for p, command in found if "python_streaming_source_runner" in command]
-
-
-def _kill(pid: int) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-
-
-def kill_driver(pid: int) -> None:
-    """The driver and its JVM at once: nobody is left to tidy up."""
-    jvms = [child for child in _children(pid) if "java" in _command(child)]
-    for victim in [pid, *jvms]:
-        _kill(victim)
-
-
-# -- runs -----------------------------------------------------------------------------------------
+    def _look(self, event: str) -> set[str]:
+        found = glob.glob(EVENTS[event], root_dir=self.folder)
+        epochs = {path: EPOCH_OF_FILE.search(path) for path in found}
+        return {path if epoch is None else epoch[1] for path, epoch in epochs.items()}
 
 
 class Chaos:
@@ -153,100 +67,221 @@ class Chaos:
     def __init__(self, scenario: Scenario, folder: Path) -> None:
         self.scenario = scenario
         self.folder = folder
+        self.job = folder / "job"
         self.dice = random.Random(scenario.seed)
-        self.left = list(scenario.breaks)
         self.exits: list[int] = []
-
-    @property
-    def failures(self) -> int:
-        """How often the job failed, in one process or in several."""
-        again = (self.folder / "log").read_text().count("attempts left")
-        return again + sum(code != 0 for code in self.exits)
+        self.broken: list[Break] = []
+        self.notes: list[str] = []
+        self.left: list[Break] = []
+        self.savepoint: str | None = None
+        self.damaged: Path | None = None
+        self.disk: SmallDisk | None = None
 
     def run(self) -> None:
-        """Start the job until it has ended well; raises AssertionError if its output is wrong."""
-        while len(self.exits) < ATTEMPTS:
-            self.exits.append(self._attempt())
-            if self.exits[-1] == 0:
+        """Run all steps; raises AssertionError if the output is wrong."""
+        self.job.mkdir()
+        if self.scenario.disk is not None:
+            self.disk = SmallDisk(self.job / self.scenario.disk)
+        try:
+            for step in self.scenario.steps:
+                self._run_step(step)
+            self._check()
+        finally:
+            if self.disk is not None:
+                self.disk.remove()
+
+    # -- steps -----------------------------------------------------------------------------------
+
+    def _run_step(self, step: Step) -> None:
+        """Start the program of a step until it has ended well."""
+        sight = Sight(self.job)
+        self.left = list(step.breaks)
+        from_savepoint = self.savepoint if step.restored else None
+        failures, done_before = 0, len(self.broken)
+        for _ in range(ATTEMPTS):
+            code = self._attempt(step, sight, self.job, from_savepoint)
+            self.exits.append(code)
+            if code == 0:
                 break
-        self._check()
+            failures += 1
+            causes = len(self.broken) - done_before + (self.scenario.fail_at is not None)
+            if self.damaged is not None:
+                self._require_clear_error()
+                from_savepoint = self._repaired(from_savepoint)
+                failures -= 1
+            elif self.scenario.cut is not None:
+                self._cut()
+            assert failures <= causes, f"{self.scenario}: fails by itself\n{self._tail()}"
+        assert self.exits[-1] == 0, f"{self.scenario}: never ended well\n{self._tail()}"
+        self.notes += [f"{one} never came" for one in self.left]
+        if step.stop_at is not None:
+            stopped = self.job / "stopped"
+            assert stopped.exists(), f"{self.scenario}: no savepoint\n{self._tail()}"
+            self.savepoint = stopped.read_text()
 
-    def _check(self) -> None:
-        tail = (self.folder / "log").read_text()[-3_000:]
-        assert self.exits[-1] == 0, f"{self.scenario}: never ended well\n{tail}"
-        missing, surplus = _difference(expected(self.scenario.records), output(self.folder))
-        assert not missing and not surplus, (
-            f"{self.scenario}: {len(missing)} lines missing {missing[:5]}, "
-            f"{len(surplus)} too many {surplus[:5]}"
-        )
-
-    def _attempt(self) -> int:
-        with open(self.folder / "log", "a") as log:
-            process = subprocess.Popen(self._command(), env=self._env(), stdout=log, stderr=log)
+    def _attempt(self, step: Step, sight: Sight, folder: Path, from_savepoint: str | None) -> int:
+        command = self._command(step, folder, from_savepoint)
+        with open(self._log(), "w") as log:
+            process = subprocess.Popen(command, env=_environment(), stdout=log, stderr=log)
             try:
-                self._watch(process)
-                return process.wait(PATIENCE_SECONDS)
+                return self._watched(process, sight)
             finally:
                 if process.poll() is None:
-                    kill_driver(process.pid)
+                    kill_all(process.pid)
+                if self.disk is not None:
+                    self.disk.free()
 
-    def _command(self) -> list[str]:
+    def _command(self, step: Step, folder: Path, from_savepoint: str | None) -> list[str]:
         scenario = self.scenario
         options = {
             "--records": scenario.records,
             "--per-epoch": scenario.per_epoch,
-            "--attempts": ATTEMPTS if scenario.in_one_process else 1,
+            "--parallelism": step.parallelism,
+            "--restarts": scenario.restarts,
+            "--fail-at": scenario.fail_at,
+            "--savepoint-at": step.savepoint_at,
+            "--stop-at": step.stop_at,
+            "--from-savepoint": from_savepoint,
         }
-        if scenario.fail_at is not None:
-            options["--fail-at"] = scenario.fail_at
-        words = [str(word) for option in options.items() for word in option]
-        return [sys.executable, str(Path(__file__).with_name("job.py")), str(self.folder), *words]
+        given = {name: value for name, value in options.items() if value is not None}
+        words = [str(word) for option in given.items() for word in option]
+        return [sys.executable, str(Path(__file__).with_name("job.py")), str(folder), *words]
 
-    def _env(self) -> dict[str, str]:
-        inherited = {name: v for name, v in os.environ.items() if "SPARK" not in name}
-        return {**inherited, "PYTHONPATH": str(ROOT / "src")}
-
-    def _watch(self, process: subprocess.Popen[bytes]) -> None:
-        """Break what is due until the process ends or nothing is left to break."""
+    def _watched(self, process: subprocess.Popen[bytes], sight: Sight) -> int:
+        """Break what is due until the process ends."""
         pause = threading.Event()
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while self.left and process.poll() is None and time.monotonic() < deadline:
-            if self.left[0].is_due(self.folder) and self._break(process.pid):
-                self.left.pop(0)
-            pause.wait(POLL_SECONDS)
+        while process.poll() is None:
+            assert time.monotonic() < deadline, f"{self.scenario}: hangs\n{self._tail()}"
+            if self.left and sight.has_come(self.left[0]):
+                if self._break(self.left[0].victim, process.pid):
+                    self.broken.append(self.left.pop(0))
+            elif self.disk is not None and RESTARTED in self._log().read_text():
+                self.disk.free()
+            pause.wait(POLL_SECONDS if self.left else 25 * POLL_SECONDS)
+        return process.returncode
 
-    def _break(self, pid: int) -> bool:
-        if self.scenario.kind == "driver":
-            kill_driver(pid)
+    def _break(self, victim: str, pid: int) -> bool:
+        """Break something; whether there was something to break."""
+        if victim == "disk":
+            assert self.disk is not None
+            self.disk.fill(self.scenario.pages_left)
             return True
-        victims = workers_of(pid)
+        if victim == "driver":
+            kill_all(pid)
+            return True
+        if victim == "driver alone":
+            kill(pid)
+            return True
+        victims = jvms_of(pid) if victim == "jvm" else workers_of(pid)
         if victims:
-            _kill(self.dice.choice(victims))
+            kill(self.dice.choice(victims))
         return bool(victims)
 
+    # -- damage ----------------------------------------------------------------------------------
 
-def _difference(wanted: list[object], got: list[object]) -> tuple[list[object], list[object]]:
-    missing, surplus = list(wanted), []
-    for line in got:
-        if line in missing:
-            missing.remove(line)
-        else:
-            surplus.append(line)
-    return missing, surplus
+    def _cut(self) -> None:
+        assert self.scenario.cut is not None
+        self.damaged = cut_last(self.job, self.scenario.cut, self.scenario.cut_to)
+        where = None if self.damaged is None else self.damaged.relative_to(self.job)
+        self.notes.append(f"cut {where}")
+
+    def _require_clear_error(self) -> None:
+        """A job that cannot go on has to say which file is damaged."""
+        assert self.damaged is not None
+        words = ("CHECKPOINT_DAMAGED", "/".join(self.damaged.parts[-2:]))
+        if self.scenario.cut == "lease":
+            words = ("CHECKPOINT_IN_USE", "checkpoint")
+        log = self._log(-1).read_text()
+        assert all(word in log for word in words), (
+            f"{self.scenario}: does not say that {self.damaged} is damaged\n{self._tail()}"
+        )
+
+    def _repaired(self, from_savepoint: str | None) -> str | None:
+        """Do what the documentation says, and return the savepoint to go on from, if any."""
+        damaged, self.damaged = self.damaged, None
+        assert damaged is not None
+        if self.scenario.cut in ("sink", "states", "commits"):
+            damaged.unlink()
+            damaged.with_name(f".{damaged.name}.crc").unlink(missing_ok=True)
+            return from_savepoint
+        if self.scenario.cut == "lease":
+            threading.Event().wait(LEASE_SECONDS)
+            return from_savepoint
+        words = ["savepoint", str(self.job / "checkpoint"), str(self.job / "rescued"), "--json"]
+        command = [sys.executable, "-m", "millstream.cli", *words]
+        done = subprocess.run(
+            command, env=_environment(), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{self.scenario}: {done.stdout}{done.stderr[-3_000:]}"
+        made: str = json.loads(done.stdout)["savepoint"]
+        self.notes.append(f"rescued {Path(made).name}")
+        return made
+
+    # -- checks ----------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        difference = output(self.job).difference(expected(self.scenario.records))
+        assert not difference, f"{self.scenario}: {difference}"
+        whole = [
+            savepoint
+            for folder in sorted(self.job.glob("savepoints/*"))
+            if (savepoint := self._loaded(folder)) is not None
+        ]
+        if whole and self.scenario.kind == "savepoint":
+            self._check_fork(self.dice.choice(whole))
+
+    def _loaded(self, folder: Path) -> Savepoint | None:
+        """A savepoint that is whole; of any other folder nobody may take it for one."""
+        if (folder / "savepoint.json").exists():
+            savepoint = Savepoint.load(str(folder))
+            for table in savepoint.tables:
+                for file in table.files:
+                    savepoint.read(file)
+            return savepoint
+        with suppress(CheckpointError):
+            Savepoint.load(str(folder))
+            raise AssertionError(f"{self.scenario}: {folder} passes for a savepoint")
+        self.notes.append("half a savepoint refused")
+        return None
+
+    def _check_fork(self, savepoint: Savepoint) -> None:
+        """What there was up to the savepoint, and what comes from it, is everything once."""
+        fork = self.folder / f"fork-{savepoint.id}"
+        fork.mkdir()
+        code = self._attempt(Step(), Sight(fork), fork, savepoint.path)
+        assert code == 0, f"{self.scenario}: a fork fails\n{self._tail()}"
+        both = output(self.job, savepoint.epoch) + output(fork)
+        difference = both.difference(expected(self.scenario.records))
+        assert not difference, f"{self.scenario}: a fork: {difference}"
+        self.notes.append(f"fork of epoch {savepoint.epoch} right")
+
+    def _log(self, number: int | None = None) -> Path:
+        """The log of the attempt at hand, or of one before (-1)."""
+        return self.folder / f"log-{len(self.exits) + (number or 0)}"
+
+    def _tail(self) -> str:
+        logs = sorted(self.folder.glob("log-*"))
+        return "\n".join(f"{log}: {log.read_text()[-2_000:]}" for log in logs[-1:])
 
 
-def run_seed(seed: int, kind: str | None = None, say: Callable[[str], None] = print) -> Chaos:
+def _environment() -> dict[str, str]:
+    inherited = {name: v for name, v in os.environ.items() if "SPARK" not in name}
+    return {**inherited, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+
+
+def run_seed(seed: int, say: Callable[[str], None] = print) -> Chaos:
     """Run the scenario of a seed; the folder of a run that went wrong is kept."""
-    scenario = Scenario.of(seed, kind)
+    scenario = Scenario.of(seed)
     say(str(scenario))
     folder = Path(tempfile.mkdtemp(prefix=f"millstream-chaos-{seed}-"))
     chaos = Chaos(scenario, folder)
     try:
         chaos.run()
     except BaseException:
-        say(f"seed {seed}: see {folder}")
+        say(f"seed {seed}: see {folder}; exits {chaos.exits}, {'; '.join(chaos.notes)}")
         raise
-    say(f"  right after {chaos.failures} failures, exits {chaos.exits}")
+    say(f"  right; exits {chaos.exits}; {'; '.join(chaos.notes)}")
     shutil.rmtree(folder)
     return chaos
 
@@ -257,10 +292,10 @@ def main(seeds: list[str]) -> int:
         began = time.monotonic()
         try:
             run_seed(int(seed))
-            print(f"  {time.monotonic() - began:.0f} s")
         except AssertionError as error:
             wrong.append(seed)
             print(f"  WRONG {error}")
+        print(f"  {time.monotonic() - began:.0f} s", flush=True)
     print(f"{len(seeds or ['1']) - len(wrong)} right, {len(wrong)} wrong {wrong or ''}")
     return 1 if wrong else 0
 

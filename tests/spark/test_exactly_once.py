@@ -1,6 +1,6 @@
-"""Exactly once on real Spark: kills, failures, cancelled and finished runs, and what is in the folder.
+"""Exactly once on real Spark: cancelled and finished runs, and what is in the folder.
 
-``make chaos SEEDS="1 2 3"`` runs more of the first kind.
+Jobs that are killed are in ``test_kill_matrix.py``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 import pytest
 from spark_programs import ReadClock, Recording, by_time, numbered, text_of
 from spark_support import Collecting, cancel, data_files, lines_of, wait_for_job, write_lines
-from tests.chaos.run import Scenario, run_seed
 
 from millstream.common import WatermarkStrategy
 from millstream.common.job import JobStatus
@@ -25,28 +24,12 @@ from millstream.datastream.connectors import DataGeneratorSource, FileSink, Rate
 from millstream.kernel.pages import NEVER
 from millstream.spark.control import ControlChannel
 from millstream.spark.progress import Totals
-from millstream.spark.query import _Stream
+from millstream.spark.stream import Stream
 from millstream.spark.writer import EpochReport
 
 pytestmark = pytest.mark.spark
 
 MakeEnv = Callable[..., StreamExecutionEnvironment]
-
-SEEDS = {"driver": (2, 4, 15), "worker": (9, 12, 23), "exception": (19, 30)}
-
-
-@pytest.mark.parametrize(
-    ("kind", "seed"), [(kind, seed) for kind, seeds in SEEDS.items() for seed in seeds]
-)
-def test_a_job_that_is_broken_at_a_random_point_writes_each_record_once(
-    kind: str, seed: int
-) -> None:
-    assert Scenario.of(seed).kind == kind
-    chaos = run_seed(seed)
-    assert not chaos.left, "the job had ended before it could be broken"
-    if kind == "driver":
-        assert -9 in chaos.exits
-
 
 # -- runs of one checkpoint directory -------------------------------------------------------------
 
@@ -174,8 +157,8 @@ def test_ticks_do_not_pile_up_while_an_epoch_takes_long(
 ) -> None:
     """Old commands are removed: a pile of ticks would take away those an epoch has yet to hear."""
     now = iter(range(0, 1_000_000, 500))
-    monkeypatch.setattr("millstream.spark.query.wall_clock_ms", lambda: next(now))
-    stream = object.__new__(_Stream)
+    monkeypatch.setattr("millstream.spark.stream.wall_clock_ms", lambda: next(now))
+    stream = object.__new__(Stream)
     stream.query = SlowQuery()
     stream.control = ControlChannel(str(tmp_path / "control"), "run", (0,))
     stream.totals = Totals()

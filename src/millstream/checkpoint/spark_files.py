@@ -140,11 +140,16 @@ class QueryFiles:
 
 def damaged(path: str) -> CheckpointError:
     """A file of a query's checkpoint cannot be used."""
+    hint = (
+        "make a savepoint of the last epoch that is whole with `millstream savepoint`, and start "
+        "from that"
+    )
+    if path.split("/")[-2] == "commits":
+        hint = (
+            "delete it with the .crc file beside it, and start the job again: the epoch runs again"
+        )
     return CheckpointError(
-        "CHECKPOINT_DAMAGED",
-        f"{path} is cut short, or is not what Spark has written",
-        hint="make a savepoint of the last epoch that is whole with `millstream savepoint`, and "
-        "start from that",
+        "CHECKPOINT_DAMAGED", f"{path} is cut short, or is not what Spark has written", hint=hint
     )
 
 

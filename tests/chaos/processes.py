@@ -1,0 +1,55 @@
+"""The processes of a job: who they are, and their end."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found += map(int, task.read_text().split())
+        except OSError:
+            continue
+    return found
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    for child in _children(pid):
+        yield child
+        yield from _descendants(child)
+
+
+def jvms_of(pid: int) -> list[int]:
+    """The JVM of a driver."""
+    return [child for child in _children(pid) if "java" in _command(child)]
+
+
+def workers_of(pid: int) -> list[int]:
+    """The Python workers of a driver: what PySpark's daemons have forked, and what asks sources."""
+    found = [(child, _command(child)) for child in _descendants(pid)]
+    forked = [w for p, command in found if "pyspark.daemon" in command for w in _children(p)]
+    return forked + [p for p, command in found if "python_streaming_source_runner" in command]
+
+
+def kill(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def kill_all(pid: int) -> None:
+    """The driver and its JVM at once: nobody is left to tidy up."""
+    for victim in [pid, *jvms_of(pid)]:
+        kill(victim)
