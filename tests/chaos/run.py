@@ -36,6 +36,9 @@ ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 600
 POLL_SECONDS = 0.002
 ATTEMPTS = 8
+STARVED = "Python worker failed to connect back"
+"""What Spark says if a process of its own needs more than ten seconds to start: the machine is busy."""
+
 RESTARTED = "restart"
 """What the log of a job says that starts again by itself."""
 
@@ -103,6 +106,9 @@ class Chaos:
             self.exits.append(code)
             if code == 0:
                 break
+            if STARVED in self._log(-1).read_text():
+                self.notes.append("Spark gave up a worker that started too slowly")
+                continue
             failures += 1
             causes = len(self.broken) - done_before + (self.scenario.fail_at is not None)
             if self.damaged is not None:

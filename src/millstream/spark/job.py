@@ -26,6 +26,7 @@ from millstream.checkpoint.lease import Lease
 from millstream.checkpoint.manifest import manifest_of
 from millstream.checkpoint.restoring import refuse_unfit
 from millstream.checkpoint.savepoints import Savepoint
+from millstream.checkpoint.spark_files import QueryFiles, damaged
 from millstream.common.errors import (
     CheckpointError,
     ConfigurationError,
@@ -269,7 +270,7 @@ class _Body:
             try:
                 return self._attempt()
             except Exception as error:
-                failure = readable(error)
+                failure = self._explained(readable(error))
             # Not in the handler: the error of a user's has no use for the JVM's as its context.
             delay_ms = self._delay_after(failure)
             self.client._status = JobStatus.RESTARTING
@@ -285,6 +286,18 @@ class _Body:
             if self._cancelled_within(delay_ms / 1_000):
                 return JobStatus.CANCELED
             self.execution = None
+
+    def _explained(self, failure: BaseException) -> BaseException:
+        """Say which file of the checkpoint is damaged, if that is why Spark cannot go on."""
+        if isinstance(failure, MillstreamError):
+            return failure
+        run = self.place.run
+        for query in self.place.manifest["queries"]:
+            for file in QueryFiles(run.query_path(query)).damaged():
+                error = damaged(file)
+                error.__cause__ = failure
+                return error
+        return failure
 
     def _attempt(self) -> JobStatus:
         """Run the job until it ends, one way or the other."""

@@ -97,9 +97,9 @@ def take_offline(
     run, manifest = CheckpointFolder.read_run(run_directory)
     epochs = {}
     for query in manifest["queries"]:
-        committed = QueryFiles(run.query_path(query)).committed()
-        wanted = epoch if epoch is not None else max(committed, default=-1)
-        if wanted not in committed:
+        files = QueryFiles(run.query_path(query))
+        wanted = files.last_whole() if epoch is None else epoch
+        if wanted is None or wanted not in files.committed():
             raise CheckpointError(
                 "NO_SUCH_EPOCH",
                 f"{run.path} has no committed epoch {'at all' if epoch is None else epoch}",

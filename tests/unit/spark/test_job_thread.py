@@ -101,7 +101,14 @@ class Job:
     ) -> None:
         self.directory = str(folder / "checkpoint")
         self.folder = CheckpointFolder(self.directory)
-        manifest = {"operators": [], "details": {}, "slots": 1, "parallelism": 1, "mode": "arrival"}
+        manifest = {
+            "operators": [],
+            "details": {},
+            "queries": [],
+            "slots": 1,
+            "parallelism": 1,
+            "mode": "arrival",
+        }
         lease = Lease.take(self.directory, "me")
         run = self.folder.open_run(manifest)
         self.options = JobOptions(name="fake", savepoint_path="/from", show_progress=False)
