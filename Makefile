@@ -23,8 +23,8 @@ demo: $(STAMP) ## Run the fault-tolerant word counter: kill it, restart it, chec
 test: lint types unit spark parity ## Run all checks and all tests, with all examples of the property tests
 
 # Inherited by `unit`; a number from outside comes first.
-check: export MILLSTREAM_EXAMPLES ?= 0.2
-check: lint types unit ## Run what needs no JVM: ruff, mypy, tests with a fifth of the examples (under a minute)
+check: export MILLSTREAM_EXAMPLES ?= 0.1
+check: lint types unit ## Run what needs no JVM: ruff, mypy, tests with a tenth of the examples
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -217,7 +217,7 @@ SETTINGS = [
     for order in ORDERS
     for batch in (False, True)
 ]
-ROUNDS = max(2, round(8 * float(os.environ.get("MILLSTREAM_EXAMPLES", "1"))))
+ROUNDS = max(1, round(8 * float(os.environ.get("MILLSTREAM_EXAMPLES", "1"))))
 SLOTS = [(2, 2), (2, 5), (3, 1), (1, 4), (4, 3)]
 
 
