@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -234,10 +235,21 @@ class CheckpointFolder:
 
 def write_whole(path: str, data: bytes) -> None:
     """Write a file in one step: readers see all of it or nothing."""
-    fs, inner = open_path(path)
-    with fs.open_output_stream(f"{inner}.tmp") as stream:
+    write_at(*open_path(path), data)
+
+
+def write_at(fs: pafs.FileSystem, path: str, data: bytes) -> None:
+    """Write a file in one step, given its file system; aside it has a hidden name of this process."""
+    folder, _, name = path.rpartition("/")
+    hidden = f"{folder}/.{name}.{os.getpid()}.tmp"
+    with fs.open_output_stream(hidden) as stream:
         stream.write(data)
-    fs.move(f"{inner}.tmp", inner)
+    fs.move(hidden, path)
+
+
+def wall_clock_ms() -> int:
+    """The time of day."""
+    return time.time_ns() // 1_000_000
 
 
 def folder_bytes(path: str) -> int:

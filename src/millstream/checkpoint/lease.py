@@ -11,7 +11,6 @@ import json
 import os
 import socket
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from typing import Any
 
 import pyarrow.fs as pafs
 
-from millstream.checkpoint.folder import open_path
+from millstream.checkpoint.folder import open_path, wall_clock_ms, write_at
 from millstream.common.errors import CheckpointError
 
 LEASE_SECONDS = 30
@@ -32,11 +31,6 @@ SETTLE_SECONDS = 1.0
 """How long to wait for a rival, where files cannot be made exclusively."""
 
 KEPT = 3
-
-
-def wall_clock_ms() -> int:
-    """The time of day."""
-    return time.time_ns() // 1_000_000
 
 
 @dataclass(frozen=True)
@@ -203,11 +197,7 @@ def read_json(fs: pafs.FileSystem, path: str) -> dict[str, Any] | None:
 
 def write_json(fs: pafs.FileSystem, path: str, content: dict[str, Any]) -> None:
     """Write a small file in one step: readers see all of it or nothing."""
-    folder, _, name = path.rpartition("/")
-    hidden = f"{folder}/.{name}.{os.getpid()}.tmp"
-    with fs.open_output_stream(hidden) as stream:
-        stream.write(json.dumps(content).encode())
-    fs.move(hidden, path)
+    write_at(fs, path, json.dumps(content).encode())
 
 
 def _create(fs: pafs.FileSystem, path: str, content: dict[str, Any]) -> bool:

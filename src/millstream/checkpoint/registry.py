@@ -18,8 +18,8 @@ from typing import Any
 
 import pyarrow.fs as pafs
 
-from millstream.checkpoint.folder import open_path
-from millstream.checkpoint.lease import current_holder, read_json, wall_clock_ms, write_json
+from millstream.checkpoint.folder import open_path, wall_clock_ms
+from millstream.checkpoint.lease import current_holder, read_json, write_json
 from millstream.common.errors import CheckpointError
 from millstream.common.job import JobStatus
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from millstream.checkpoint.folder import describe_swaps
-from millstream.checkpoint.savepoints import Savepoint
+from millstream.checkpoint.savepoints import Savepoint, key_types_of
 from millstream.common.errors import CheckpointError
-from millstream.common.typeinfo import TypeInformation, type_from_dict
 from millstream.kernel.snapshot.evolution import holds
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import JobPlan
@@ -51,16 +49,12 @@ def refuse_unfit(
 
 def _refuse_other_keys(savepoint: Savepoint, manifest: dict[str, Any]) -> None:
     """Refuse keys of another type: no record would find the state of its key."""
-    for uid, now in manifest["details"].items():
-        stored, asked = (_key_type(d) for d in (savepoint.operators.get(uid, {}), now))
+    known = key_types_of(savepoint.operators)
+    for uid, asked in key_types_of(manifest["details"]).items():
+        stored = known.get(uid)
         if stored is not None and not holds(asked, stored):
             raise CheckpointError(
                 "KEY_TYPE_CHANGED",
                 f"the keys of operator {uid!r} were {stored}, and the program has {asked}",
                 hint="key by the same type, or give the operator another uid to begin anew",
             )
-
-
-def _key_type(detail: Mapping[str, Any]) -> TypeInformation | None:
-    found = detail.get("key_type")
-    return None if found is None else type_from_dict(found)

@@ -7,7 +7,6 @@ Parquet files, a folder for each state of each operator; ``sources/`` what a sou
 from __future__ import annotations
 
 import json
-import time
 import uuid
 import zlib
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ import pyarrow.fs as pafs
 from millstream.checkpoint.folder import open_path, write_whole
 from millstream.checkpoint.spark_files import QueryFiles
 from millstream.common.errors import CheckpointError
+from millstream.common.typeinfo import TypeInformation, type_from_dict
 from millstream.kernel.snapshot.tables import (
     BROADCAST,
     PANES,
@@ -289,9 +289,12 @@ def retained(run_directory: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: (one["query"], one["epoch"]))
 
 
-def now_ms() -> int:
-    """The time of day."""
-    return time.time_ns() // 1_000_000
+def key_types_of(
+    operators: Mapping[str, Mapping[str, Any]],
+) -> dict[str, TypeInformation | None]:
+    """The types of operators' keys, by uid, as a manifest says them."""
+    found = {uid: operator.get("key_type") for uid, operator in operators.items()}
+    return {uid: None if data is None else type_from_dict(data) for uid, data in found.items()}
 
 
 def _is_file(fs: pafs.FileSystem, path: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow.fs as pafs
 
-from millstream.checkpoint.folder import open_path
+from millstream.checkpoint.folder import open_path, write_at
 from millstream.common.errors import CheckpointError
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.hashing import stable_hash
@@ -87,9 +87,7 @@ class FileSink:
                 hint="write to a path that driver and workers share",
             )
         manifest = self._manifest(epoch)
-        with self.fs.open_output_stream(f"{manifest}.tmp") as stream:
-            stream.write(json.dumps({"version": 1, "files": listed}).encode())
-        self.fs.move(f"{manifest}.tmp", manifest)
+        write_at(self.fs, manifest, json.dumps({"version": 1, "files": listed}).encode())
         self._publish(manifest)
         self._prune(epoch)
 

@@ -15,31 +15,23 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from millstream.checkpoint.folder import Run, open_path, write_whole
-from millstream.checkpoint.savepoints import OnProgress, Savepoint, StateFile
-from millstream.common.typeinfo import type_from_dict
+from millstream.checkpoint.savepoints import OnProgress, Savepoint, StateFile, key_types_of
 from millstream.kernel.buffers import Row
-from millstream.kernel.order import Ints
 from millstream.kernel.slot_state import state_rows
-from millstream.kernel.snapshot.build import (
-    SlotBuilder,
-    WaitingEdge,
-    shelf_bits,
-    shelves_of,
-    slots_of,
-)
+from millstream.kernel.snapshot.build import SlotBuilder, WaitingEdge, divided, shelf_bits
 from millstream.kernel.snapshot.export import OperatorState
 from millstream.kernel.snapshot.job import JobTime, first_header, operator_states
-from millstream.kernel.snapshot.tables import BROADCAST, HELD
+from millstream.kernel.snapshot.tables import HELD, is_broadcast
 from millstream.kernel.stages import KeyedProgram
 from millstream.kernel.time import Channel, TimeTable
 from millstream.spark.progress import watched
 from millstream.spark.rows import SCHEMA, to_arrow
+from millstream.spark.session import session_beside
 from millstream.spark.worker import ProgramRef, errors_that_travel, readable_errors
 
 if TYPE_CHECKING:
@@ -98,9 +90,7 @@ class Restore:
     def __init__(
         self, spark: SparkSession, run: Run, on_progress: OnProgress | None = None
     ) -> None:
-        self.spark = spark.newSession()
-        for key, value in SETTINGS.items():
-            self.spark.conf.set(key, value)
+        self.spark = session_beside(spark, SETTINGS)
         self.run = run
         self.on_progress = on_progress
 
@@ -113,7 +103,7 @@ class Restore:
     def operators(self) -> dict[str, OperatorState]:
         return operator_states(
             self.savepoint.states,  # type: ignore[arg-type]
-            {uid: _key_type(detail) for uid, detail in self.savepoint.operators.items()},
+            key_types_of(self.savepoint.operators),
         )
 
     def is_ready(self, component: int, stage: int) -> bool:
@@ -169,11 +159,6 @@ class Restore:
         return frame.repartition(len(files)).mapInArrow(_Dividing(ref), PARTS)
 
 
-def _key_type(detail: Mapping[str, Any]) -> Any:
-    found = detail.get("key_type")
-    return None if found is None else type_from_dict(found)
-
-
 class _Dividing:
     def __init__(self, ref: ProgramRef) -> None:
         self.ref = ref
@@ -224,7 +209,7 @@ class BuildTask:
         source = pq.ParquetFile(pa.BufferReader(self.savepoint.read(file)))
         for group in source.iter_batches(batch_size=262_144):
             table = pa.Table.from_batches([group])
-            if state == HELD or state.startswith(f"{BROADCAST}/"):
+            if state == HELD or is_broadcast(state):
                 data = _packed(table)
                 yield _batch([(slot, uid, 0, state, data) for slot in self.values])
             else:
@@ -234,18 +219,9 @@ class BuildTask:
         operator = next(
             hosted.operator for hosted in self.program.operators if hosted.operator.info.uid == uid
         )
-        hashes = table.column("hash").to_numpy()
-        slots = slots_of(operator, hashes, self.program.slots)
-        shelves = shelves_of(hashes, self.bits[uid])
-        places: Ints = slots << 32 | shelves
-        order = np.argsort(places, kind="stable")
-        found, starts = np.unique(places[order], return_index=True)
-        ends = [*starts[1:].tolist(), len(order)]
-        sorted_rows = table.take(pa.array(order)).combine_chunks()
-        for place, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
-            data = _packed(sorted_rows.slice(start, end - start))
-            slot = self.values[place >> 32]
-            yield _batch([(slot, uid, place & 0xFFFFFFFF, state, data)])
+        found = divided(table, operator, self.program.slots, self.bits[uid])
+        for slot, shelf, rows in found:
+            yield _batch([(self.values[slot], uid, shelf, state, _packed(rows))])
 
     # -- the slots -------------------------------------------------------------------------------
 
@@ -268,15 +244,10 @@ class BuildTask:
         for _, _, _, state, data in parts:
             gathered.setdefault(state, []).append(pa.ipc.open_stream(data).read_all())
         tables = {state: pa.concat_tables(found) for state, found in gathered.items()}
-        if not uid:
+        if uid:
+            builder.add(uid, tables)
+        else:
             builder.add_held(tables[HELD])
-            return
-        everywhere = {s: t for s, t in tables.items() if s.startswith(f"{BROADCAST}/")}
-        keyed = {s: t for s, t in tables.items() if s not in everywhere}
-        if keyed:
-            builder.add_shelf(uid, keyed)
-        if everywhere:
-            builder.add_broadcast(uid, everywhere)
 
     def _rows(self, slot: int, values: Iterator[tuple[str, bytes]]) -> Iterator[Row]:
         for name, data in values:

@@ -19,14 +19,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import TaskContext
 
-from millstream.checkpoint.folder import CheckpointFolder, Run, open_path, write_whole
+from millstream.checkpoint.folder import (
+    CheckpointFolder,
+    Run,
+    open_path,
+    wall_clock_ms,
+    write_whole,
+)
 from millstream.checkpoint.savepoints import (
     OnProgress,
     Savepoint,
     SavepointTable,
     StateFile,
+    key_types_of,
     new_folder,
-    now_ms,
 )
 from millstream.checkpoint.spark_files import QueryFiles, parsed_offset
 from millstream.common.errors import CheckpointError
@@ -34,9 +40,11 @@ from millstream.kernel.hashing import stable_hash
 from millstream.kernel.slot_state import SlotState, decoded_header, encoded_header
 from millstream.kernel.snapshot.export import OperatorState, SlotExporter, TableName
 from millstream.kernel.snapshot.job import JobTime, operator_states
+from millstream.spark.file_sink import take_back
 from millstream.spark.named_sources import source_name
 from millstream.spark.progress import watched
 from millstream.spark.rows import slot_values
+from millstream.spark.session import session_beside
 from millstream.spark.worker import ProgramRef, errors_that_travel, readable_errors
 
 if TYPE_CHECKING:
@@ -107,8 +115,6 @@ def take_offline(
             )
         epochs[query] = wanted
     if epoch is None and not only_to_read:
-        from millstream.spark.file_sink import take_back
-
         take_back(manifest, run.job_id, run.first_epoch, epochs)
     return take(spark, run, manifest, path, epochs, taken_of="stopped", on_progress=on_progress)
 
@@ -122,38 +128,34 @@ class _Taking:
         path: str,
         epochs: Mapping[int, int],
     ) -> None:
-        self.spark = spark.newSession()
-        for key, value in SETTINGS.items():
-            self.spark.conf.set(key, value)
+        self.spark = session_beside(spark, SETTINGS)
         self.run = run
         self.manifest = manifest
         self.path = path
         self.epochs = epochs
-        self.operators = operator_states(
-            run.states(), {uid: _key_type(d) for uid, d in manifest["details"].items()}
-        )
+        self.states = run.states()
+        self.operators = operator_states(self.states, key_types_of(manifest["details"]))
 
     def write(self, taken_of: str, on_progress: OnProgress | None) -> str:
         sources = self._sources()
         files: dict[TableName, list[StateFile]] = {}
-        headers: list[tuple[_Stage, SlotState]] = []
-        expected = sum(QueryFiles(self.run.query_path(q)).bytes() for q in self.epochs)
-        with watched(self.path, expected, on_progress):
+        times: list[JobTime] = []
+        sizes = {query: QueryFiles(self.run.query_path(query)).bytes() for query in self.epochs}
+        with watched(self.path, sum(sizes.values()), on_progress):
             for query, epoch in self.epochs.items():
-                for stage in self._stages(query):
-                    headers.append((stage, self._export(stage, epoch, files)))
-        headers.sort(key=lambda found: (found[0].query, found[0].stage))
+                stages = self._stages(query) if sizes[query] else []
+                times.append(JobTime.of(self._export(stage, epoch, files) for stage in stages))
         savepoint = Savepoint(
             path=self.path,
             id=self.path.rsplit("-", 1)[1],
             job_id=self.run.job_id,
             name=self.manifest.get("name", ""),
             epoch=self.run.first_epoch + max(self.epochs.values()),
-            created_ms=now_ms(),
+            created_ms=wall_clock_ms(),
             operators=self.manifest["details"],
-            states=self.run.states(),
+            states=self.states,
             sources=sources,
-            time=time_to_json(JobTime.of(header for _, header in headers)),
+            time=time_to_json(JobTime.of_queries(times)),
             tables=tuple(
                 SavepointTable(*name, tuple(found)) for name, found in sorted(files.items())
             ),
@@ -164,16 +166,16 @@ class _Taking:
         savepoint.write()
         return self.path
 
-    def _stages(self, query: int) -> Iterator[_Stage]:
-        path = self.run.query_path(query)
-        if not QueryFiles(path).bytes():
-            return  # a query without keyed operators
-        found = self.spark.read.format("state-metadata").load(path)
+    def _stages(self, query: int) -> list[_Stage]:
+        """The stages of a query with keyed operators, the first one first."""
+        found = self.spark.read.format("state-metadata").load(self.run.query_path(query))
+        stages = []
         for row in found.select("operatorId", "operatorProperties").distinct().collect():
             for variable in json.loads(row["operatorProperties"])["stateVariables"]:
                 match = STATE_NAME.fullmatch(variable["stateName"])
                 if match is not None:
-                    yield _Stage(query, int(match[1]), row["operatorId"], match[0])
+                    stages.append(_Stage(query, int(match[1]), row["operatorId"], match[0]))
+        return sorted(stages, key=lambda stage: stage.stage)
 
     def _export(
         self, stage: _Stage, epoch: int, files: dict[TableName, list[StateFile]]
@@ -233,13 +235,6 @@ class _Taking:
         fs.create_dir(f"{inner}/sources", recursive=True)
         write_whole(f"{self.path}/{place}", json.dumps(sorted({*known, *files})).encode())
         return place
-
-
-def _key_type(detail: Mapping[str, Any]) -> Any:
-    from millstream.common.typeinfo import type_from_dict
-
-    found = detail.get("key_type")
-    return None if found is None else type_from_dict(found)
 
 
 def folder_name(text: str) -> str:

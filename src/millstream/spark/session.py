@@ -189,3 +189,11 @@ def require_java() -> Java:
             "or set JAVA_HOME to one",
         )
     return java
+
+
+def session_beside(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+    """A session with settings of its own on the same Spark, for work beside a job."""
+    session = spark.newSession()
+    for key, value in settings.items():
+        session.conf.set(key, value)
+    return session

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from millstream.checkpoint.folder import CheckpointFolder, open_path
-from millstream.checkpoint.savepoints import Savepoint, described_states
+from millstream.checkpoint.savepoints import Savepoint, described_states, key_types_of
 from millstream.checkpoint.state_reader import (
     TableView,
     View,
@@ -22,7 +22,6 @@ from millstream.checkpoint.state_reader import (
     view_of,
 )
 from millstream.common.errors import CheckpointError, PlanError, user_location
-from millstream.common.typeinfo import type_from_dict
 from millstream.kernel.snapshot.export import OperatorState
 from millstream.kernel.snapshot.job import operator_states
 from millstream.kernel.snapshot.tables import BROADCAST, PANES, TIMERS, table_name
@@ -122,8 +121,7 @@ class SavepointReader:
 
     @cached_property
     def _operators(self) -> dict[str, OperatorState]:
-        found = {uid: d.get("key_type") for uid, d in self.savepoint.operators.items()}
-        key_types = {uid: None if t is None else type_from_dict(t) for uid, t in found.items()}
+        key_types = key_types_of(self.savepoint.operators)
         return operator_states(self.savepoint.states, key_types)  # type: ignore[arg-type]
 
     def _operator(self, uid: str) -> OperatorState:

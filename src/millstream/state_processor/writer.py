@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from millstream import __version__
-from millstream.checkpoint.folder import open_path, write_whole
-from millstream.checkpoint.savepoints import Savepoint, SavepointTable, new_folder, now_ms
+from millstream.checkpoint.folder import open_path, wall_clock_ms, write_whole
+from millstream.checkpoint.savepoints import Savepoint, SavepointTable, new_folder
 from millstream.checkpoint.state_reader import TableView, quoted
 from millstream.checkpoint.state_writer import RowEncoder
 from millstream.common.errors import PlanError, user_location
@@ -338,7 +338,7 @@ class SavepointWriter:
                 job_id=job_id,
                 name=name or ("bootstrap" if base is None else base.name),
                 epoch=0 if base is None else base.epoch,
-                created_ms=now_ms(),
+                created_ms=wall_clock_ms(),
                 operators=self._content.operators,
                 states=self._content.states,
                 sources=self._copied_sources(folder),

@@ -36,6 +36,7 @@ from millstream.kernel.snapshot.tables import (
     TIMERS,
     Table,
     TimerTable,
+    is_broadcast,
     state_name,
 )
 from millstream.kernel.stages import HostedOperator, InEdge, KeyedProgram
@@ -63,6 +64,20 @@ def slots_of(operator: KeyedOperator, hashes: Ints, slots: int) -> Ints:
     if isinstance(operator, TimelineOperator) and operator.one_channel:
         return np.full(len(hashes), stable_hash(0) % slots, np.int64)
     return hashes % slots
+
+
+def divided(
+    table: pa.Table, operator: KeyedOperator, slots: int, bits: int
+) -> Iterator[tuple[int, int, pa.Table]]:
+    """The rows of a table by slot and shelf."""
+    hashes = table.column("hash").to_numpy()
+    places: Ints = slots_of(operator, hashes, slots) << 32 | shelves_of(hashes, bits)
+    order = np.argsort(places, kind="stable")
+    found, starts = np.unique(places[order], return_index=True)
+    ends = [*starts[1:].tolist(), len(order)]
+    rows = table.take(pa.array(order)).combine_chunks()
+    for place, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
+        yield place >> 32, place & 0xFFFFFFFF, rows.slice(start, end - start)
 
 
 @dataclass(frozen=True)
@@ -149,8 +164,14 @@ class SlotBuilder:
 
     # -- keys ------------------------------------------------------------------------------------
 
-    def add_shelf(self, uid: str, tables: Mapping[str, pa.Table]) -> None:
-        """Add the rows of an operator on one shelf, by state."""
+    def add(self, uid: str, tables: Mapping[str, pa.Table]) -> None:
+        """Add the rows of an operator by state: those on one shelf, and those that every slot has."""
+        everywhere = {state: table for state, table in tables.items() if is_broadcast(state)}
+        if everywhere:
+            self._add_broadcast(uid, everywhere)
+        self._add_shelf(uid, {s: t for s, t in tables.items() if s not in everywhere})
+
+    def _add_shelf(self, uid: str, tables: Mapping[str, pa.Table]) -> None:
         keyed = {state: t for state, t in tables.items() if state != PANES}
         if PANES in tables:
             self._add_panes(uid, tables[PANES])
@@ -220,7 +241,7 @@ class SlotBuilder:
 
     # -- what has no key -------------------------------------------------------------------------
 
-    def add_broadcast(self, uid: str, tables: Mapping[str, pa.Table]) -> None:
+    def _add_broadcast(self, uid: str, tables: Mapping[str, pa.Table]) -> None:
         """Add broadcast state: every slot has all of it."""
         by_name = {name.removeprefix(f"{BROADCAST}/"): table for name, table in tables.items()}
         maps = BroadcastMaps(OperatorInfo(uid, uid), by_name)

@@ -14,10 +14,8 @@ from millstream.kernel.pages import MemoryStore
 from millstream.kernel.slot_state import HEADER, SlotState, States, decoded_header
 from millstream.kernel.snapshot.build import (
     SlotBuilder,
-    WaitingEdge,
+    divided,
     shelf_bits,
-    shelves_of,
-    slots_of,
     waiting_edges,
 )
 from millstream.kernel.snapshot.export import OperatorState, SlotExporter, TableName
@@ -49,6 +47,18 @@ class JobTime:
             time.table = header.table
             time.clocks |= header.clocks
         return time
+
+    @staticmethod
+    def of_queries(times: Iterable[JobTime]) -> JobTime:
+        """The time of a job whose queries each know of their own channels only."""
+        whole = JobTime()
+        for time in times:
+            whole.table.channels |= time.table.channels
+            whole.table.peaks |= time.table.peaks
+            whole.table.ended |= time.table.ended
+            whole.table.now_ms = max(whole.table.now_ms, time.table.now_ms)
+            whole.clocks |= time.clocks
+        return whole
 
     def within(self, timelines: frozenset[int]) -> TimeTable:
         """The channels of some timelines: those of a program that goes on."""
@@ -143,52 +153,42 @@ def restored(
     found: dict[Place, MemoryStore] = {}
     edges = waiting_edges(stages)
     for index, stage in enumerate(stages):
+        uids = [hosted.operator.info.uid for hosted in stage.operators]
+        bits = {uid: shelf_bits(state.rows(uid), stage.slots) for uid in uids}
+        header = first_header(stage, state.time, state.operators, timelines)
+        parts = _parts(state, stage, bits)
         for slot in range(stage.slots):
-            found[index, slot] = MemoryStore(_slot(state, stage, slot, timelines, edges[index]))
+            builder = SlotBuilder(slot, stage, state.operators, bits, header, edges[index])
+            found[index, slot] = MemoryStore(_values(builder, parts[slot], state))
     return found
 
 
-def _slot(
-    state: JobState,
-    stage: KeyedProgram,
-    slot: int,
-    timelines: frozenset[int],
-    edges: Sequence[WaitingEdge],
-) -> Iterator[tuple[str, bytes]]:
-    header = first_header(stage, state.time, state.operators, timelines)
-    uids = [hosted.operator.info.uid for hosted in stage.operators]
-    bits = {uid: shelf_bits(state.rows(uid), stage.slots) for uid in uids}
-    builder = SlotBuilder(slot, stage, state.operators, bits, header, edges)
-    for hosted in stage.operators:
-        uid = hosted.operator.info.uid
-        mine = {name: tables for (owner, name), tables in state.tables.items() if owner == uid}
-        whole = {name: pa.concat_tables(tables) for name, tables in mine.items()}
-        spread = {name: table for name, table in whole.items() if not is_broadcast(name)}
-        for parts in shelves(spread, hosted.operator, slot, stage.slots, bits[uid]):
-            builder.add_shelf(uid, parts)
-            yield from builder.take()
-        everywhere = {n: table for n, table in whole.items() if n not in spread}
-        if everywhere:
-            builder.add_broadcast(uid, everywhere)
+Parts = dict[tuple[str, int], dict[str, list[pa.Table]]]
+"""By operator and shelf, the rows of each state."""
+
+
+def _parts(state: JobState, stage: KeyedProgram, bits: Mapping[str, int]) -> list[Parts]:
+    """The rows of each slot of a stage."""
+    parts: list[Parts] = [{} for _ in range(stage.slots)]
+    operators = {hosted.operator.info.uid: hosted.operator for hosted in stage.operators}
+    for (uid, name), tables in state.tables.items():
+        for table in tables if uid in operators else ():
+            if is_broadcast(name):
+                rows = [(slot, 0, table) for slot in range(stage.slots)]
+            else:
+                rows = list(divided(table, operators[uid], stage.slots, bits[uid]))
+            for slot, shelf, part in rows:
+                parts[slot].setdefault((uid, shelf), {}).setdefault(name, []).append(part)
+    return parts
+
+
+def _values(builder: SlotBuilder, parts: Parts, state: JobState) -> Iterator[tuple[str, bytes]]:
+    for (uid, _), tables in sorted(parts.items()):
+        builder.add(uid, {name: pa.concat_tables(found) for name, found in tables.items()})
+        yield from builder.take()
     for table in state.tables.get(("", HELD), []):
         builder.add_held(table)
     yield from builder.finish()
-
-
-def shelves(
-    tables: Mapping[str, pa.Table], operator: Any, slot: int, slots: int, bits: int
-) -> Iterator[dict[str, pa.Table]]:
-    """The rows of a slot, shelf by shelf."""
-    for shelf in range(1 << bits):
-        parts = {}
-        for name, table in tables.items():
-            hashes = table.column("hash").to_numpy()
-            mine = slots_of(operator, hashes, slots) == slot
-            mine &= shelves_of(hashes, bits) == shelf
-            if mine.any():
-                parts[name] = table.filter(pa.array(mine))
-        if parts:
-            yield parts
 
 
 def without(state: JobState, uids: frozenset[str]) -> JobState:
@@ -198,4 +198,4 @@ def without(state: JobState, uids: frozenset[str]) -> JobState:
     return replace(state, tables=tables, operators=operators)
 
 
-__all__ = ["JobState", "JobTime", "exported", "restored", "shelves", "without"]
+__all__ = ["JobState", "JobTime", "exported", "restored", "without"]

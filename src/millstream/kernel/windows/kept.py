@@ -118,13 +118,19 @@ class KeptWindowOperator(WindowOperator):
                 place = BORN_TIMER, hashed, tie_breaker(key), window[0], self._uid_path
                 outputs.add_row((due - 1 + self.clock.lag, *place), due)
                 self._point_at(window, [None, None])
-                self._emit(elements, outputs)
-                self.function.clear(self.window_context)
+                self._fire_kept(key, window, elements, outputs)
                 self._leave(key)
         except MillstreamError:
             raise
         except Exception as error:
             raise self._failure(error, f"{window!r} of key {self.key!r}") from error
+
+    def _fire_kept(
+        self, key: Any, window: TimeWindow, elements: list[Any], outputs: Outputs
+    ) -> None:
+        """Call the function for a window."""
+        self._emit(elements, outputs)
+        self.function.clear(self.window_context)
 
 
 @dataclass

@@ -13,17 +13,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from millstream.common.time import MAX_TIMESTAMP
 from millstream.common.windows import TimeWindow
-from millstream.kernel.hashing import tie_breaker
-from millstream.kernel.order import BORN_TIMER
 from millstream.kernel.outputs import Outputs, frozen
 from millstream.kernel.pages import Timer
 from millstream.kernel.skipping import SkippingOperator
 from millstream.kernel.undo import SavedKey
 from millstream.kernel.windows.contents import Aggregated, FirstReduced, Reduced
 from millstream.kernel.windows.contexts import WindowCells
-from millstream.kernel.windows.kept import KeptWindowOperator, _Fired
+from millstream.kernel.windows.kept import KeptWindowOperator
 from millstream.kernel.windows.operator import END_OF_TIME, WINDOWS, Entry, WindowOperator
 
 
@@ -153,18 +150,8 @@ class SkippingWindowOperator(WindowOperator, SkippingOperator):
 class SkippingKeptWindowOperator(KeptWindowOperator, SkippingOperator):
     """Windows of records that are kept by column: only the function itself can fail."""
 
-    def _call(self, fired: _Fired, some: range, outputs: Outputs) -> None:
-        for key, hashed, number, elements in fired.content(some, self.key_field):
-            window = TimeWindow(*self.panes.bounds(number))
-            due = window[1] - 1
-            self._enter(key)
-            self.timer = due, due if due <= self.clock.after else MAX_TIMESTAMP
-            place = BORN_TIMER, hashed, tie_breaker(key), window[0], self._uid_path
-            outputs.add_row((due - 1 + self.clock.lag, *place), due)
-            self._point_at(window, [None, None])
-            self.attempt(partial(self._fire_kept, elements, outputs), (key, window), outputs)
-            self._leave(key)
-
-    def _fire_kept(self, elements: list[Any], outputs: Outputs) -> None:
-        self._emit(elements, outputs)
-        self.function.clear(self.window_context)
+    def _fire_kept(
+        self, key: Any, window: TimeWindow, elements: list[Any], outputs: Outputs
+    ) -> None:
+        fire = partial(super()._fire_kept, key, window, elements, outputs)
+        self.attempt(fire, (key, window), outputs)
