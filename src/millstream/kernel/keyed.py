@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP
 from millstream.kernel.calls import apply_each
+from millstream.kernel.clock import Clock
 from millstream.kernel.hashing import stable_hash, tie_breaker
 from millstream.kernel.order import (
     BORN_TICK,
@@ -35,38 +35,6 @@ from millstream.kernel.state import Cursor, sweep
 NO_ROW = -1
 _NOTHING = np.empty(0, np.int64)
 SWEPT_PAGES = 4
-
-
-@dataclass(frozen=True)
-class Clock:
-    """The clock of one operator in one epoch; ``ends``: after the data it goes to infinity.
-
-    ``lag``: how far it is behind the channels. Sessions fire an instant later than other windows, so
-    what comes after them has to wait as long, or their results would be late there.
-    """
-
-    before: int
-    after: int
-    now_ms: int
-    ends: bool = False
-    lag: int = 0
-
-    def at(self, stamps: Ints) -> Ints:
-        """The clock before each of the records with these stamps."""
-        return np.maximum(self.before, np.minimum(self.local(stamps), self.after))
-
-    def passed(self, stamps: Ints) -> Ints:
-        """What is over for each of the records, by its own channel or by the clock before it."""
-        return np.maximum(self.local(stamps), self.before)
-
-    def local(self, stamps: Ints) -> Ints:
-        """Stamps as this clock counts."""
-        return lagging(stamps, self.lag)
-
-
-def lagging(times: Ints, lag: int) -> Ints:
-    """Times so much earlier, but for the lowest, which stands for none."""
-    return np.maximum(times, MIN_TIMESTAMP + lag) - lag if lag else times
 
 
 class TimerService:
@@ -429,6 +397,10 @@ class KeyedOperator:
             del timers[self.key]
         self.row, self.timer = NO_ROW, (timer[0], watermark)
         self.time_domain = "event" if timers is self.page.event_timers else "processing"
+        self.fire(timer, outputs)
+
+    def fire(self, timer: Timer, outputs: Outputs) -> None:
+        """Call what is due, and say which timer it was if that fails."""
         self._guarded(lambda: self.on_timer(timer, outputs), f"timer at {timer[0]}")
 
     def on_timer(self, timer: Timer, outputs: Outputs) -> None:

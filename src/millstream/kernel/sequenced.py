@@ -19,9 +19,10 @@ from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import Records
 from millstream.kernel.chain import timestamps_of
+from millstream.kernel.clock import Clock
 from millstream.kernel.columns import as_list
 from millstream.kernel.hashing import stable_hash
-from millstream.kernel.keyed import Clock, Context, KeyedOperator, TimerService
+from millstream.kernel.keyed import Context, KeyedOperator, TimerService
 from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.outputs import Emit
 from millstream.kernel.pages import PageStore

@@ -25,7 +25,7 @@ from millstream.kernel.dead_letters import DeadLetters
 from millstream.kernel.keyed import NO_ROW, KeyedOperator, ReduceOperator
 from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.outputs import Emit, Outputs, frozen
-from millstream.kernel.pages import Timer, Timers
+from millstream.kernel.pages import Timer
 from millstream.kernel.sequenced import ChannelOperator, TimelineOperator, _Output
 from millstream.kernel.two_inputs.broadcast import BroadcastOperator, KeyedBroadcastOperator
 from millstream.kernel.two_inputs.connected import CoChannelOperator, CoProcessOperator
@@ -124,13 +124,7 @@ class SkippingOperator(KeyedOperator):
 
     # -- timers ----------------------------------------------------------------------------------
 
-    def _fire_first(self, timers: Timers, watermark: int, outputs: Outputs) -> None:
-        times = timers[self.key]
-        timer = times.pop(0)
-        if not times:
-            del timers[self.key]
-        self.row, self.timer = NO_ROW, (timer[0], watermark)
-        self.time_domain = "event" if timers is self.page.event_timers else "processing"
+    def fire(self, timer: Timer, outputs: Outputs) -> None:
         call = partial(self.on_timer, timer, outputs)
         if not self.attempt(call, self.skipped_timer(timer), outputs):
             self.give_up(timer)

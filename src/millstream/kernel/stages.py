@@ -31,8 +31,9 @@ from millstream.kernel.buffers import (
     merged,
 )
 from millstream.kernel.chain import Chain
+from millstream.kernel.clock import Clock
 from millstream.kernel.columns import Values
-from millstream.kernel.keyed import Clock, KeyedOperator
+from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.pages import NEVER, Directory, PageStore, Store
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports

@@ -7,9 +7,12 @@ it then runs. This is the one module that leans on how PySpark starts its worker
 from __future__ import annotations
 
 import gc
+import os
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import PathFinder
+from typing import Any
 
 NEEDED = (
     "pandas",
@@ -28,6 +31,21 @@ def prefer_compiled_pyspark() -> None:
         sys.path[:] = others
 
 
+def without_a_listener(serve: Callable[..., int]) -> Callable[..., int]:
+    """A worker that ends in silence when Spark has hung up, which it does to those it needs no more.
+
+    PySpark shows the traceback of the broken pipe, though no task is concerned.
+    """
+
+    def wrapped(*arguments: object) -> int:
+        try:
+            return serve(*arguments)
+        except BrokenPipeError:
+            os._exit(1)
+
+    return wrapped
+
+
 def main() -> None:
     """Import, then serve. Workers collect garbage after each task: what is here already is none."""
     prefer_compiled_pyspark()
@@ -35,7 +53,9 @@ def main() -> None:
         import_module(name)
     gc.collect()
     gc.freeze()
-    import_module("pyspark.daemon").manager()
+    daemon: Any = import_module("pyspark.daemon")
+    daemon.worker = without_a_listener(daemon.worker)
+    daemon.manager()
 
 
 if __name__ == "__main__":

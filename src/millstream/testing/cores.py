@@ -14,9 +14,10 @@ from millstream.common.errors import CheckpointError
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
 from millstream.kernel.calls import apply_each, hash_keys
+from millstream.kernel.clock import Clock
 from millstream.kernel.columns import as_list
 from millstream.kernel.hashing import HashCache
-from millstream.kernel.keyed import Clock, KeyedOperator
+from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.order import OrderKeys
 from millstream.kernel.outputs import MAIN
 from millstream.kernel.pages import Directory, MemoryStore, PageStore

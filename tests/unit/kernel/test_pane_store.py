@@ -9,8 +9,8 @@ from millstream.common.errors import CheckpointError
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import Types
 from millstream.kernel.buffers import ArrowCodec, Records, merged
+from millstream.kernel.clock import Clock
 from millstream.kernel.columns import Columns
-from millstream.kernel.keyed import Clock
 from millstream.kernel.order import OrderKeys
 from millstream.kernel.pages import MemoryStore
 from millstream.kernel.windows import pane_store

@@ -22,8 +22,9 @@ from millstream.common.pickling import dumps
 from millstream.common.time import MAX_TIMESTAMP
 from millstream.kernel import large
 from millstream.kernel.arrivals import Incoming
+from millstream.kernel.clock import Clock
 from millstream.kernel.hashing import stable_hash, tie_breaker
-from millstream.kernel.keyed import NO_ROW, Clock, Context, KeyedOperator
+from millstream.kernel.keyed import NO_ROW, Context, KeyedOperator
 from millstream.kernel.large import LargeCell, moved_out
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import Page, PageStore, Store

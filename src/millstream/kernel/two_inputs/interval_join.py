@@ -28,7 +28,8 @@ from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
 from millstream.kernel.calls import apply_each
-from millstream.kernel.keyed import Clock, KeyedOperator
+from millstream.kernel.clock import Clock
+from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.large import LargeCell, cell_id
 from millstream.kernel.order import Ints, run_ordinals
 from millstream.kernel.outputs import FLUSH, MAIN, Emit, Outputs, frozen

@@ -27,9 +27,10 @@ from millstream.kernel.buffers import (
 )
 from millstream.kernel.calls import hash_keys
 from millstream.kernel.chain import EdgeStep
+from millstream.kernel.clock import Clock, lagging
 from millstream.kernel.columns import Columns, Values, field_types
 from millstream.kernel.hashing import tie_breaker
-from millstream.kernel.keyed import Clock, KeyedOperator, lagging
+from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.order import BORN_TIMER, Ints, OrderKeys
 from millstream.kernel.outputs import MAIN, Emit
 from millstream.kernel.pages import PageStore

@@ -21,9 +21,9 @@ from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.windows import TimeWindow
 from millstream.kernel.arrivals import Arrivals, Incoming
 from millstream.kernel.buffers import TARGET_RECORDS, ArrowCodec, Hashes, Records, merged
+from millstream.kernel.clock import Clock
 from millstream.kernel.columns import Columns, field_types
 from millstream.kernel.hashing import tie_breaker
-from millstream.kernel.keyed import Clock
 from millstream.kernel.order import BORN_TIMER, Ints
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import PageStore

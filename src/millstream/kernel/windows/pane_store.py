@@ -10,8 +10,8 @@ import numpy as np
 
 from millstream.common.errors import CheckpointError
 from millstream.kernel.buffers import ArrowCodec, BufferWriter, Received, Records, Row
+from millstream.kernel.clock import Clock
 from millstream.kernel.columns import Columns
-from millstream.kernel.keyed import Clock
 from millstream.kernel.order import Ints
 from millstream.kernel.pages import Store
 from millstream.kernel.windows.panes import Groups, Panes

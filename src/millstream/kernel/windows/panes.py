@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
+from millstream.kernel.clock import Clock
 from millstream.kernel.columns import Columns, field_types
-from millstream.kernel.keyed import Clock
 from millstream.kernel.order import Ints
 from millstream.kernel.windows.spec import Alignment
 

@@ -16,7 +16,8 @@ from millstream.common.errors import MillstreamError
 from millstream.common.time import MAX_TIMESTAMP
 from millstream.common.windows import TimeWindow
 from millstream.kernel.arrivals import Arrivals, Incoming
-from millstream.kernel.keyed import Clock, add_timer, remove_timer
+from millstream.kernel.clock import Clock
+from millstream.kernel.keyed import add_timer, remove_timer
 from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Emit, Outputs
 from millstream.kernel.pages import PageStore

@@ -1,0 +1,42 @@
+"""The clock of an operator within one epoch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from millstream.common.time import MIN_TIMESTAMP
+from millstream.kernel.order import Ints
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The clock of one operator in one epoch; ``ends``: after the data it goes to infinity.
+
+    ``lag``: how far it is behind the channels. Sessions fire an instant later than other windows, so
+    what comes after them has to wait as long, or their results would be late there.
+    """
+
+    before: int
+    after: int
+    now_ms: int
+    ends: bool = False
+    lag: int = 0
+
+    def at(self, stamps: Ints) -> Ints:
+        """The clock before each of the records with these stamps."""
+        return np.maximum(self.before, np.minimum(self.local(stamps), self.after))
+
+    def passed(self, stamps: Ints) -> Ints:
+        """What is over for each of the records, by its own channel or by the clock before it."""
+        return np.maximum(self.local(stamps), self.before)
+
+    def local(self, stamps: Ints) -> Ints:
+        """Stamps as this clock counts."""
+        return lagging(stamps, self.lag)
+
+
+def lagging(times: Ints, lag: int) -> Ints:
+    """Times so much earlier, but for the lowest, which stands for none."""
+    return np.maximum(times, MIN_TIMESTAMP + lag) - lag if lag else times
