@@ -38,9 +38,9 @@ def jvms_of(pid: int) -> list[int]:
 
 
 def workers_of(pid: int) -> list[int]:
-    """The Python workers of a driver: what PySpark's daemons have forked, and what asks sources."""
+    """The Python workers of a driver: what the daemons of Spark have forked, and what asks sources."""
     found = [(child, _command(child)) for child in _descendants(pid)]
-    forked = [w for p, command in found if "pyspark.daemon" in command for w in _children(p)]
+    forked = [w for p, command in found if "spark.daemon" in command for w in _children(p)]
     return forked + [p for p, command in found if "python_streaming_source_runner" in command]
 
 

@@ -8,7 +8,6 @@ import warnings
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from millstream.checkpoint.folder import CheckpointFolder, open_path
@@ -97,12 +96,7 @@ class SavepointReader:
     def __enter__(self) -> SavepointReader:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # -- what there is ---------------------------------------------------------------------------
