@@ -208,6 +208,11 @@ def _create(fs: pafs.FileSystem, path: str, content: dict[str, Any]) -> bool:
                 file.write(json.dumps(content))
         except FileExistsError:
             return False
+        except OSError:
+            # Half a lease would keep everybody out for a while.
+            with suppress(OSError):
+                os.unlink(path)
+            raise
         return True
     write_json(fs, path, content)
     threading.Event().wait(SETTLE_SECONDS)

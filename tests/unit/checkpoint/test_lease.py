@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -308,3 +309,15 @@ def test_the_current_holder_is_seen_from_outside(tmp_path: Path, clock: Clock) -
     lease.release()
     holder = current_holder(str(tmp_path), clock)
     assert holder is not None and not holder.alive
+
+
+def test_a_lease_that_cannot_be_written_keeps_nobody_out(tmp_path: Path, clock: Clock) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            Lease.take(str(tmp_path), "first", now_ms=clock)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert files(tmp_path) == []
+    Lease.take(str(tmp_path), "second", now_ms=clock).check()
