@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# Where it is set, each process of pytest's and of Spark's compiles all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test check lint types unit spark parity bench chaos clean
 
 help: ## Show what there is to make
