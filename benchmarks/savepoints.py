@@ -3,9 +3,9 @@
     python benchmarks/savepoints.py [--cache FOLDER] [--keys N]
 
 Writes a section for RESULTS.md to .bench/savepoints.md; `run.py` appends it. A job gives each of its
-keys a value of about 200 bytes, then goes on updating keys at random. Some epochs are timed alone, then
-some beside savepoints that are taken one after another. The job is stopped with a last one, and a job
-with four tasks instead of two goes on from that.
+keys a value of about 200 bytes; started again with smaller epochs it goes on updating keys at random.
+Some epochs are timed alone, then some beside savepoints that are taken one after another. The job is
+stopped with a last one, and a job with four tasks instead of two goes on from that.
 """
 
 from __future__ import annotations
@@ -35,11 +35,10 @@ from millstream.datastream.connectors.data_generator import (
 from millstream.datastream.connectors.print import DiscardingSink
 from millstream.datastream.state import ValueStateDescriptor
 
-# An epoch of this size touches about all pages of 5 million keys.
-PER_EPOCH = 500_000
-# The epoch after a restore is to show what restoring costs, not what records do.
-PER_EPOCH_RESTORED = 20_000
-EPOCHS_MEASURED = 3
+PER_EPOCH_FILLING = 1_000_000
+# Each record finds another page of state, so that an epoch rewrites a fifth of it.
+PER_EPOCH = 20_000
+EPOCHS_MEASURED = 12
 WIDER = 4
 RECORD = Types.TUPLE([Types.LONG(), Types.LONG()])
 VALUE = Types.TUPLE([Types.LONG(), Types.STRING()])
@@ -136,9 +135,12 @@ class Found:
 
 
 def measure(keys: int, folder: Path) -> Found:
-    client = build(keys, PARALLELISM, folder / "first").execute_async("savepoint benchmark")
-    while read_by(client) < keys + PER_EPOCH:
+    client = build(keys, PARALLELISM, folder / "first", PER_EPOCH_FILLING).execute_async("fill")
+    while read_by(client) < keys:
         time.sleep(0.5)
+    client.cancel().result()
+    client = build(keys, PARALLELISM, folder / "first").execute_async("update")
+    rate(client, 2)
     before = rate(client, EPOCHS_MEASURED)
     savepoints = Savepoints(client, folder)
     savepoints.start()
@@ -150,7 +152,7 @@ def measure(keys: int, folder: Path) -> Found:
     stop_seconds = time.monotonic() - moment
     savepoint = Savepoint.load(saved)
     moment = time.monotonic()
-    env = build(keys, WIDER, folder / "second", PER_EPOCH_RESTORED).restore_from_savepoint(saved)
+    env = build(keys, WIDER, folder / "second").restore_from_savepoint(saved)
     client = env.execute_async("restored")
     restored = time.monotonic()
     while client.metrics()["epoch"] <= savepoint.epoch:

@@ -12,8 +12,7 @@ import pyarrow as pa
 from millstream.checkpoint.state_reader import reshaped, stored_values
 from millstream.common.errors import CheckpointError, TypeMismatchError, short_repr
 from millstream.common.typeinfo import TypeInformation, from_arrow
-from millstream.kernel.hashing import KeyEncodingError
-from millstream.kernel.snapshot.export import hashes_of
+from millstream.kernel.hashing import KeyEncodingError, stable_hashes
 from millstream.kernel.snapshot.fields import PICKLED, Field
 from millstream.kernel.snapshot.tables import (
     DETAIL,
@@ -71,7 +70,7 @@ class RowEncoder:
         key = self.table.key
         rows = pa.RecordBatch.from_arrays(columns, schema=pa.schema(key.schema()))
         try:
-            hashes = hashes_of(key.decode(rows, trusted=self.trusted))
+            hashes = stable_hashes(key.decode(rows, trusted=self.trusted))
         except KeyEncodingError as error:
             error.message = f"{self.where}: {error.message}"
             raise

@@ -74,7 +74,11 @@ NOT_MENDED_BY_A_RETRY = (PlanError, CheckpointError, ConfigurationError)
 def submit(graph: JobGraph, options: JobOptions, spark: SparkSession | None = None) -> JobClient:
     """Plan a job and start it. What is wrong with the program itself is raised here, at once."""
     batch = is_batch(plan(graph), options)
-    session = get_session(spark, options.parallelism, options.configuration)
+    # A savepoint of a running job is written beside it: its tasks must not wait for the job's.
+    spare_slots = 0 if batch else 1
+    session = get_session(
+        spark, options.parallelism, options.configuration, spare_slots=spare_slots
+    )
     place = _open_place(graph, options, session.version, batch)
     job_plan = place.plan
     totals = Totals()

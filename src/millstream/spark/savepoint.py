@@ -55,6 +55,9 @@ SETTINGS = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(32 << 20),
 }
 ROW_GROUP = 131_072
+JOB_TASKS_BESIDE_ONE = 4
+"""While the job runs, a savepoint has one task for so many of the job's, lest the job waits for it."""
+
 STATE_NAME = re.compile(r"pages_(\d+)_[0-9a-f]+")
 
 
@@ -81,7 +84,7 @@ def take(
     """Write a savepoint of a run at one epoch of each of its queries; returns its folder."""
     path = new_folder(directory, run.job_id)
     try:
-        return _Taking(spark, run, manifest, path, epochs).write(taken_of, on_progress)
+        return _Taking(spark, run, manifest, path, epochs, taken_of).write(on_progress)
     except BaseException:
         fs, inner = open_path(path)
         with suppress(OSError):
@@ -127,16 +130,18 @@ class _Taking:
         manifest: Mapping[str, Any],
         path: str,
         epochs: Mapping[int, int],
+        taken_of: str,
     ) -> None:
         self.spark = session_beside(spark, SETTINGS)
         self.run = run
         self.manifest = manifest
         self.path = path
         self.epochs = epochs
+        self.taken_of = taken_of
         self.states = run.states()
         self.operators = operator_states(self.states, key_types_of(manifest["details"]))
 
-    def write(self, taken_of: str, on_progress: OnProgress | None) -> str:
+    def write(self, on_progress: OnProgress | None) -> str:
         sources = self._sources()
         files: dict[TableName, list[StateFile]] = {}
         times: list[JobTime] = []
@@ -161,7 +166,7 @@ class _Taking:
             ),
             channel_order=self.manifest["mode"],
             versions=self.manifest["versions"],
-            taken_of=taken_of,
+            taken_of=self.taken_of,
         )
         savepoint.write()
         return self.path
@@ -189,6 +194,8 @@ class _Taking:
             .load(self.run.query_path(stage.query))
             .selectExpr("key.slot", "user_map_key.name", "user_map_value.page")
         )
+        if self.taken_of == "running":
+            rows = rows.coalesce(max(1, self.manifest["parallelism"] // JOB_TASKS_BESIDE_ONE))
         task = ExportTask(
             self.path, f"{stage.query}-{stage.stage}", tuple(self.operators.values()), values[0]
         )

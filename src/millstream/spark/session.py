@@ -59,18 +59,25 @@ _JIT = (
 
 
 def get_session(
-    given: SparkSession | None, parallelism: int, configuration: Mapping[str, str]
+    given: SparkSession | None,
+    parallelism: int,
+    configuration: Mapping[str, str],
+    *,
+    spare_slots: int = 0,
 ) -> SparkSession:
-    """The session to run on, with the runtime's settings."""
+    """The session to run on, with the runtime's settings.
+
+    ``spare_slots``: how many tasks a new local session runs at once beside those of the job.
+    """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     extra = {key: value for key, value in configuration.items() if key.startswith("spark.")}
-    spark = _beside(given) if given is not None else _active_or_new(parallelism, extra)
+    spark = _beside(given) if given is not None else _active_or_new(parallelism, spare_slots, extra)
     for key, value in {**RUNTIME_SETTINGS, **extra}.items():
         _set(spark, key, value)
     return spark
 
 
-def _active_or_new(parallelism: int, extra: Mapping[str, str]) -> SparkSession:
+def _active_or_new(parallelism: int, spare_slots: int, extra: Mapping[str, str]) -> SparkSession:
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
@@ -80,7 +87,9 @@ def _active_or_new(parallelism: int, extra: Mapping[str, str]) -> SparkSession:
     _let_workers_import_the_program()
     builder = SparkSession.builder.appName("millstream")
     if "spark.master" not in extra and not _under_spark_submit():
-        builder = builder.master(f"local[{max(parallelism, 1)}]")
+        tasks = max(parallelism, 1)
+        builder = builder.master(f"local[{tasks + spare_slots}]")
+        builder = builder.config("spark.default.parallelism", str(tasks))
         # Elsewhere a worker may not find Millstream before its first task has brought it along.
         builder = builder.config("spark.python.daemon.module", "millstream.spark.daemon")
     local = _is_local(extra)

@@ -19,10 +19,10 @@ import pyarrow as pa
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.buffers import Received
-from millstream.kernel.hashing import hash_strings, stable_hash
+from millstream.kernel.hashing import stable_hash, stable_hashes
 from millstream.kernel.large import BigMap, LargeCell
 from millstream.kernel.order import COLUMNS as ORDER_COLUMNS
-from millstream.kernel.pages import MemoryStore, Timers, decoded_page
+from millstream.kernel.pages import MemoryStore, PageContent, Timers, decoded_page
 from millstream.kernel.slot_state import HEADER, SlotState, decoded_header
 from millstream.kernel.snapshot.tables import (
     BROADCAST,
@@ -131,7 +131,7 @@ class SlotExporter:
         for uid, data in self._broadcast:
             self._add_broadcast(uid, data)
         for uid, data in self._pages_left:
-            self._take_apart(uid, data)
+            self._take_apart(uid, decoded_page(data, uid))
         for name in list(self._rows):
             yield name, self._table(name)
         if self._held and self.header is not None:
@@ -140,24 +140,25 @@ class SlotExporter:
     # -- pages -----------------------------------------------------------------------------------
 
     def _add_page(self, uid: str, data: bytes) -> Iterator[tuple[TableName, pa.Table]]:
-        if decoded_page(data, uid).with_large:
+        page = decoded_page(data, uid)
+        if page.with_large:
             self._pages_left.append((uid, data))
             return
-        self._take_apart(uid, data)
+        self._take_apart(uid, page)
         for name, rows in list(self._rows.items()):
             if len(rows.hashes) >= ROWS:
                 yield name, self._table(name)
 
-    def _take_apart(self, uid: str, data: bytes) -> None:
-        page = decoded_page(data, uid)
-        hashes = hashes_of(page.keys)
-        of_key = dict(zip(page.keys, hashes, strict=True))
+    def _take_apart(self, uid: str, page: PageContent) -> None:
+        hashes = stable_hashes(page.keys)
         # A page of nothing but timers has no columns.
         columns = dict(zip(page.names, page.columns, strict=False))
         for state, cells in self._with_older(uid, columns).items():
             self._add_cells(uid, table_name(state), page.keys, hashes, cells)
         for domain, timers in (("event", page.event_timers), ("processing", page.tick_timers)):
-            self._add_timers(uid, domain, timers, of_key)
+            if timers:
+                of_key = dict(zip(page.keys, hashes, strict=True))
+                self._add_timers(uid, domain, timers, of_key)
 
     def _with_older(self, uid: str, columns: dict[str, Any]) -> dict[str, Any]:
         """Long sides of an interval join as if they had never become long."""
@@ -181,9 +182,10 @@ class SlotExporter:
         rows = self._of((uid, table))
         info = self._operators[uid].info(table)
         if info.shape == "value":
-            _extend(rows, [keys[i] for i in found], [hashes[i] for i in found])
-            values = [cells[i] for i in found]
-            _add_values(rows, info, [values], [])
+            if len(found) < len(cells):
+                keys, hashes, cells = ([part[i] for i in found] for part in (keys, hashes, cells))
+            _extend(rows, keys, hashes)
+            _add_values(rows, info, [cells], [])
             return
         for i in found:
             content = self._content(uid, cells[i])
@@ -198,8 +200,6 @@ class SlotExporter:
         return cell
 
     def _add_timers(self, uid: str, domain: str, timers: Timers, of_key: dict[Any, int]) -> None:
-        if not timers:
-            return
         rows = self._of((uid, TIMERS))
         for key, times in timers.items():
             hashed = of_key[key] if key in of_key else stable_hash(key)
@@ -272,17 +272,6 @@ def _append(columns: list[list[Any]], parts: list[Any]) -> None:
         columns.extend([] for _ in parts)
     for column, part in zip(columns, parts, strict=True):
         column.extend(part)
-
-
-def hashes_of(keys: list[Any]) -> list[int]:
-    """The hashes of keys."""
-    if set(map(type, keys)) == {str}:
-        try:
-            hashes: list[int] = hash_strings(keys).tolist()
-            return hashes
-        except UnicodeEncodeError:
-            pass
-    return list(map(stable_hash, keys))
 
 
 def pane_table(pane: int, data: bytes) -> pa.Table:
