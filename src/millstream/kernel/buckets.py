@@ -6,7 +6,7 @@ of an operator and the parts of a large map are found this way.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -93,11 +93,11 @@ def bits_for(size: int, limit: int) -> int:
 
 
 def spread(
-    table: dict[Any, Any], depth: int, prefix: int, bits: int, hash_of: Callable[[Any], int]
+    table: dict[Any, Any], depth: int, prefix: int, bits: int, hashes: Iterable[int]
 ) -> list[dict[Any, Any]]:
-    """A table divided among the 2**bits parts that its part is split into."""
+    """A table divided among the 2**bits parts that its part is split into, by the hashes of its keys."""
     parts: list[dict[Any, Any]] = [{} for _ in range(1 << bits)]
     shift, first = 32 - depth - bits, prefix << bits
-    for key, value in table.items():
-        parts[(hash_of(key) >> shift) - first][key] = value
+    for (key, value), hashed in zip(table.items(), hashes, strict=True):
+        parts[(hashed >> shift) - first][key] = value
     return parts

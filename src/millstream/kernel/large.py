@@ -184,7 +184,7 @@ class BigMap(LargeCell, MutableMapping[Any, Any]):
         self._buckets.split(0, 0, bits)
         self._count = self._next = len(content)
         numbered = dict(zip(content, enumerate(content.values()), strict=True))
-        for prefix, entries in enumerate(spread(numbered, 0, 0, bits, _place)):
+        for prefix, entries in enumerate(spread(numbered, 0, 0, bits, map(_place, numbered))):
             self._write(bits, prefix, _Part(entries))
 
     # -- as a mapping ----------------------------------------------------------------------------
@@ -270,7 +270,7 @@ class BigMap(LargeCell, MutableMapping[Any, Any]):
             self._store.remove(name)
         if bits:
             buckets.split(depth, prefix, bits)
-            pieces = spread(part.entries, depth, prefix, bits, _place)
+            pieces = spread(part.entries, depth, prefix, bits, map(_place, part.entries))
             for number, entries in enumerate(pieces, start=prefix << bits):
                 self._write(depth + bits, number, _Part(entries))
             return

@@ -22,7 +22,7 @@ from millstream.common.pickling import dumps
 from millstream.common.time import MAX_TIMESTAMP
 from millstream.kernel import large
 from millstream.kernel.buckets import MAX_DEPTH, Buckets, spread
-from millstream.kernel.hashing import stable_hash
+from millstream.kernel.hashing import stable_hashes
 from millstream.kernel.large import LargeCell, LongList, cell_id, fetch, moved_out
 from millstream.kernel.order import Ints
 
@@ -164,7 +164,7 @@ class PageStore:
             self.store.remove(self._name(depth, prefix))
         directory.split(depth, prefix, bits)
         tables = (page.entries, page.event_timers, page.tick_timers, page.large)
-        parts = [spread(table, depth, prefix, bits, stable_hash) for table in tables]
+        parts = [spread(table, depth, prefix, bits, stable_hashes(list(table))) for table in tables]
         first = prefix << bits
         return [
             Page(depth + bits, first + number, *of_page)

@@ -1,22 +1,17 @@
-"""What a slot keeps beside its pages, and the values that it begins with."""
+"""What a slot keeps beside its pages."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from millstream.common.errors import CheckpointError
-from millstream.kernel.buffers import STATE, Row
-from millstream.kernel.pages import Directory, Store
+from millstream.kernel.pages import Directory
 from millstream.kernel.time import TimeTable
 
 HEADER = "header"
 HEADER_FORMAT = 2
-STATE_PART = 1 << 18
-"""Values travel in parts of this size: many rows share a batch."""
-
 States = dict[str, dict[str, dict[str, Any]]]
 """By operator and name, what is known of states."""
 
@@ -53,27 +48,3 @@ def decoded_header(data: bytes) -> SlotState:
 def encoded_header(state: SlotState) -> bytes:
     """A slot's header as it is stored."""
     return pickle.dumps((HEADER_FORMAT, state), protocol=5)
-
-
-def state_rows(slot: int, name: str, value: bytes) -> Iterator[Row]:
-    """A value of a slot's store as rows that are not too large to travel."""
-    parts = -(-len(value) // STATE_PART) or 1
-    for part in range(parts):
-        header = pickle.dumps((name, part, parts), protocol=5)
-        yield Row(slot, STATE, 0, header, value[part * STATE_PART : (part + 1) * STATE_PART])
-
-
-class Beginning:
-    """Puts the values that a slot begins with into its store, as they come."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._parts: dict[str, dict[int, bytes]] = {}
-
-    def add(self, row: Row) -> None:
-        name, part, parts = pickle.loads(row.header)
-        known = self._parts.setdefault(name, {})
-        known[part] = row.payload
-        if len(known) == parts:
-            self._store.put(name, b"".join(known[i] for i in range(parts)))
-            del self._parts[name]

@@ -22,7 +22,6 @@ from millstream.kernel.buffers import (
     DATA,
     NO_TIMESTAMP,
     REPORT,
-    STATE,
     Codec,
     Received,
     Records,
@@ -40,7 +39,6 @@ from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Report
 from millstream.kernel.sequenced import TimelineOperator
 from millstream.kernel.slot_state import (
     HEADER,
-    Beginning,
     SlotState,
     States,
     decoded_header,
@@ -268,11 +266,8 @@ class KeyedProgram(Program):
         self._open(slot)
         controls: list[Control] = []
         buffers: dict[int, list[Row]] = {}
-        begin = Beginning(store)
         for row in rows:
-            if row.kind == STATE:
-                begin.add(row)
-            elif row.kind == CONTROL:
+            if row.kind == CONTROL:
                 controls.append(pickle.loads(row.payload))
             elif row.kind == DATA and (row.tag in self.own_tags or row.tag in self.held_edges):
                 buffers.setdefault(row.tag, []).append(row)

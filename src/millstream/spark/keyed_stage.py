@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,9 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from millstream.checkpoint.value_files import read_values
 from millstream.kernel.buffers import STATE, Row
-from millstream.kernel.pages import MemoryStore
-from millstream.kernel.slot_state import Beginning
+from millstream.kernel.pages import MemoryStore, Store
 from millstream.spark.rows import COLUMNS, SCHEMA, chunks, from_arrow, to_arrow
 from millstream.spark.worker import ProgramRef, errors_that_travel
 
@@ -63,16 +63,10 @@ class SlotProcessor(StatefulProcessor):
             now_ms = 0
             mine: list[Row] = []
             store, program = SlotStore(self._pages), self._ref.get()
-            begin = Beginning(store)
             for frame in rows:
                 now_ms = int(frame["now"].iloc[0])
                 columns = [frame[name].tolist() for name in COLUMNS[1:]]
-                for row in map(Row, repeat(slot), *columns):
-                    # A restored state is not gathered: it may be larger than the memory.
-                    if row.kind == STATE:
-                        begin.add(row)
-                    else:
-                        mine.append(row)
+                mine += _begun(map(Row, repeat(slot), *columns), store)
             for chunk in chunks(program.run(slot, mine, store, now_ms)):
                 yield self._frame(chunk)
             if program.has_ended:
@@ -92,6 +86,16 @@ def _hush_init_worker() -> None:
     main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
     if os.path.basename(main) == "transform_with_state_driver_worker.py":
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _begun(rows: Iterable[Row], store: Store) -> Iterator[Row]:
+    """The rows of a slot but those that say what it begins with: that goes into its store."""
+    for row in rows:
+        if row.kind == STATE:
+            for name, value in read_values(row.payload):
+                store.put(name, value)
+        else:
+            yield row
 
 
 def _with_now(rows: DataFrame) -> DataFrame:
@@ -122,8 +126,9 @@ def batch_stage(
             program = ref.get()
             for slot, group in groupby(_rows(batches, slots), key=lambda row: row[0].slot):
                 found = list(group)
-                mine, now_ms = [row for row, _ in found], found[0][1]
-                yield from to_arrow(program.run(slot, mine, MemoryStore(), now_ms), values)
+                store, now_ms = MemoryStore(), found[0][1]
+                mine = list(_begun((row for row, _ in found), store))
+                yield from to_arrow(program.run(slot, mine, store, now_ms), values)
             program.close()
 
     arranged = _with_now(rows).repartition(partitions, "slot").sortWithinPartitions("slot", "kind")

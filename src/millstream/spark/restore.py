@@ -1,13 +1,14 @@
 """Restoring a savepoint: its tables made into values for the slots of another program.
 
-Before a run begins, a Spark job divides the rows by slot and shelf and builds pages of them; a stage
-then takes these values with its first epoch, as it takes any other input: what Spark commits of that
-epoch it commits together with the state.
+Before a run begins, a Spark job divides the rows by slot and shelf and builds pages of them, in files
+of the run; a stage then takes these values with its first epoch, where rows say which files they are
+in: what Spark commits of that epoch it commits together with the state.
 """
 
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,8 +22,8 @@ import pyarrow.parquet as pq
 
 from millstream.checkpoint.folder import Run, open_path, write_whole
 from millstream.checkpoint.savepoints import OnProgress, Savepoint, StateFile, key_types_of
-from millstream.kernel.buffers import Row
-from millstream.kernel.slot_state import state_rows
+from millstream.checkpoint.value_files import ValueFile
+from millstream.kernel.buffers import STATE, Row
 from millstream.kernel.snapshot.build import SlotBuilder, WaitingEdge, divided, shelf_bits
 from millstream.kernel.snapshot.export import OperatorState
 from millstream.kernel.snapshot.job import JobTime, first_header, operator_states
@@ -54,6 +55,9 @@ SETTINGS = {
 }
 DONE = "_SUCCESS"
 """What Spark writes when all files of a folder are there."""
+
+VALUES = "_values"
+"""The values lie beside the references to them, in a folder that Spark does not look into."""
 
 
 def time_from_json(data: Mapping[str, Any]) -> JobTime:
@@ -128,18 +132,28 @@ class Restore:
         bits = {uid: shelf_bits(rows[uid], program.slots) for uid in uids}
         time = time_from_json(self.savepoint.time)
         header = first_header(program, time, self.operators, timelines)
-        task = BuildTask(self.savepoint, program, edges, values, self.operators, bits, header)
+        path = self.run.restored_path(component, stage)
+        task = BuildTask(
+            self.savepoint,
+            program,
+            edges,
+            values,
+            self.operators,
+            bits,
+            header,
+            files,
+            f"{path}/{VALUES}",
+        )
         ref = ProgramRef.of(f"restore-{self.run.job_id}-{component}-{stage}", task)
         seeds = self.spark.createDataFrame([(s, "", -1, "", b"") for s in values], PARTS)
         parts = seeds.coalesce(1)
         if files:
-            parts = parts.union(self._divided(files, ref))
+            parts = parts.union(self._divided(ref, len(files)))
         built = (
             parts.repartition(partitions, "slot")
             .sortWithinPartitions("slot", "uid", "shelf")
             .mapInArrow(_Building(ref), SCHEMA)
         )
-        path = self.run.restored_path(component, stage)
         expected = sum(file.bytes for _, _, file in files)
         with readable_errors(), watched(path, expected, self.on_progress):
             built.write.mode("overwrite").parquet(path)
@@ -152,11 +166,9 @@ class Restore:
             for file in table.files
         ]
 
-    def _divided(self, files: list[tuple[str, str, StateFile]], ref: ProgramRef) -> DataFrame:
-        """The rows of files, divided by slot and shelf."""
-        listed = [(uid, state, json.dumps(vars(file))) for uid, state, file in files]
-        frame = self.spark.createDataFrame(listed, "uid string, state string, file string")
-        return frame.repartition(len(files)).mapInArrow(_Dividing(ref), PARTS)
+    def _divided(self, ref: ProgramRef, files: int) -> DataFrame:
+        """The rows of files, divided by slot and shelf; each file has a task of its own."""
+        return self.spark.range(0, files, 1, files).mapInArrow(_Dividing(ref), PARTS)
 
 
 class _Dividing:
@@ -167,9 +179,8 @@ class _Dividing:
         with errors_that_travel(self.ref):
             task: BuildTask = self.ref.get()
             for batch in batches:
-                for row in batch.to_pylist():
-                    file = StateFile(**json.loads(row["file"]))
-                    yield from task.divide(row["uid"], row["state"], file)
+                for number in batch.column("id").to_pylist():
+                    yield from task.divide(*task.files[number])
 
 
 class _Building:
@@ -198,6 +209,8 @@ class BuildTask:
     operators: Mapping[str, OperatorState]
     bits: Mapping[str, int]
     header: Any
+    files: list[tuple[str, str, StateFile]]
+    place: str
 
     def close(self) -> None:
         """Nothing of the program was opened."""
@@ -226,18 +239,21 @@ class BuildTask:
     # -- the slots -------------------------------------------------------------------------------
 
     def build(self, parts: Iterator[tuple[int, str, int, str, bytes]]) -> Iterator[Row]:
-        """The values of the slots whose rows come, sorted by slot, operator and shelf."""
+        """Where the values are of the slots whose rows come, sorted by slot, operator and shelf."""
         slots = {value: slot for slot, value in enumerate(self.values)}
         for value, of_slot in groupby(parts, key=itemgetter(0)):
             slot = slots[value]
             builder = SlotBuilder(
                 slot, self.program, self.operators, self.bits, self.header, self.edges
             )
+            # A task that is tried again must not write what another one may have finished.
+            file = ValueFile(f"{self.place}/{slot:05d}-{uuid.uuid4().hex}.arrow")
             for (uid, shelf), of_shelf in groupby(of_slot, key=itemgetter(1, 2)):
                 if shelf >= 0:
                     self._add(builder, uid, of_shelf)
-                    yield from self._rows(slot, builder.take())
-            yield from self._rows(slot, builder.finish())
+                    _move(builder.take(), file)
+            _move(builder.finish(), file)
+            yield Row(slot, STATE, 0, b"", file.close())
 
     def _add(self, builder: SlotBuilder, uid: str, parts: Iterator[Any]) -> None:
         gathered: dict[str, list[pa.Table]] = {}
@@ -249,9 +265,10 @@ class BuildTask:
         else:
             builder.add_held(tables[HELD])
 
-    def _rows(self, slot: int, values: Iterator[tuple[str, bytes]]) -> Iterator[Row]:
-        for name, data in values:
-            yield from state_rows(slot, name, data)
+
+def _move(values: Iterator[tuple[str, bytes]], file: ValueFile) -> None:
+    for name, value in values:
+        file.add(name, value)
 
 
 def _packed(table: pa.Table) -> bytes:
