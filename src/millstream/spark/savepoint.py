@@ -7,6 +7,7 @@ write the files; the manifest is written last.
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import re
 import zlib
@@ -57,6 +58,14 @@ SETTINGS = {
 ROW_GROUP = 131_072
 JOB_TASKS_BESIDE_ONE = 4
 """While the job runs, a savepoint has one task for so many of the job's, lest the job waits for it."""
+
+BESIDE_A_JOB = {
+    **SETTINGS,
+    # Spark keeps one pool of Python workers for each value of this: those of a savepoint step back
+    # for those of the job, and must not be given to the job afterwards.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "true",
+}
+NICENESS = 5
 
 STATE_NAME = re.compile(r"pages_(\d+)_[0-9a-f]+")
 
@@ -132,7 +141,8 @@ class _Taking:
         epochs: Mapping[int, int],
         taken_of: str,
     ) -> None:
-        self.spark = session_beside(spark, SETTINGS)
+        self.beside_a_job = taken_of == "running"
+        self.spark = session_beside(spark, BESIDE_A_JOB if self.beside_a_job else SETTINGS)
         self.run = run
         self.manifest = manifest
         self.path = path
@@ -194,10 +204,14 @@ class _Taking:
             .load(self.run.query_path(stage.query))
             .selectExpr("key.slot", "user_map_key.name", "user_map_value.page")
         )
-        if self.taken_of == "running":
+        if self.beside_a_job:
             rows = rows.coalesce(max(1, self.manifest["parallelism"] // JOB_TASKS_BESIDE_ONE))
         task = ExportTask(
-            self.path, f"{stage.query}-{stage.stage}", tuple(self.operators.values()), values[0]
+            self.path,
+            f"{stage.query}-{stage.stage}",
+            tuple(self.operators.values()),
+            values[0],
+            NICENESS if self.beside_a_job else 0,
         )
         ref = ProgramRef.of(f"{self.path}-{stage.query}-{stage.stage}", task)
         header: SlotState | None = None
@@ -291,15 +305,21 @@ class _Travelling:
 
 @dataclass
 class ExportTask:
-    """Writes the state of some slots; ``first_slot`` is the one that speaks for all."""
+    """Writes the state of some slots; ``first_slot`` is the one that speaks for all.
+
+    ``niceness``: how far the process steps back for others.
+    """
 
     path: str
     prefix: str
     operators: tuple[OperatorState, ...]
     first_slot: int
+    niceness: int
     writers: dict[TableName, TableFile] = field(default_factory=dict)
 
     def run(self, batches: Iterator[pa.RecordBatch], partition: int) -> Iterator[Any]:
+        if self.niceness:
+            os.setpriority(os.PRIO_PROCESS, 0, self.niceness)
         current: int | None = None
         exporter: SlotExporter | None = None
         done: set[int] = set()
