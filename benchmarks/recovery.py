@@ -30,6 +30,7 @@ import environments
 from contract import PARALLELISM
 from data import DEFAULT_CACHE, open_cache
 from millstream.spark.class_archive import existing_archive
+from millstream.spark.home import quick_home
 from millstream.spark.session import require_java
 from process_tree import Sample, sample_all
 
@@ -258,7 +259,8 @@ def section(found: dict[str, list[Found]], repeats: int, load: float) -> str:
     lines = sum(run.lines for runs in found.values() for run in runs)
     options = [] if len(found) == len(CONTENDERS) else ["--only", *found]
     command = ["python", "benchmarks/recovery.py", "--repeats", str(repeats), *options]
-    archive = "with" if existing_archive(require_java()) else "without"
+    with quick_home({}):
+        archive = "with" if existing_archive(require_java()) else "without"
     text = [
         "",
         "## Recovery after SIGKILL",
