@@ -183,6 +183,7 @@ def test_a_restored_job_started_again_goes_on_from_its_own_checkpoint(
     client = everything(restored(make_env(), part, stopped / "saved"), part / "out").execute_async()
     wait_for_job(lambda: client.metrics()["epoch"] >= 8, client, "epoch 8")
     cancel(client)
+    assert not list(part.rglob("*.arrow")), "what was restored is committed as state"
     everything(restored(make_env(), part, stopped / "saved"), part / "out").execute()
     assert [p.name for p in (part / "checkpoint").iterdir() if p.name.isdigit()] == ["000001"]
     assert lines(part / "out") == expected

@@ -21,7 +21,7 @@ from millstream.spark.channel_source import ChannelReader, channel_rows
 from millstream.spark.keyed_stage import batch_stage, streaming_stage
 from millstream.spark.named_sources import stream_reader
 from millstream.spark.progress import RestoreLine
-from millstream.spark.restore import Restore
+from millstream.spark.restore import Restore, forget_values
 from millstream.spark.rows import SCHEMA, slot_values
 from millstream.spark.sources import (
     readable_refusal,
@@ -166,6 +166,12 @@ class QueryBuilder:
                     component.index, index, program, own, timelines, self.values, parallelism
                 )
         line.finish()
+
+    def forget_restored(self) -> None:
+        """Delete what the stages have begun with: nobody will read it again."""
+        if self.run_info.savepoint is not None:
+            for index in range(len(self.programs.stages)):
+                forget_values(self.run_info, self.component.index, index)
 
     def _restored(self, index: int) -> DataFrame:
         """The state that a stage begins with: all of it comes with the first epoch."""

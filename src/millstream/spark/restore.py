@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -86,6 +87,13 @@ def note_sources(savepoint: Savepoint, run: Run) -> None:
     local.create_dir(path, recursive=True)
     write_whole(f"{run.path}/restored/sources.json", json.dumps(sources).encode())
     run.note_states(json.loads(json.dumps(savepoint.states)))
+
+
+def forget_values(run: Run, component: int, stage: int) -> None:
+    """Delete the values that a stage has begun with: its first epoch is committed."""
+    fs, inner = open_path(f"{run.restored_path(component, stage)}/{VALUES}")
+    with suppress(OSError):
+        fs.delete_dir(inner)
 
 
 class Restore:
@@ -285,4 +293,4 @@ def _batch(rows: list[tuple[int, str, int, str, bytes]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=PARTS_SCHEMA)
 
 
-__all__ = ["Restore", "note_sources"]
+__all__ = ["Restore", "forget_values", "note_sources"]

@@ -111,6 +111,9 @@ class Stream:
                 raise Suspended(f"epoch {batch} does not begin: the job is stopped")
             self.writer.write(rows, self.first_epoch + batch)
             self.written = batch
+            if batch == 1:
+                # Spark has committed the epoch before, with which the stages have begun.
+                self.builder.forget_restored()
 
     def _on_epoch(self, epoch: int, report: EpochReport) -> None:
         """Called when an epoch is written; Spark commits it afterwards."""
