@@ -128,7 +128,6 @@ class Found:
 
     keys: int
     size: int
-    rows: int
     before: float
     during: float
     beside_seconds: list[float]
@@ -167,7 +166,6 @@ def measure(keys: int, folder: Path) -> Found:
     return Found(
         keys,
         savepoint.size,
-        sum(table.rows for table in savepoint.tables),
         before,
         during,
         savepoints.seconds,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from operator import length_hint
 from typing import Any
 
@@ -33,8 +32,7 @@ def apply_each(
 def hash_keys(keys: list[Any], cache: dict[Any, int], info: OperatorInfo) -> Any:
     """Hashes of keys, with an error that names the operator if a key is no key."""
     if set(map(type, keys)) == {str}:
-        with suppress(UnicodeEncodeError):  # a lone surrogate: rare, and the other way knows it
-            return hash_strings(keys)
+        return hash_strings(keys)
     try:
         return np.fromiter(map(cache.__getitem__, keys), np.uint32, len(keys))
     except KeyEncodingError as error:

@@ -7,7 +7,6 @@ import datetime as dt
 import struct
 import uuid
 import zlib
-from contextlib import suppress
 from decimal import Decimal
 from enum import Enum
 from hashlib import blake2b
@@ -124,7 +123,8 @@ def hash_strings(keys: list[str]) -> npt.NDArray[np.uint32]:
     >>> hash_strings(["a", "b"]).tolist() == [stable_hash("a"), stable_hash("b")]
     True
     """
-    hashes = map(zlib.crc32, map(str.encode, keys), repeat(_STRING_MARK))
+    encoded = map(str.encode, keys, repeat("utf-8"), repeat("surrogatepass"))
+    hashes = map(zlib.crc32, encoded, repeat(_STRING_MARK))
     return np.fromiter(hashes, np.uint32, len(keys))
 
 
@@ -138,10 +138,8 @@ def stable_hashes(keys: list[Any]) -> list[int]:
     """
     kinds = set(map(type, keys))
     if kinds == {str}:
-        # A lone surrogate: rare, and the other way knows it.
-        with suppress(UnicodeEncodeError):
-            hashes: list[int] = hash_strings(keys).tolist()
-            return hashes
+        hashes: list[int] = hash_strings(keys).tolist()
+        return hashes
     if kinds == {int}:
         crc32, mark = zlib.crc32, _INTEGER_MARK
         return [

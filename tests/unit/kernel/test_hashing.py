@@ -21,6 +21,7 @@ from millstream.kernel.hashing import (
     KeyEncodingError,
     encode_key,
     stable_hash,
+    stable_hashes,
     tie_breaker,
 )
 from strategies import examples
@@ -207,3 +208,17 @@ def test_cache_gives_the_same_hashes_and_is_bounded(monkeypatch: pytest.MonkeyPa
     cache = HashCache()
     assert [cache[key] for key in "abcdea"] == [stable_hash(key) for key in "abcdea"]
     assert len(cache) <= 3
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [],
+        ["", "a", "\u00e9", "\ud800", "\U0001f600"],
+        [0, 1, -1, 127, 128, -128, -129, 1 << 31, 1 << 63, -(1 << 63), 1 << 200],
+        [1, True, 1.0],
+        ["a", 1, ("a", 1), b"a", 0.5],
+    ],
+)
+def test_hashes_of_many_keys_are_those_of_each(keys: list[object]) -> None:
+    assert stable_hashes(keys) == [stable_hash(key) for key in keys]
