@@ -21,7 +21,7 @@ from millstream.common.errors import CheckpointError
 from millstream.common.pickling import dumps
 from millstream.common.time import MAX_TIMESTAMP
 from millstream.kernel import large
-from millstream.kernel.buckets import MAX_DEPTH, Buckets, spread
+from millstream.kernel.buckets import MAX_DEPTH, Buckets, bits_for, spread
 from millstream.kernel.hashing import stable_hashes
 from millstream.kernel.large import LargeCell, LongList, cell_id, fetch, moved_out
 from millstream.kernel.order import Ints
@@ -171,16 +171,20 @@ class PageStore:
             for number, of_page in enumerate(zip(*parts, strict=True))
         ]
 
-    def prepare(self, hashes: npt.NDArray[np.uint32]) -> None:
-        """Split pages that many new keys may fall on before they are filled: later it costs more."""
-        directory = self.directory
-        firsts, counts = np.unique(directory.buckets(np.unique(hashes)), return_counts=True)
+    def prepare(self, hashes: npt.NDArray[np.uint32], size: int = 0) -> None:
+        """Split pages that many new keys may fall on before they are filled: later it costs more.
+
+        ``size``: about how many bytes the state of the keys takes, where that is known.
+        """
+        directory, keys = self.directory, np.unique(hashes)
+        firsts, counts = np.unique(directory.buckets(keys), return_counts=True)
         # Buckets are renumbered when the directory grows; the lowest hash of a page is not.
         lowest = firsts << (32 - directory.depth)
         for low, count in zip(lowest.tolist(), counts.tolist(), strict=True):
             bucket = low >> (32 - directory.depth)
             depth, prefix = directory.locate(bucket)
-            bits = min((count // SPLIT_KEYS).bit_length(), MAX_DEPTH - depth)
+            by_size = min(bits_for(size * count // len(keys), SPLIT_BYTES), count.bit_length() - 1)
+            bits = min(max((count // SPLIT_KEYS).bit_length(), by_size), MAX_DEPTH - depth)
             if bits > 0 and not directory.present[bucket]:
                 self.split(Page(depth, prefix), bits)
 

@@ -1,8 +1,9 @@
 """Restoring a savepoint: its tables made into values for the slots of another program.
 
 Before a run begins, a Spark job divides the rows by slot and shelf and builds pages of them, in files
-of the run; a stage then takes these values with its first epoch, where rows say which files they are
-in: what Spark commits of that epoch it commits together with the state.
+of the run; what Spark moves says only where the rows are. A stage then takes the values with its first
+epoch, where rows say which files they are in: what Spark commits of that epoch it commits together
+with the state.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from millstream.checkpoint.folder import Run, open_path, write_whole
+from millstream.checkpoint.part_files import PartFile, PartFiles
 from millstream.checkpoint.savepoints import OnProgress, Savepoint, StateFile, key_types_of
 from millstream.checkpoint.value_files import ValueFile
 from millstream.kernel.buffers import STATE, Row
@@ -39,26 +41,26 @@ from millstream.spark.worker import ProgramRef, errors_that_travel, readable_err
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-PARTS = "slot int, uid string, shelf int, state string, rows binary"
+PARTS = "slot int, uid string, shelf int, state string, file string, part int"
 PARTS_SCHEMA = pa.schema(
     [
         ("slot", pa.int32()),
         ("uid", pa.string()),
         ("shelf", pa.int32()),
         ("state", pa.string()),
-        ("rows", pa.binary()),
+        ("file", pa.string()),
+        ("part", pa.int32()),
     ]
 )
-SETTINGS = {
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "1024",
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(32 << 20),
-    "spark.sql.adaptive.enabled": "false",
-}
+Part = tuple[int, str, int, str, str, int]
+"""Where rows of a state are, for a shelf of a slot; shelf -1 only says that there is the slot."""
+
+SETTINGS = {"spark.sql.adaptive.enabled": "false"}
 DONE = "_SUCCESS"
 """What Spark writes when all files of a folder are there."""
 
-VALUES = "_values"
-"""The values lie beside the references to them, in a folder that Spark does not look into."""
+VALUES, DIVIDED = "_values", "_divided"
+"""Both lie beside the references to them, in folders that Spark does not look into."""
 
 
 def time_from_json(data: Mapping[str, Any]) -> JobTime:
@@ -91,7 +93,11 @@ def note_sources(savepoint: Savepoint, run: Run) -> None:
 
 def forget_values(run: Run, component: int, stage: int) -> None:
     """Delete the values that a stage has begun with: its first epoch is committed."""
-    fs, inner = open_path(f"{run.restored_path(component, stage)}/{VALUES}")
+    _forget(f"{run.restored_path(component, stage)}/{VALUES}")
+
+
+def _forget(folder: str) -> None:
+    fs, inner = open_path(folder)
     with suppress(OSError):
         fs.delete_dir(inner)
 
@@ -150,10 +156,10 @@ class Restore:
             bits,
             header,
             files,
-            f"{path}/{VALUES}",
+            path,
         )
         ref = ProgramRef.of(f"restore-{self.run.job_id}-{component}-{stage}", task)
-        seeds = self.spark.createDataFrame([(s, "", -1, "", b"") for s in values], PARTS)
+        seeds = self.spark.createDataFrame([(s, "", -1, "", "", 0) for s in values], PARTS)
         parts = seeds.coalesce(1)
         if files:
             parts = parts.union(self._divided(ref, len(files)))
@@ -162,9 +168,11 @@ class Restore:
             .sortWithinPartitions("slot", "uid", "shelf")
             .mapInArrow(_Building(ref), SCHEMA)
         )
-        expected = sum(file.bytes for _, _, file in files)
+        # Everything is written twice: divided, and built.
+        expected = 2 * sum(file.bytes for _, _, file in files)
         with readable_errors(), watched(path, expected, self.on_progress):
             built.write.mode("overwrite").parquet(path)
+        _forget(f"{path}/{DIVIDED}")
 
     def _files(self, uids: list[str]) -> list[tuple[str, str, StateFile]]:
         return [
@@ -201,7 +209,7 @@ class _Building:
             yield from to_arrow(task.build(_parts(batches)), task.values)
 
 
-def _parts(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, str, int, str, bytes]]:
+def _parts(batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
     for batch in batches:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
@@ -226,47 +234,55 @@ class BuildTask:
     # -- a file of the savepoint -----------------------------------------------------------------
 
     def divide(self, uid: str, state: str, file: StateFile) -> Iterator[pa.RecordBatch]:
-        """The rows of a file by slot and shelf."""
+        """Where the rows of a file are when they are divided by slot and shelf."""
         source = pq.ParquetFile(pa.BufferReader(self.savepoint.read(file)))
-        for group in source.iter_batches(batch_size=262_144):
-            table = pa.Table.from_batches([group])
-            if state == HELD or is_broadcast(state):
-                data = _packed(table)
-                yield _batch([(slot, uid, 0, state, data) for slot in self.values])
-            else:
-                yield from self._spread(uid, state, table)
+        path = f"{self.place}/{DIVIDED}/{uuid.uuid4().hex}.arrow"
+        places: list[Part] = []
+        with PartFile(path, source.schema_arrow) as written:
+            for group in source.iter_batches(batch_size=262_144):
+                for slots, shelf, rows in self._spread(uid, state, pa.Table.from_batches([group])):
+                    part = written.add(rows)
+                    places += [(slot, uid, shelf, state, path, part) for slot in slots]
+        if places:
+            yield _batch(places)
 
-    def _spread(self, uid: str, state: str, table: pa.Table) -> Iterator[pa.RecordBatch]:
+    def _spread(
+        self, uid: str, state: str, table: pa.Table
+    ) -> Iterator[tuple[Sequence[int], int, pa.Table]]:
+        """The rows of a table by the slots that have them and by shelf."""
+        if state == HELD or is_broadcast(state):
+            yield self.values, 0, table
+            return
         operator = next(
             hosted.operator for hosted in self.program.operators if hosted.operator.info.uid == uid
         )
-        found = divided(table, operator, self.program.slots, self.bits[uid])
-        for slot, shelf, rows in found:
-            yield _batch([(self.values[slot], uid, shelf, state, _packed(rows))])
+        for slot, shelf, rows in divided(table, operator, self.program.slots, self.bits[uid]):
+            yield (self.values[slot],), shelf, rows
 
     # -- the slots -------------------------------------------------------------------------------
 
-    def build(self, parts: Iterator[tuple[int, str, int, str, bytes]]) -> Iterator[Row]:
+    def build(self, parts: Iterator[Part]) -> Iterator[Row]:
         """Where the values are of the slots whose rows come, sorted by slot, operator and shelf."""
         slots = {value: slot for slot, value in enumerate(self.values)}
+        files = PartFiles()
         for value, of_slot in groupby(parts, key=itemgetter(0)):
             slot = slots[value]
             builder = SlotBuilder(
                 slot, self.program, self.operators, self.bits, self.header, self.edges
             )
             # A task that is tried again must not write what another one may have finished.
-            file = ValueFile(f"{self.place}/{slot:05d}-{uuid.uuid4().hex}.arrow")
+            file = ValueFile(f"{self.place}/{VALUES}/{slot:05d}-{uuid.uuid4().hex}.arrow")
             for (uid, shelf), of_shelf in groupby(of_slot, key=itemgetter(1, 2)):
                 if shelf >= 0:
-                    self._add(builder, uid, of_shelf)
+                    self._add(builder, uid, of_shelf, files)
                     _move(builder.take(), file)
             _move(builder.finish(), file)
             yield Row(slot, STATE, 0, b"", file.close())
 
-    def _add(self, builder: SlotBuilder, uid: str, parts: Iterator[Any]) -> None:
+    def _add(self, builder: SlotBuilder, uid: str, parts: Iterator[Part], files: PartFiles) -> None:
         gathered: dict[str, list[pa.Table]] = {}
-        for _, _, _, state, data in parts:
-            gathered.setdefault(state, []).append(pa.ipc.open_stream(data).read_all())
+        for _, _, _, state, path, part in parts:
+            gathered.setdefault(state, []).append(files.read(path, part))
         tables = {state: pa.concat_tables(found) for state, found in gathered.items()}
         if uid:
             builder.add(uid, tables)
@@ -279,16 +295,8 @@ def _move(values: Iterator[tuple[str, bytes]], file: ValueFile) -> None:
         file.add(name, value)
 
 
-def _packed(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
-
-
-def _batch(rows: list[tuple[int, str, int, str, bytes]]) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True)
+def _batch(parts: list[Part]) -> pa.RecordBatch:
+    columns = zip(*parts, strict=True)
     arrays = [pa.array(c, f.type) for c, f in zip(columns, PARTS_SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=PARTS_SCHEMA)
 

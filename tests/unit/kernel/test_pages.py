@@ -103,14 +103,14 @@ def change(target: Any, what: str, key: Any, argument: Any) -> None:
 
 
 @examples(60)
-@given(st.lists(st.lists(CHANGE, max_size=25), max_size=4))
-def test_pages_behave_like_one_dictionary(epochs: list[list[Any]]) -> None:
+@given(st.lists(st.lists(CHANGE, max_size=25), max_size=4), st.integers(0, 2_000))
+def test_pages_behave_like_one_dictionary(epochs: list[list[Any]], size: int) -> None:
     model, kept = Page(0, 0), Epochs()
     with tiny_pages():
         for changes in epochs:
             with kept.open() as page_store:
                 keys = [key for _, key, _ in changes]
-                page_store.prepare(np.array([stable_hash(key) for key in keys], np.uint32))
+                page_store.prepare(np.array([stable_hash(key) for key in keys], np.uint32), size)
                 for what, key, argument in changes:
                     with page_with(page_store, key) as page:
                         change(page, what, key, argument)
@@ -174,6 +174,32 @@ def test_directory_grows_with_the_number_of_keys_not_with_the_size_of_values() -
         for key in range(1_000):
             put(page_store, key, b"x" * 9_000, None)
     assert len(kept.saved) < 1_000_000
+
+
+def test_pages_that_are_prepared_for_the_size_of_their_keys_do_not_split_again() -> None:
+    kept = Epochs()
+    keys = list(range(4_000))
+    with kept.open() as page_store:
+        page_store.prepare(np.array([stable_hash(key) for key in keys], np.uint32), 200 * len(keys))
+        depths = set(page_store.directory.depths.tolist())
+        by_page: dict[int, list[int]] = {}
+        for key in keys:
+            by_page.setdefault(bucket_of(page_store, key), []).append(key)
+        for bucket, members in by_page.items():
+            page = page_store.load(bucket)
+            page.entries.update((key, [key, f"{key:0190}"]) for key in members)
+            page_store.write(page)
+        assert set(page_store.directory.depths.tolist()) == depths
+    sizes = [len(data) for data in kept.store.values()]
+    assert len(sizes) == len(kept.store.log)
+    assert min(sizes) > pages.SPLIT_BYTES / 4
+    assert max(sizes) <= pages.SPLIT_BYTES
+
+
+def test_few_keys_with_large_values_are_prepared_for_a_page_each_and_no_more() -> None:
+    with Epochs().open() as page_store:
+        page_store.prepare(np.array([stable_hash(key) for key in range(10)], np.uint32), 10**9)
+        assert page_store.directory.depth == 3
 
 
 def test_unchanged_page_is_not_written_again() -> None:

@@ -187,7 +187,7 @@ class SlotBuilder:
         parts = {name: _Part(self.known[uid].table(name), rows) for name, rows in keyed.items()}
         self._convert(uid, parts)
         hashes = np.concatenate([part.hashes for part in parts.values()])
-        pages.prepare(hashes.astype(np.uint32))
+        pages.prepare(hashes.astype(np.uint32), sum(rows.nbytes for rows in keyed.values()))
         # Buckets are renumbered when the directory doubles; the lowest hash of a page is not.
         firsts = np.unique(directory.buckets(hashes.astype(np.uint32)))
         lowest = (firsts.astype(np.int64) << (32 - directory.depth)).tolist()
@@ -332,6 +332,11 @@ class _Part:
             return
         entries = page.entries
         parts = [field[first:last] for field in self.fields]
+        if self.shape == "value" and not entries:
+            # What is so often the only state of an operator need not ask for each key.
+            before, after = [None] * place, [None] * (width - place - 1)
+            entries.update((k, [*before, v, *after]) for k, v in zip(keys, parts[0], strict=True))
+            return
         for key, *content in zip(keys, *parts, strict=True):
             cells = entries.get(key)
             if cells is None:

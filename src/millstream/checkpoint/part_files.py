@@ -1,0 +1,62 @@
+"""Files of the rows that a restore has divided: parts of one table, each found by its number.
+
+What one task divides many others need some of. Through Spark's exchange the rows would be copied and
+converted six times on their way; as a file they are written once and read once.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from millstream.checkpoint.folder import open_path
+
+OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+class PartFile:
+    """A file of parts on its way.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = f"{tempfile.mkdtemp()}/parts.arrow"
+    >>> with PartFile(path, pa.schema([("n", pa.int64())])) as file:
+    ...     numbers = [file.add(pa.table({"n": [n]})) for n in (10, 20)]
+    >>> numbers, PartFiles().read(path, 1).to_pylist()
+    ([0, 1], [{'n': 20}])
+    """
+
+    def __init__(self, path: str, schema: pa.Schema) -> None:
+        self.path = path
+        fs, inner = open_path(path)
+        fs.create_dir(inner.rpartition("/")[0], recursive=True)
+        self._stream = fs.open_output_stream(inner)
+        self._writer = pa.ipc.new_file(self._stream, schema, options=OPTIONS)
+        self._parts = 0
+
+    def add(self, rows: pa.Table) -> int:
+        """Write a part; its number is returned."""
+        (batch,) = rows.combine_chunks().to_batches()
+        self._writer.write_batch(batch)
+        self._parts += 1
+        return self._parts - 1
+
+    def __enter__(self) -> PartFile:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._writer.close()
+        self._stream.close()
+
+
+class PartFiles:
+    """Reads parts of files; a file stays open for the next one."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, pa.ipc.RecordBatchFileReader] = {}
+
+    def read(self, path: str, number: int) -> pa.Table:
+        if path not in self._open:
+            fs, inner = open_path(path)
+            self._open[path] = pa.ipc.open_file(fs.open_input_file(inner))
+        return pa.Table.from_batches([self._open[path].get_batch(number)])
