@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -161,7 +162,7 @@ def test_ticks_do_not_pile_up_while_an_epoch_takes_long(
     stream = object.__new__(Stream)
     stream.query = SlowQuery()
     stream.control = ControlChannel(str(tmp_path / "control"), "run", (0,))
-    stream.totals = Totals()
+    stream.totals, stream.component = Totals(), SimpleNamespace(index=0)
     stream.end_epoch, stream.bounded, stream.tick_waits = None, False, False
     stream.tick_ms, stream.ticked_ms, stream.due_ms = 200, 0, NEVER
     for _ in range(200):

@@ -23,12 +23,19 @@ class Totals:
         self._lock = threading.Lock()
         self._counters: dict[str, int] = {}
         self._accumulators: dict[str, Any] = {}
+        self._last: dict[int, int] = {}
         self.epoch = -1
         self.written = 0
 
-    def add(self, epoch: int, report: EpochReport) -> None:
-        """Take in what an epoch reported."""
+    def add(self, component: int, epoch: int, report: EpochReport) -> None:
+        """Take in what a component reported of an epoch.
+
+        One that comes again was written, and its commit failed: it is counted already.
+        """
         with self._lock:
+            if epoch <= self._last.get(component, -1):
+                return
+            self._last[component] = epoch
             self.epoch = max(self.epoch, epoch)
             self.written += report.written
             for name, number in report.counters.items():

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from millstream.checkpoint.folder import Run
@@ -77,7 +78,8 @@ class BatchRun:
                 for row in control_rows(end, options.slot_count)
             ]
             control = spark.createDataFrame(rows, SCHEMA).coalesce(1)
-            self.jobs.append((builder.writer(totals.add), builder.all_rows(control)))
+            writer = builder.writer(partial(totals.add, component.index))
+            self.jobs.append((writer, builder.all_rows(control)))
         self.first_epoch = run.first_epoch
 
     def start(self) -> None:

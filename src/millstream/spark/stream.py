@@ -119,7 +119,7 @@ class Stream:
         """Called when an epoch is written; Spark commits it afterwards."""
         if report.states:
             self.on_states(report.states)
-        self.totals.add(epoch, report)
+        self.totals.add(self.component.index, epoch, report)
         due = [when for name, when in report.counters.items() if name.startswith("due:")]
         self.due_ms = min(due, default=NEVER)
         self.tick_waits = False
