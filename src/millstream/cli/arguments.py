@@ -76,7 +76,7 @@ def add_command(
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,
-        description=f"{summary[0].upper()}{summary[1:]}.\n\n{textwrap.dedent(about).strip()}",
+        description=f"{_sentence(summary)}\n\n{textwrap.dedent(about).strip()}",
         epilog=f"examples:\n{listed}\n\n{EXIT_CODES}",
         formatter_class=Format,
         allow_abbrev=False,
@@ -85,6 +85,23 @@ def add_command(
     add_common(parser)
     parser.set_defaults(usage_error=parser.error)
     return parser
+
+
+def add_group(commands: Any, name: str, summary: str) -> Any:
+    """A command that has commands of its own; they are added to what is returned."""
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=_sentence(summary),
+        epilog=EXIT_CODES,
+        formatter_class=Format,
+        allow_abbrev=False,
+    )
+    return parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
+
+
+def _sentence(summary: str) -> str:
+    return f"{summary[0].upper()}{summary[1:]}."
 
 
 def positive(text: str) -> int:

@@ -11,6 +11,7 @@ from millstream.cli.arguments import (
     Format,
     add_command,
     add_common,
+    add_group,
     natural,
     positive,
     setting,
@@ -298,14 +299,7 @@ def _savepoint(commands: Any) -> None:
 
 
 def _checkpoint(commands: Any) -> None:
-    parser = commands.add_parser(
-        "checkpoint",
-        help="look at the checkpoints of a job",
-        description="Look at the checkpoints of a job.",
-        formatter_class=Format,
-        epilog=EXIT_CODES,
-    )
-    inner = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
+    inner = add_group(commands, "checkpoint", "look at the checkpoints of a job")
     shown = add_command(
         inner,
         "list",
@@ -318,14 +312,7 @@ def _checkpoint(commands: Any) -> None:
 
 
 def _state(commands: Any) -> None:
-    parser = commands.add_parser(
-        "state",
-        help="read the state in a savepoint",
-        description="Read the state in a savepoint.",
-        formatter_class=Format,
-        epilog=EXIT_CODES,
-    )
-    inner = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
+    inner = add_group(commands, "state", "read the state in a savepoint")
     listed = add_command(
         inner,
         "list",
