@@ -10,8 +10,6 @@ import pyarrow as pa
 
 from millstream.checkpoint.folder import open_path
 
-OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
-
 
 class PartFile:
     """A file of parts on its way.
@@ -31,13 +29,15 @@ class PartFile:
         fs, inner = open_path(path)
         fs.create_dir(inner.rpartition("/")[0], recursive=True)
         self._stream = fs.open_output_stream(inner)
-        self._writer = pa.ipc.new_file(self._stream, schema, options=OPTIONS)
+        self._writer = pa.ipc.new_file(self._stream, schema)
         self._parts = 0
 
     def add(self, rows: pa.Table) -> int:
         """Write a part; its number is returned."""
-        (batch,) = rows.combine_chunks().to_batches()
-        self._writer.write_batch(batch)
+        batches = rows.to_batches()
+        if len(batches) != 1:
+            batches = rows.combine_chunks().to_batches()
+        self._writer.write_batch(batches[0])
         self._parts += 1
         return self._parts - 1
 

@@ -10,6 +10,7 @@ import json
 import zlib
 from collections.abc import Iterator
 
+import numpy as np
 import pyarrow as pa
 
 from millstream.checkpoint.folder import open_path
@@ -17,7 +18,6 @@ from millstream.common.errors import CheckpointError
 
 SCHEMA = pa.schema([("name", pa.string()), ("value", pa.binary())])
 BATCH_BYTES = 4 << 20
-OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 class ValueFile:
@@ -37,7 +37,7 @@ class ValueFile:
         fs, inner = open_path(path)
         fs.create_dir(inner.rpartition("/")[0], recursive=True)
         self._stream = fs.open_output_stream(inner)
-        self._writer = pa.ipc.new_stream(self._stream, SCHEMA, options=OPTIONS)
+        self._writer = pa.ipc.new_stream(self._stream, SCHEMA)
         self._names: list[str] = []
         self._values: list[bytes] = []
         self._waiting = 0
@@ -47,7 +47,6 @@ class ValueFile:
         self._names.append(name)
         self._values.append(value)
         self._waiting += len(value)
-        self._checksum = zlib.crc32(value, self._checksum)
         if self._waiting >= BATCH_BYTES:
             self._flush()
 
@@ -59,8 +58,12 @@ class ValueFile:
         return json.dumps({"path": self.path, "crc32": self._checksum}).encode()
 
     def _flush(self) -> None:
-        columns = [self._names, self._values]
-        arrays = [pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)]
+        data = b"".join(self._values)
+        self._checksum = zlib.crc32(data, self._checksum)
+        ends = np.cumsum([0, *map(len, self._values)], dtype=np.int32)
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
+        values = pa.Array.from_buffers(pa.binary(), len(self._values), buffers)
+        arrays = [pa.array(self._names, pa.string()), values]
         self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=SCHEMA))
         self._names, self._values, self._waiting = [], [], 0
 
@@ -73,14 +76,19 @@ def read_values(reference: bytes) -> Iterator[tuple[str, bytes]]:
     try:
         with fs.open_input_stream(inner) as stream, pa.ipc.open_stream(stream) as reader:
             for batch in reader:
-                names, values = (column.to_pylist() for column in batch.columns)
-                for value in values:
-                    checksum = zlib.crc32(value, checksum)
-                yield from zip(names, values, strict=True)
+                names, values = batch.columns
+                checksum = zlib.crc32(_content(values), checksum)
+                yield from zip(names.to_pylist(), values.to_pylist(), strict=True)
     except (OSError, pa.ArrowInvalid) as error:
         raise _damaged(known["path"]) from error
     if checksum != known["crc32"]:
         raise _damaged(known["path"])
+
+
+def _content(values: pa.BinaryArray) -> memoryview:
+    """The bytes of all values, one after the other; an array without any may have no buffer."""
+    data = values.buffers()[2]
+    return memoryview(b"" if data is None else data)
 
 
 def _damaged(path: str) -> CheckpointError:

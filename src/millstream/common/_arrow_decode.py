@@ -25,7 +25,7 @@ from millstream.common.types import rows_of
 
 def decode_columns(type_info: TypeInformation, arrays: list[pa.Array]) -> list[Any]:
     """The values of `TypeInformation.from_arrow_arrays`."""
-    columns = [_whole(array) for array in arrays]
+    columns = [whole(array) for array in arrays]
     if not isinstance(type_info, (TupleTypeInfo, RowTypeInfo)):
         _expect(type_info, columns, (1,))
         return decode(type_info, columns[0])
@@ -41,8 +41,11 @@ def _expect(type_info: TypeInformation, columns: list[pa.Array], counts: tuple[i
         raise ValueError(f"{type_info} is stored in {wanted} columns, got {len(columns)}")
 
 
-def _whole(array: pa.Array) -> pa.Array:
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A column in one piece; to bring a single piece together would copy it."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _with_none(values: list[Any], valid: pa.Array) -> list[Any]:

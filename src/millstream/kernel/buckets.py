@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from millstream.kernel.order import Ints
+from millstream.kernel.order import Ints, distinct
 
 MAX_DEPTH = 20
 
@@ -60,7 +60,7 @@ class Buckets:
     def _firsts(self, hit: npt.NDArray[np.bool_]) -> list[int]:
         found = np.flatnonzero(hit)
         shift = self.depth - self.depths[found].astype(np.int64)
-        firsts: list[int] = np.unique((found >> shift) << shift).tolist()
+        firsts: list[int] = distinct((found >> shift) << shift).tolist()
         return firsts
 
     def useful_depth(self) -> int:

@@ -24,7 +24,7 @@ from millstream.kernel import large
 from millstream.kernel.buckets import MAX_DEPTH, Buckets, bits_for, spread
 from millstream.kernel.hashing import stable_hashes
 from millstream.kernel.large import LargeCell, LongList, cell_id, fetch, moved_out
-from millstream.kernel.order import Ints
+from millstream.kernel.order import Ints, distinct
 
 FORMAT = 2
 SPLIT_BYTES = 16_384
@@ -176,7 +176,7 @@ class PageStore:
 
         ``size``: about how many bytes the state of the keys takes, where that is known.
         """
-        directory, keys = self.directory, np.unique(hashes)
+        directory, keys = self.directory, distinct(hashes)
         firsts, counts = np.unique(directory.buckets(keys), return_counts=True)
         # Buckets are renumbered when the directory grows; the lowest hash of a page is not.
         lowest = firsts << (32 - directory.depth)

@@ -23,7 +23,7 @@ from millstream.kernel.clock import Clock
 from millstream.kernel.columns import as_list
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.keyed import Context, KeyedOperator, TimerService
-from millstream.kernel.order import Ints, OrderKeys
+from millstream.kernel.order import Ints, OrderKeys, distinct
 from millstream.kernel.outputs import Emit
 from millstream.kernel.pages import PageStore
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
@@ -163,7 +163,7 @@ class TimelineOperator(KeyedOperator):
             return {}
         if self.one_channel:
             return {self.channel: np.arange(len(records))}
-        channels = np.unique(records.keys.channel).tolist()
+        channels = distinct(records.keys.channel).tolist()
         return {channel: np.flatnonzero(records.keys.channel == channel) for channel in channels}
 
     @property

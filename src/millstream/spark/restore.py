@@ -239,8 +239,10 @@ class BuildTask:
         path = f"{self.place}/{DIVIDED}/{uuid.uuid4().hex}.arrow"
         places: list[Part] = []
         with PartFile(path, source.schema_arrow) as written:
-            for group in source.iter_batches(batch_size=262_144):
-                for slots, shelf, rows in self._spread(uid, state, pa.Table.from_batches([group])):
+            # Batches that span groups cost three times as much to read.
+            for group in range(source.num_row_groups):
+                table = source.read_row_group(group, use_threads=False)
+                for slots, shelf, rows in self._spread(uid, state, table):
                     part = written.add(rows)
                     places += [(slot, uid, shelf, state, path, part) for slot in slots]
         if places:

@@ -16,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from millstream.common._arrow_decode import whole
 from millstream.common.errors import CheckpointError
 from millstream.kernel.buffers import Received, Records, encode, merged
 from millstream.kernel.columns import Columns
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.order import COLUMNS as ORDER_COLUMNS
-from millstream.kernel.order import Ints, OrderKeys
+from millstream.kernel.order import Ints, OrderKeys, distinct
 from millstream.kernel.pages import Directory, MemoryStore, Page, PageStore
 from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.sequenced import TimelineOperator
@@ -75,7 +76,7 @@ def divided(
     order = np.argsort(places, kind="stable")
     found, starts = np.unique(places[order], return_index=True)
     ends = [*starts[1:].tolist(), len(order)]
-    rows = table.take(pa.array(order)).combine_chunks()
+    rows = table.take(pa.array(order))
     for place, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
         yield place >> 32, place & 0xFFFFFFFF, rows.slice(start, end - start)
 
@@ -189,7 +190,7 @@ class SlotBuilder:
         hashes = np.concatenate([part.hashes for part in parts.values()])
         pages.prepare(hashes.astype(np.uint32), sum(rows.nbytes for rows in keyed.values()))
         # Buckets are renumbered when the directory doubles; the lowest hash of a page is not.
-        firsts = np.unique(directory.buckets(hashes.astype(np.uint32)))
+        firsts = distinct(directory.buckets(hashes.astype(np.uint32)))
         lowest = (firsts.astype(np.int64) << (32 - directory.depth)).tolist()
         for low in lowest:
             page = pages.load(low >> (32 - directory.depth))
@@ -229,7 +230,7 @@ class SlotBuilder:
         ts, stamp, born, channel, frag, pos = numbers
         paths = np.array(table.column("path").to_pylist(), np.bytes_)
         fields = [c for c in table.column_names if c.startswith("field_")]
-        arrays = [_array(table.column(name)) for name in fields]
+        arrays = [whole(table.column(name)) for name in fields]
         records = Records(
             Columns(codec.type_info, arrays),
             ts,
@@ -354,9 +355,5 @@ class _Part:
 
 
 def _ints(table: pa.Table, name: str) -> Ints:
-    found: Ints = _array(table.column(name)).to_numpy()
+    found: Ints = whole(table.column(name)).to_numpy()
     return found
-
-
-def _array(column: Any) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

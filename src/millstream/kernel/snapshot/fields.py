@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from millstream.common._arrow_decode import whole
 from millstream.common.errors import CheckpointError
 from millstream.common.pickling import dumps
 from millstream.common.time import Instant
@@ -82,10 +83,11 @@ class Field:
         """The values that columns were made of."""
         if not trusted and self.type_info is not None and holds_pickles(self.type_info):
             raise untrusted(f"column {self.name!r}")
-        columns = [_whole(table.column(field.name)) for field in self.schema()]
+        columns = [whole(table.column(field.name)) for field in self.schema()]
         *known, pickled = columns
         if self.type_info is None:
-            values = _merged([column.to_pylist() for column in known])
+            used = [column for column in known if column.null_count < len(column)]
+            values = _merged([column.to_pylist() for column in used or known[:1]])
         else:
             values = self.type_info.from_arrow_arrays(_parts(self.type_info, known[0]))
         if pickled.null_count == len(pickled):
@@ -158,10 +160,6 @@ def _merged(columns: list[list[Any]]) -> list[Any]:
             if value is not None:
                 values[row] = value
     return values
-
-
-def _whole(column: Any) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _column(type_info: TypeInformation, values: Sequence[Any]) -> pa.Array:
