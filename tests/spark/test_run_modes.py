@@ -237,6 +237,31 @@ def test_execute_async_tells_status_and_metrics_until_it_is_cancelled(make_env: 
     assert sum(counts.values()) == len(sink.values), "an epoch came twice or never"
 
 
+def test_no_task_of_a_cancelled_job_is_left_when_its_result_is_there(
+    spark: Any, make_env: MakeEnv, tmp_path: Path
+) -> None:
+    """A program may exit then, and its JVM must not end under tasks that use the state store."""
+    begun = str(tmp_path / "begun")
+
+    def slowly(value: Any) -> Any:
+        import pathlib
+        import threading
+
+        pathlib.Path(begun).touch()
+        threading.Event().wait(60)
+        return value
+
+    env = make_env()
+    endless(env).key_by(lambda value: value[0]).map(slowly).sink_to(Collecting())
+    client = env.execute_async()
+    wait_for_job(lambda: (tmp_path / "begun").exists(), client, "a task that works")
+    tracker = spark.sparkContext.statusTracker()
+    stages = tracker.getActiveStageIds()
+    cancel(client)
+    assert stages
+    assert [tracker.getStageInfo(stage).numActiveTasks for stage in stages] == [0] * len(stages)
+
+
 def test_execute_and_collect_brings_records_in_order(make_env: MakeEnv) -> None:
     squares = make_env("batch").from_collection(range(50)).map(lambda n: n * n)
     with squares.execute_and_collect("squares") as records:

@@ -157,6 +157,8 @@ class StreamRun:
     def stop(self) -> None:
         for stream in self.streams:
             stream.stop()
+        for stream in self.streams:
+            stream.wait_for_tasks()
 
     def suspend(self) -> None:
         """Let the epochs under way end, and stop there: sinks have then what the state has."""

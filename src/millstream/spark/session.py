@@ -43,6 +43,8 @@ START_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",
+    # How long a Python worker goes on when its task is to end: nobody needs what it computes.
+    "spark.python.task.killTimeout": "100ms",
     "spark.driver.memory": "4g",
     "spark.sql.streaming.metricsEnabled": "false",
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from millstream.checkpoint.folder import Run
@@ -18,9 +20,7 @@ from millstream.plan.specs import ChannelSpec
 from millstream.spark.builder import QueryBuilder
 from millstream.spark.control import ControlChannel
 from millstream.spark.progress import Totals
-from millstream.spark.sources import (
-    announced_channels,
-)
+from millstream.spark.sources import announced_channels
 from millstream.spark.worker import wall_clock_ms
 from millstream.spark.writer import EpochReport
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 MIN_TICK_MS = 200
 SUSPEND_POLL_SECONDS = 0.05
+TASKS_END_SECONDS = 10.0
 
 
 class Suspended(Exception):
@@ -202,6 +203,27 @@ class Stream:
     def stop(self) -> None:
         if self.query is not None and self.query.isActive:
             self.query.stop()
+
+    def wait_for_tasks(self) -> None:
+        """Wait until the tasks of a query that has stopped are gone: Spark stops them in its own time.
+
+        A program may exit when its job is over, and a JVM that ends under tasks in the middle of native
+        code can crash. If it is gone already there is nothing to wait for.
+        """
+        limit = time.monotonic() + TASKS_END_SECONDS
+        with suppress(Exception):
+            while self._tasks_left() and time.monotonic() < limit:
+                self.pause.wait(SUSPEND_POLL_SECONDS)
+
+    def _tasks_left(self) -> int:
+        if self.query is None:
+            return 0
+        tracker = self.builder.spark.sparkContext.statusTracker()
+        # An epoch is one job, or a few that come one after the other.
+        latest = sorted(tracker.getJobIdsForGroup(str(self.query.runId)))[-2:]
+        jobs = [tracker.getJobInfo(job) for job in latest]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+        return sum(stage.numActiveTasks for stage in stages if stage)
 
 
 def _positions(offset: Any) -> Any:
