@@ -6,9 +6,14 @@ converted six times on their way; as a file they are written once and read once.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import pyarrow as pa
 
 from millstream.checkpoint.folder import open_path
+
+MOST_OPEN = 64
+"""A task needs parts of all files there are, and may not have as many open."""
 
 
 class PartFile:
@@ -50,13 +55,16 @@ class PartFile:
 
 
 class PartFiles:
-    """Reads parts of files; a file stays open for the next one."""
+    """Reads parts of files; some files stay open for the next one."""
 
     def __init__(self) -> None:
-        self._open: dict[str, pa.ipc.RecordBatchFileReader] = {}
+        self._open = lru_cache(MOST_OPEN)(_open)
 
     def read(self, path: str, number: int) -> pa.Table:
-        if path not in self._open:
-            fs, inner = open_path(path)
-            self._open[path] = pa.ipc.open_file(fs.open_input_file(inner))
-        return pa.Table.from_batches([self._open[path].get_batch(number)])
+        """A part by its number."""
+        return pa.Table.from_batches([self._open(path).get_batch(number)])
+
+
+def _open(path: str) -> pa.ipc.RecordBatchFileReader:
+    fs, inner = open_path(path)
+    return pa.ipc.open_file(fs.open_input_file(inner))
