@@ -13,6 +13,7 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 
 from millstream.common.errors import CheckpointError
@@ -245,6 +246,12 @@ def write_at(fs: pafs.FileSystem, path: str, data: bytes) -> None:
     with fs.open_output_stream(hidden) as stream:
         stream.write(data)
     fs.move(hidden, path)
+
+
+def new_file(fs: pafs.FileSystem, path: str) -> pa.NativeFile:
+    """A stream to a file that is written bit by bit; the folders that it lies in are made."""
+    fs.create_dir(path.rpartition("/")[0], recursive=True)
+    return fs.open_output_stream(path)
 
 
 def wall_clock_ms() -> int:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from millstream.checkpoint.folder import open_path
+from millstream.checkpoint.folder import new_file, open_path
 
 MOST_OPEN = 64
 """A task needs parts of all files there are, and may not have as many open."""
@@ -30,10 +30,7 @@ class PartFile:
     """
 
     def __init__(self, path: str, schema: pa.Schema) -> None:
-        self.path = path
-        fs, inner = open_path(path)
-        fs.create_dir(inner.rpartition("/")[0], recursive=True)
-        self._stream = fs.open_output_stream(inner)
+        self._stream = new_file(*open_path(path))
         self._writer = pa.ipc.new_file(self._stream, schema)
         self._parts = 0
 

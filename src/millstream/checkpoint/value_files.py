@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from millstream.checkpoint.folder import open_path
+from millstream.checkpoint.folder import new_file, open_path
 from millstream.common.errors import CheckpointError
 
 SCHEMA = pa.schema([("name", pa.string()), ("value", pa.binary())])
@@ -34,9 +34,7 @@ class ValueFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        fs, inner = open_path(path)
-        fs.create_dir(inner.rpartition("/")[0], recursive=True)
-        self._stream = fs.open_output_stream(inner)
+        self._stream = new_file(*open_path(path))
         self._writer = pa.ipc.new_stream(self._stream, SCHEMA)
         self._names: list[str] = []
         self._values: list[bytes] = []
@@ -58,13 +56,14 @@ class ValueFile:
         return json.dumps({"path": self.path, "crc32": self._checksum}).encode()
 
     def _flush(self) -> None:
-        data = b"".join(self._values)
-        self._checksum = zlib.crc32(data, self._checksum)
+        # Arrow's own way from a list copies the values several times.
         ends = np.cumsum([0, *map(len, self._values)], dtype=np.int32)
-        buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(self._values))]
         values = pa.Array.from_buffers(pa.binary(), len(self._values), buffers)
         arrays = [pa.array(self._names, pa.string()), values]
-        self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=SCHEMA))
+        batch = pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+        self._checksum = _checksum(batch, self._checksum)
+        self._writer.write_batch(batch)
         self._names, self._values, self._waiting = [], [], 0
 
 
@@ -76,19 +75,21 @@ def read_values(reference: bytes) -> Iterator[tuple[str, bytes]]:
     try:
         with fs.open_input_stream(inner) as stream, pa.ipc.open_stream(stream) as reader:
             for batch in reader:
-                names, values = batch.columns
-                checksum = zlib.crc32(_content(values), checksum)
-                yield from zip(names.to_pylist(), values.to_pylist(), strict=True)
+                batch.validate(full=True)
+                checksum = _checksum(batch, checksum)
+                yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
     except (OSError, pa.ArrowInvalid) as error:
         raise _damaged(known["path"]) from error
     if checksum != known["crc32"]:
         raise _damaged(known["path"])
 
 
-def _content(values: pa.BinaryArray) -> memoryview:
-    """The bytes of all values, one after the other; an array without any may have no buffer."""
-    data = values.buffers()[2]
-    return memoryview(b"" if data is None else data)
+def _checksum(batch: pa.RecordBatch, before: int) -> int:
+    """The checksum of names and values, and of where each of them ends, behind that of others."""
+    for column in batch.columns:
+        for buffer in filter(None, column.buffers()):
+            before = zlib.crc32(buffer, before)
+    return before
 
 
 def _damaged(path: str) -> CheckpointError:

@@ -24,7 +24,7 @@ BORN_TICK = -1
 
 
 def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Each value once, sorted; numpy's own way hashes them, which takes forty times as long.
+    """Each value once, sorted; numpy hashes them, which takes up to forty times as long.
 
     Examples
     --------

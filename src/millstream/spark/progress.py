@@ -24,7 +24,6 @@ class Totals:
         self._counters: dict[str, int] = {}
         self._accumulators: dict[str, Any] = {}
         self._last: dict[int, int] = {}
-        self.epoch = -1
         self.written = 0
 
     def add(self, component: int, epoch: int, report: EpochReport) -> None:
@@ -36,7 +35,6 @@ class Totals:
             if epoch <= self._last.get(component, -1):
                 return
             self._last[component] = epoch
-            self.epoch = max(self.epoch, epoch)
             self.written += report.written
             for name, number in report.counters.items():
                 if name.startswith("clock:"):
@@ -58,7 +56,8 @@ class Totals:
 
     def snapshot(self) -> dict[str, int]:
         with self._lock:
-            return {**self._counters, "epoch": self.epoch, "written": self.written}
+            epoch = max(self._last.values(), default=-1)
+            return {**self._counters, "epoch": epoch, "written": self.written}
 
     def accumulator_values(self) -> dict[str, Any]:
         with self._lock:

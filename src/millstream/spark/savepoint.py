@@ -23,6 +23,7 @@ from pyspark import TaskContext
 from millstream.checkpoint.folder import (
     CheckpointFolder,
     Run,
+    new_file,
     open_path,
     wall_clock_ms,
     write_whole,
@@ -371,8 +372,7 @@ class TableFile:
         self.place = place
         self.fs, inner = open_path(root)
         self.file = f"{inner}/{place}"
-        self.fs.create_dir(self.file.rsplit("/", 1)[0], recursive=True)
-        self.stream = self.fs.open_output_stream(self.file)
+        self.stream = new_file(self.fs, self.file)
         self.writer = pq.ParquetWriter(self.stream, schema, compression="zstd", compression_level=1)
         self.rows = 0
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 MIN_TICK_MS = 200
-SUSPEND_POLL_SECONDS = 0.05
+POLL_SECONDS = 0.05
 TASKS_END_SECONDS = 10.0
 
 
@@ -194,7 +194,7 @@ class Stream:
             last = self.written
         files = QueryFiles(self.path)
         while last >= 0 and last not in files.committed() and self._is_active():
-            self.pause.wait(SUSPEND_POLL_SECONDS)
+            self.pause.wait(POLL_SECONDS)
         self.stop()
 
     def _is_active(self) -> bool:
@@ -213,7 +213,7 @@ class Stream:
         limit = time.monotonic() + TASKS_END_SECONDS
         with suppress(Exception):
             while self._tasks_left() and time.monotonic() < limit:
-                self.pause.wait(SUSPEND_POLL_SECONDS)
+                self.pause.wait(POLL_SECONDS)
 
     def _tasks_left(self) -> int:
         if self.query is None:

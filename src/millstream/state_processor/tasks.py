@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from millstream.checkpoint.folder import open_path
+from millstream.checkpoint.folder import new_file, open_path
 from millstream.checkpoint.savepoints import Savepoint, SavepointTable, StateFile, damaged
 from millstream.checkpoint.state_reader import Identity, View, ddl, reshaped, spark_type
 from millstream.checkpoint.state_writer import RowEncoder, Uniqueness, gathered, renamed_edges
@@ -207,9 +207,7 @@ class Copying:
 
     def _copy(self, file: StateFile) -> None:
         data = self.files.savepoint.read(file)
-        fs, inner = open_path(f"{self.root}/{file.path}")
-        fs.create_dir(inner.rsplit("/", 1)[0], recursive=True)
-        with fs.open_output_stream(inner) as stream:
+        with new_file(*open_path(f"{self.root}/{file.path}")) as stream:
             stream.write(data)
 
     def _renamed(self, file: StateFile) -> StateFile:

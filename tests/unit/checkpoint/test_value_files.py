@@ -50,3 +50,14 @@ def test_other_values_than_those_written_are_noticed(tmp_path: Path) -> None:
     written(tmp_path / "values", [("a", b"2")])
     with pytest.raises(CheckpointError, match="not what was restored"):
         list(read_values(reference))
+
+
+@pytest.mark.parametrize("part", [b"name-1", (7).to_bytes(4, "little"), b"value-1"])
+def test_a_changed_byte_is_noticed_in_names_ends_and_values(tmp_path: Path, part: bytes) -> None:
+    path = tmp_path / "values"
+    reference = written(path, [("name-1", b"value-1")])
+    content = path.read_bytes()
+    place = content.rindex(part)
+    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    with pytest.raises(CheckpointError, match=str(path)):
+        list(read_values(reference))

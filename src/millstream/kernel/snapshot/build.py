@@ -187,10 +187,10 @@ class SlotBuilder:
         pages.growing = [i for i, name in enumerate(pages.names) if name in growing]
         parts = {name: _Part(self.known[uid].table(name), rows) for name, rows in keyed.items()}
         self._convert(uid, parts)
-        hashes = np.concatenate([part.hashes for part in parts.values()])
-        pages.prepare(hashes.astype(np.uint32), sum(rows.nbytes for rows in keyed.values()))
+        hashes = np.concatenate([part.hashes for part in parts.values()]).astype(np.uint32)
+        pages.prepare(hashes, sum(rows.nbytes for rows in keyed.values()))
         # Buckets are renumbered when the directory doubles; the lowest hash of a page is not.
-        firsts = distinct(directory.buckets(hashes.astype(np.uint32)))
+        firsts = distinct(directory.buckets(hashes))
         lowest = (firsts.astype(np.int64) << (32 - directory.depth)).tolist()
         for low in lowest:
             page = pages.load(low >> (32 - directory.depth))
@@ -225,7 +225,6 @@ class SlotBuilder:
         codec = operator.codec  # type: ignore[attr-defined]
         if uid not in self._panes:
             self._panes[uid] = PaneStore(self._pane_values, uid, codec, merged)
-        table = table.combine_chunks()
         numbers = [_ints(table, name) for name in ("ts", *ORDER_COLUMNS)]
         ts, stamp, born, channel, frag, pos = numbers
         paths = np.array(table.column("path").to_pylist(), np.bytes_)
