@@ -1,9 +1,10 @@
-"""Makes the golden savepoint of the format that this version writes.
+"""Makes the golden savepoints of the format that this version writes.
 
     python tests/migration/make.py
 
 Run it once when the format changes, and commit the folder; those of earlier formats stay as they are.
-``written.txt`` is what the job had written before.
+``written.txt`` is what the job had written before. A case that is new for the format this version writes
+gets its file; files that are there stay.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parents[1] / "src"), str(HERE.parent / "spark")]
+FOLDERS = [HERE.parents[1] / "src", HERE, HERE.parent / "spark", HERE.parent / "properties"]
+sys.path[:0] = map(str, FOLDERS)
 
+from golden import ALL_CASES, file_name, make  # noqa: E402
 from savepoint_programs import everything, lines  # noqa: E402
 
 from millstream.checkpoint.savepoints import FORMAT  # noqa: E402
@@ -24,10 +27,28 @@ from millstream.datastream import StreamExecutionEnvironment  # noqa: E402
 
 
 def main() -> None:
-    """Run the program of the savepoint tests half, and keep its savepoint."""
+    """Make what is missing: a golden savepoint is never changed."""
+    make_layouts()
+    make_job()
+
+
+def make_layouts() -> None:
+    """Run the job of each case half, in memory, and keep its savepoint."""
+    folder = HERE / f"layouts-v{FORMAT}"
+    folder.mkdir(exist_ok=True)
+    for case in ALL_CASES.values():
+        target = folder / file_name(case)
+        if not target.exists():
+            with tempfile.TemporaryDirectory() as name:
+                make(case, target, Path(name))
+            print(target)
+
+
+def make_job() -> None:
+    """Run the program of the savepoint tests half, on Spark, and keep its savepoint."""
     target = HERE / f"savepoint-v{FORMAT}"
     if target.exists():
-        raise SystemExit(f"{target} exists: a golden savepoint is never changed")
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         env = StreamExecutionEnvironment.get_execution_environment()
