@@ -1,17 +1,19 @@
 """The job that chaos is made of: a program as a user writes it.
 
-``python job.py FOLDER --records 60 --per-epoch 6`` reads two sequences of records. It counts the first
-per key, with a timer for each bucket of event time; sums it in windows, and those sums in wider
-windows; and joins it with the second. Counts and windows go to ``FOLDER/out`` through the file sink,
-windows and pairs to the database ``FOLDER/db/rows.sqlite``, one transaction an epoch. So a record, a
-count, a timer or a state that is lost or comes twice shows in the output; `tests.chaos.truth` says what
-has to be there.
+``python job.py FOLDER --records 60 --per-epoch 6`` reads two sequences of records, and a third one
+from the files of ``FOLDER/in``. It counts the first per key, with a timer for each bucket of event
+time; sums it in windows, and those sums in wider windows; joins it with the second; and sums the
+third. Every record of the second and third also goes through an operator that numbers it. Counts,
+numbers and windows go to ``FOLDER/out`` through the file sink, windows and pairs to the database
+``FOLDER/db/rows.sqlite``, one transaction per epoch. So a record, a count, a timer or a state that is
+lost or comes twice shows in the output; `tests.chaos.truth` says what has to be there.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import socket
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -30,6 +32,7 @@ from millstream.datastream import (
 from millstream.datastream.connectors import (
     DataGeneratorSource,
     FileSink,
+    FileSource,
     RateLimiterStrategy,
 )
 from millstream.datastream.state import ValueStateDescriptor
@@ -37,7 +40,7 @@ from millstream.datastream.window import TumblingEventTimeWindows
 
 KEYS = "abcdefg"
 BOUND, WIDTH, WIDE = 40, 100, 300
-LOWER, UPPER = -25, 35
+LOWER, UPPER = -60, 70
 Event = tuple[str, int, int]
 """key, number, event time"""
 
@@ -54,13 +57,32 @@ POLL_SECONDS = 0.01
 def event(number: int) -> Event:
     """A record of the first sequence: out of order, some of them late. The same in every attempt."""
     scatter = number * 7_919 % 97
-    return KEYS[scatter % len(KEYS)], number, number * 10 - scatter
+    return KEYS[scatter % len(KEYS)], number + 1, number * 10 - scatter
 
 
 def offer(number: int) -> Event:
     """A record of the second sequence."""
     scatter = number * 31 % 61
-    return KEYS[scatter % len(KEYS)], number, number * 11 - scatter
+    return KEYS[scatter % len(KEYS)], number + 1, number * 11 - scatter
+
+
+def order(number: int) -> Event:
+    """A record of the third sequence: out of order, none of them late."""
+    scatter = number * 17 % 37
+    return KEYS[scatter % len(KEYS)], number + 1, number * 9 - scatter
+
+
+def write_orders(folder: Path, records: int, per_file: int) -> None:
+    """Write the files of the third sequence."""
+    folder.mkdir()
+    for first in range(0, records, per_file):
+        lines = (",".join(map(str, order(n))) for n in range(first, min(first + per_file, records)))
+        (folder / f"orders-{first:06d}.csv").write_text("\n".join(lines) + "\n")
+
+
+def parsed(line: str) -> Event:
+    key, number, time = line.split(",")
+    return key, int(number), int(time)
 
 
 def bucket_end(time: int, width: int = WIDTH) -> int:
@@ -80,7 +102,7 @@ class CountInBuckets(KeyedProcessFunction):
 
     def process_element(self, value: Event, ctx: Any) -> Iterator[Line]:
         key, number, time = value
-        if number == self.fail_at and not Path(self.marker).exists():
+        if number - 1 == self.fail_at and not Path(self.marker).exists():
             Path(self.marker).touch()
             raise RuntimeError(f"chaos at record {number}")
         total = (self.total.value() or 0) + 1
@@ -97,6 +119,26 @@ class CountInBuckets(KeyedProcessFunction):
         count = buckets.pop(timestamp)
         self.buckets.update(buckets)
         yield "bucket", ctx.get_current_key(), timestamp, count
+
+
+class Numbered(KeyedProcessFunction):
+    """Each record once more, with the number that its key's state gives it.
+
+    Records of several files may come in any order, so a number stands apart from its record.
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def open(self, runtime_context: Any) -> None:
+        self.seen = runtime_context.get_state(ValueStateDescriptor("seen", Types.LONG()))
+
+    def process_element(self, value: Event, ctx: Any) -> Iterator[Line]:
+        key, number, time = value
+        seen = (self.seen.value() or 0) + 1
+        self.seen.update(seen)
+        yield self.what, key, time, number
+        yield f"{self.what} of key", key, 0, seen
 
 
 class Sum(ProcessWindowFunction):
@@ -159,12 +201,18 @@ def build(options: argparse.Namespace) -> StreamExecutionEnvironment:
     if options.from_savepoint is not None:
         env.configure({"execution.savepoint.path": options.from_savepoint})
 
+    env.configure({"millstream.epoch.max-files": "1"})
+    no_times = WatermarkStrategy.no_watermarks()
     times = WatermarkStrategy.for_bounded_out_of_orderness(BOUND).with_timestamp_assigner(
         lambda value, _: value[2]
     )
     events = env.from_source(source(event, options), times, "events").uid("events")
     offers = env.from_source(source(offer, options), times, "offers").uid("offers")
-    keyed = events.key_by(lambda value: value[0])
+    orders = env.from_source(FileSource.text(str(folder / "in")), no_times, "orders").uid("orders")
+    orders = orders.map(parsed).assign_timestamps_and_watermarks(times).uid("times of orders")
+    keyed, offered, ordered = (
+        stream.key_by(lambda value: value[0]) for stream in (events, offers, orders)
+    )
 
     counted = keyed.process(
         CountInBuckets(options.fail_at, str(folder / "failed-once")), output_type=LINE
@@ -181,16 +229,25 @@ def build(options: argparse.Namespace) -> StreamExecutionEnvironment:
         .uid("wide")
     )
     pairs = (
-        keyed.interval_join(offers.key_by(lambda value: value[0]))
+        keyed.interval_join(offered)
         .between(LOWER, UPPER)
         .process(Pair(), output_type=LINE)
         .uid("pairs")
     )
-    to_files = counted.union(sums, wide)
+    echoes = [
+        stream.process(Numbered(what), output_type=LINE).uid(what)
+        for what, stream in (("offer", offered), ("order", ordered))
+    ]
+    order_sums = (
+        ordered.window(TumblingEventTimeWindows.of(WIDTH))
+        .process(Sum("order sum", 1), output_type=LINE)
+        .uid("order sums")
+    )
+    to_files = counted.union(sums, wide, *echoes)
     to_files.sink_to(FileSink.text(str(folder / "out"), lambda line: json.dumps(tuple(line)))).uid(
         "files"
     )
-    sums.union(wide, pairs).foreach_batch(Database(folder)).uid("database")
+    sums.union(wide, pairs, order_sums).foreach_batch(Database(folder)).uid("database")
     return env
 
 
@@ -224,7 +281,11 @@ def main() -> None:
     parser.add_argument("--savepoint-at", type=int, help="an epoch after which to take one")
     parser.add_argument("--stop-at", type=int, help="an epoch after which to stop with one")
     parser.add_argument("--from-savepoint")
+    parser.add_argument("--host", help="what this driver takes for the name of its host")
     options = parser.parse_args()
+    if options.host is not None:
+        # A driver on another host is judged by its lease alone, not by its process.
+        socket.gethostname = lambda: options.host
     client = build(options).execute_async("chaos")
     if options.savepoint_at is not None or options.stop_at is not None:
         take_savepoint(client, options)

@@ -49,6 +49,21 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
+def pause(pid: int) -> list[int]:
+    """Stop a driver and its JVM, and return them for `resume`."""
+    stopped = [pid, *jvms_of(pid)]
+    for one in stopped:
+        os.kill(one, signal.SIGSTOP)
+    return stopped
+
+
+def resume(stopped: list[int]) -> None:
+    """Let stopped processes go on."""
+    for one in stopped:
+        with suppress(ProcessLookupError):
+            os.kill(one, signal.SIGCONT)
+
+
 def kill_all(pid: int) -> None:
     """The driver and its JVM at once: nobody is left to tidy up."""
     for victim in [pid, *jvms_of(pid)]:

@@ -24,8 +24,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.chaos.disk import SmallDisk, can_mount, cut_last
-from tests.chaos.processes import jvms_of, kill, kill_all, workers_of
-from tests.chaos.scenarios import BY_ALL_MEANS, EVENTS, Break, Scenario, Step
+from tests.chaos.job import write_orders
+from tests.chaos.processes import jvms_of, kill, kill_all, pause, resume, workers_of
+from tests.chaos.scenarios import BY_ALL_MEANS, EVENTS, STOPPED, Break, Scenario, Step
 from tests.chaos.truth import EPOCH_OF_FILE, expected, output
 
 from millstream.checkpoint.lease import LEASE_SECONDS
@@ -79,10 +80,12 @@ class Chaos:
         self.savepoint: str | None = None
         self.damaged: Path | None = None
         self.disk: SmallDisk | None = None
+        self.followed = False
 
     def run(self) -> None:
         """Run all steps; raises AssertionError if the output is wrong."""
         self.job.mkdir()
+        write_orders(self.job / "in", self.scenario.records, self.scenario.per_epoch)
         if self.scenario.disk is not None:
             self.disk = SmallDisk(self.job / self.scenario.disk)
         try:
@@ -104,6 +107,9 @@ class Chaos:
         for _ in range(ATTEMPTS):
             code = self._attempt(step, sight, self.job, from_savepoint)
             self.exits.append(code)
+            if self.followed:
+                self._require_followed(code)
+                break
             if code == 0:
                 break
             if STARVED in self._log(-1).read_text():
@@ -118,7 +124,9 @@ class Chaos:
             elif self.scenario.cut is not None:
                 self._cut()
             assert failures <= causes, f"{self.scenario}: fails by itself\n{self._tail()}"
-        assert self.exits[-1] == 0, f"{self.scenario}: never ended well\n{self._tail()}"
+        assert self.followed or self.exits[-1] == 0, (
+            f"{self.scenario}: never ended well\n{self._tail()}"
+        )
         self.notes += [f"{one} never came" for one in self.left]
         if step.stop_at is not None:
             stopped = self.job / "stopped"
@@ -128,7 +136,7 @@ class Chaos:
     def _attempt(self, step: Step, sight: Sight, folder: Path, from_savepoint: str | None) -> int:
         command = self._command(step, folder, from_savepoint)
         with open(self._log(), "w") as log:
-            process = subprocess.Popen(command, env=_environment(), stdout=log, stderr=log)
+            process = subprocess.Popen(command, env=self._environment(), stdout=log, stderr=log)
             try:
                 return self._watched(process, sight)
             finally:
@@ -148,6 +156,7 @@ class Chaos:
             "--savepoint-at": step.savepoint_at,
             "--stop-at": step.stop_at,
             "--from-savepoint": from_savepoint,
+            "--host": "first" if scenario.continued_after else None,
         }
         given = {name: value for name, value in options.items() if value is not None}
         words = [str(word) for option in given.items() for word in option]
@@ -179,10 +188,60 @@ class Chaos:
         if victim == "driver alone":
             kill(pid)
             return True
+        if victim == STOPPED:
+            self._take_over(pid)
+            return True
         victims = jvms_of(pid) if victim == "jvm" else workers_of(pid)
         if victims:
             kill(self.dice.choice(victims))
         return bool(victims)
+
+    # -- two drivers ---------------------------------------------------------------------------------
+
+    def _take_over(self, pid: int) -> None:
+        """Stop a driver, let another one take over, and let the first one go on beside it."""
+        stopped = pause(pid)
+        sight = Sight(self.job)
+        enough = Break(STOPPED, "committed", self.scenario.continued_after)
+        try:
+            for attempt in range(ATTEMPTS):
+                second = self.folder / f"log-second-{attempt}"
+                with open(second, "w") as log:
+                    command = [*self._command(Step(), self.job, None), "--host", "second"]
+                    process = subprocess.Popen(
+                        command, env=self._environment(), stdout=log, stderr=log
+                    )
+                    try:
+                        code = self._beside(process, sight, enough, stopped)
+                    finally:
+                        if process.poll() is None:
+                            kill_all(process.pid)
+                said = second.read_text()
+                if code == 0 or not ("CHECKPOINT_IN_USE" in said or STARVED in said):
+                    break
+        finally:
+            resume(stopped)
+        assert code == 0, f"{self.scenario}: the second driver fails\n{said[-3_000:]}"
+        self.followed = True
+
+    def _beside(
+        self, process: subprocess.Popen[bytes], sight: Sight, enough: Break, stopped: list[int]
+    ) -> int:
+        """Wait for the second driver; the first goes on when the second has done enough."""
+        moment = threading.Event()
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while process.poll() is None:
+            assert time.monotonic() < deadline, f"{self.scenario}: the second driver hangs"
+            if sight.has_come(enough):
+                resume(stopped)
+            moment.wait(25 * POLL_SECONDS)
+        return process.returncode
+
+    def _require_followed(self, code: int) -> None:
+        """The driver that was followed has to notice it, and to say so."""
+        said = self._log(-1).read_text()
+        assert code != 0, f"{self.scenario}: the driver that was followed ended well"
+        assert "LEASE_LOST" in said, f"{self.scenario}: does not say why it ended\n{self._tail()}"
 
     # -- damage ----------------------------------------------------------------------------------
 
@@ -217,7 +276,7 @@ class Chaos:
         words = ["savepoint", str(self.job / "checkpoint"), str(self.job / "rescued"), "--json"]
         command = [sys.executable, "-m", "millstream.cli", *words]
         done = subprocess.run(
-            command, env=_environment(), capture_output=True, text=True, check=False
+            command, env=self._environment(), capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, f"{self.scenario}: {done.stdout}{done.stderr[-3_000:]}"
         made: str = json.loads(done.stdout)["savepoint"]
@@ -262,6 +321,12 @@ class Chaos:
         assert not difference, f"{self.scenario}: a fork: {difference}"
         self.notes.append(f"fork of epoch {savepoint.epoch} right")
 
+    def _environment(self) -> dict[str, str]:
+        inherited = {name: v for name, v in os.environ.items() if "SPARK" not in name}
+        local = {"SPARK_LOCAL_DIRS": str(self.job / "local")}
+        path = f"{ROOT / 'src'}{os.pathsep}{ROOT}"
+        return {**inherited, **(local if self.scenario.disk == "local" else {}), "PYTHONPATH": path}
+
     def _log(self, number: int | None = None) -> Path:
         """The log of the attempt at hand, or of one before (-1)."""
         return self.folder / f"log-{len(self.exits) + (number or 0)}"
@@ -269,11 +334,6 @@ class Chaos:
     def _tail(self) -> str:
         logs = sorted(self.folder.glob("log-*"))
         return "\n".join(f"{log}: {log.read_text()[-2_000:]}" for log in logs[-1:])
-
-
-def _environment() -> dict[str, str]:
-    inherited = {name: v for name, v in os.environ.items() if "SPARK" not in name}
-    return {**inherited, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
 
 
 def run_seed(seed: int, say: Callable[[str], None] = print) -> Chaos:

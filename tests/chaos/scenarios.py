@@ -17,6 +17,7 @@ KINDS = (
     "savepoint",
     "restore",
     "rescale",
+    "takeover",
 )
 EPOCH_EVENTS = {
     "planned": "checkpoint/*/query-0/offsets/[0-9]*",
@@ -51,6 +52,7 @@ BY_ALL_MEANS = {
 """What stays when an event is over: it may come and go between two looks."""
 
 PARALLELISM = 2
+STOPPED = "stopped driver"
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What a seed stands for. ``restarts``: how often the job starts again by itself."""
+    """What a seed stands for.
+
+    ``restarts``: how often the job starts again by itself. ``continued_after``: how many epochs the
+    second driver commits before the first one, which was stopped, goes on.
+    """
 
     seed: int
     kind: str
@@ -97,6 +103,7 @@ class Scenario:
     steps: tuple[Step, ...]
     restarts: int = 0
     fail_at: int | None = None
+    continued_after: int = 0
     disk: str | None = None
     pages_left: int = 0
     cut: str | None = None
@@ -114,6 +121,8 @@ class Scenario:
 
     def __str__(self) -> str:
         more = "" if self.fail_at is None else f"; record {self.fail_at} fails"
+        if self.continued_after:
+            more += f"; continued after {self.continued_after} epochs of another driver"
         if self.disk is not None:
             more += f"; {self.disk} full but for {self.pages_left} pages"
         if self.cut is not None:
@@ -164,7 +173,7 @@ def _disk(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
         plain,
         steps=(Step(breaks=breaks),),
         restarts=dice.choice((0, 0, 20)),
-        disk=dice.choice(("checkpoint", "checkpoint", "out", "db")),
+        disk=dice.choice(("checkpoint", "checkpoint", "out", "db", "local")),
         pages_left=dice.choice((0, 0, 1, 2, 5)),
     )
 
@@ -209,6 +218,18 @@ def _rescale(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
     return replace(plain, steps=steps)
 
 
+def _takeover(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
+    """A driver is stopped, not killed; another one takes over; then the first goes on."""
+    count = dice.randint(1, epochs - 2)
+    breaks = (Break(STOPPED, dice.choice(list(EPOCH_EVENTS)), count),)
+    # Long enough for both drivers to have something to do.
+    records = plain.records + 3 * plain.per_epoch
+    continued_after = dice.randint(1, 3)
+    return replace(
+        plain, records=records, steps=(Step(breaks=breaks),), continued_after=continued_after
+    )
+
+
 _MAKERS = {
     "driver": _driver,
     "jvm": _jvm,
@@ -219,4 +240,5 @@ _MAKERS = {
     "savepoint": _savepoint,
     "restore": _restore,
     "rescale": _rescale,
+    "takeover": _takeover,
 }

@@ -6,7 +6,7 @@ import json
 import re
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from tests.chaos.job import (
     bucket_end,
     event,
     offer,
+    order,
 )
 
 EPOCH_OF_FILE = re.compile(r"-(\d{8})-\d{4}\.")
@@ -54,25 +55,47 @@ class Output:
 # -- what has to be there, by the rules of time for one channel -----------------------------------
 
 
-def expected(records: int) -> Output:
-    """The output for so many records of each sequence."""
-    counts = list(_counts(records))
-    sums = list(_sums(records))
+SEQUENCES: dict[str, Callable[[int], Event]] = {"event": event, "offer": offer, "order": order}
+Sequences = dict[str, list[Event]]
+
+
+def expected(records: int, lost: tuple[str, int] | None = None) -> Output:
+    """The output for so many records of each sequence, or for all but one of them."""
+    read = {
+        name: [make(number) for number in range(records) if (name, number) != lost]
+        for name, make in SEQUENCES.items()
+    }
+    events = list(_stamped(read["event"]))
+    sums = list(_sums("sum", events))
     wide = list(_wide(sums))
-    pairs = list(_pairs(records))
-    return Output(Counter(counts + sums + wide), Counter(sums + wide + pairs))
+    counts = [*_counts(events), *_numbered("offer", read), *_numbered("order", read)]
+    # The files of the third sequence are channels of their own, and none of its records is late.
+    orders = _sums("order sum", ((record, MIN_CLOCK) for record in read["order"]))
+    pairs = _pairs(events, list(_stamped(read["offer"])))
+    return Output(Counter([*counts, *sums, *wide]), Counter([*sums, *wide, *pairs, *orders]))
 
 
-def _stamped(make: Callable[[int], Event], records: int) -> Iterator[tuple[Event, int]]:
-    """Records with what their channel's watermark was before them."""
-    watermark = -(2**63)
-    for number in range(records):
-        record = make(number)
+MIN_CLOCK = -(2**63)
+Stamped = tuple[Event, int]
+"""A record with what its channel's watermark was before it."""
+
+
+def _stamped(records: list[Event]) -> Iterator[Stamped]:
+    watermark = MIN_CLOCK
+    for record in records:
         yield record, watermark
         watermark = max(watermark, record[2] - BOUND - 1)
 
 
-def _counts(records: int) -> Iterator[Line]:
+def _numbered(what: str, read: Sequences) -> Iterator[Line]:
+    seen: Counter[str] = Counter()
+    for key, number, time in read[what]:
+        seen[key] += 1
+        yield what, key, time, number
+        yield f"{what} of key", key, 0, seen[key]
+
+
+def _counts(events: list[Stamped]) -> Iterator[Line]:
     totals: Counter[str] = Counter()
     buckets: Counter[tuple[str, int]] = Counter()
 
@@ -80,7 +103,7 @@ def _counts(records: int) -> Iterator[Line]:
         for key, end in [place for place in buckets if place[1] <= now]:
             yield "bucket", key, end, buckets.pop((key, end))
 
-    for (key, _, time), clock in _stamped(event, records):
+    for (key, _, time), clock in events:
         yield from fire_until(clock)
         totals[key] += 1
         yield "count", key, time, totals[key]
@@ -89,14 +112,14 @@ def _counts(records: int) -> Iterator[Line]:
     yield from fire_until(float("inf"))
 
 
-def _sums(records: int) -> Iterator[Line]:
+def _sums(what: str, records: Iterable[Stamped]) -> Iterator[Line]:
     windows: defaultdict[tuple[str, int], int] = defaultdict(int)
-    for (key, number, time), clock in _stamped(event, records):
+    for (key, number, time), clock in records:
         end = bucket_end(time)
         if end - 1 > clock:  # else it is late
             windows[key, end] += number
     for (key, end), total in windows.items():
-        yield "sum", key, end, total
+        yield what, key, end, total
 
 
 def _wide(sums: list[Line]) -> Iterator[Line]:
@@ -107,10 +130,9 @@ def _wide(sums: list[Line]) -> Iterator[Line]:
         yield "wide", "all", end, total
 
 
-def _pairs(records: int) -> Iterator[Line]:
+def _pairs(events: list[Stamped], offers: list[Stamped]) -> Iterator[Line]:
     left, right = (
-        [record for record, clock in _stamped(make, records) if record[2] >= clock]
-        for make in (event, offer)
+        [record for record, clock in records if record[2] >= clock] for records in (events, offers)
     )
     for key in KEYS:
         for _, number, time in (one for one in left if one[0] == key):

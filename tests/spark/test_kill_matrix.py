@@ -11,7 +11,7 @@ from tests.chaos.scenarios import Scenario
 
 pytestmark = pytest.mark.spark
 
-SEEDS = {"driver": 9, "worker": 20, "truncated": 14, "rescale": 17}
+SEEDS = {"driver": 10, "worker": 12, "truncated": 15, "rescale": 18, "takeover": 49}
 
 
 @pytest.mark.parametrize("kind", SEEDS)
