@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # Where it is set, each process of pytest's and of Spark's compiles all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check lint types unit spark parity bench chaos clean
+.PHONY: help demo test check lint types unit spark parity bench chaos soak clean
 
 help: ## Show what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /: /' | sort
@@ -47,6 +47,9 @@ parity: $(STAMP) ## Run the programs of tests/parity on PyFlink too, in a virtua
 
 chaos: $(STAMP) ## Kill a self-verifying job at random points: make chaos SEEDS="1 2 3"
 	$(BIN)/python -m tests.chaos.run $(SEEDS)
+
+soak: $(STAMP) ## Ten minutes at full speed: memory, open files and epoch times over time, as a chart
+	$(BIN)/python benchmarks/soak.py
 
 bench: $(STAMP) ## Compare with PyFlink, Flink SQL and PySpark; writes benchmarks/RESULTS.md
 	$(BIN)/pip install --quiet psutil

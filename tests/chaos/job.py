@@ -169,6 +169,7 @@ class Database:
             path.mkdir(parents=True, exist_ok=True)
 
     def __call__(self, frame: Any, epoch: int) -> None:
+        (self.marks / f"called-{epoch:08d}").touch()
         rows = [(epoch, *row) for row in frame.collect()]
         with closing(sqlite3.connect(self.path)) as database:
             with database:
