@@ -169,8 +169,10 @@ class Database:
             path.mkdir(parents=True, exist_ok=True)
 
     def __call__(self, frame: Any, epoch: int) -> None:
-        (self.marks / f"called-{epoch:08d}").touch()
         rows = [(epoch, *row) for row in frame.collect()]
+        (self.marks / f"called-{epoch:08d}").touch()
+        # Long enough to be stopped here: behind all checks, before any effect.
+        threading.Event().wait(2 * POLL_SECONDS)
         with closing(sqlite3.connect(self.path)) as database:
             with database:
                 database.execute(

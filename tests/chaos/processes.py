@@ -49,9 +49,9 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def pause(pid: int) -> list[int]:
-    """Stop a driver and its JVM, and return them for `resume`."""
-    stopped = [pid, *jvms_of(pid)]
+def pause(pid: int, *, alone: bool) -> list[int]:
+    """Stop a driver, and its JVM unless the driver is to be alone; returns them for `resume`."""
+    stopped = [pid] if alone else [pid, *jvms_of(pid)]
     for one in stopped:
         os.kill(one, signal.SIGSTOP)
     return stopped

@@ -26,7 +26,15 @@ from pathlib import Path
 from tests.chaos.disk import SmallDisk, can_mount, cut_last
 from tests.chaos.job import write_orders
 from tests.chaos.processes import jvms_of, kill, kill_all, pause, resume, workers_of
-from tests.chaos.scenarios import BY_ALL_MEANS, EVENTS, STOPPED, Break, Scenario, Step
+from tests.chaos.scenarios import (
+    BY_ALL_MEANS,
+    EVENTS,
+    STOPPED,
+    STOPPED_ALONE,
+    Break,
+    Scenario,
+    Step,
+)
 from tests.chaos.truth import EPOCH_OF_FILE, expected, output
 
 from millstream.checkpoint.lease import LEASE_SECONDS
@@ -188,8 +196,8 @@ class Chaos:
         if victim == "driver alone":
             kill(pid)
             return True
-        if victim == STOPPED:
-            self._take_over(pid)
+        if victim in (STOPPED, STOPPED_ALONE):
+            self._take_over(pid, alone=victim == STOPPED_ALONE)
             return True
         victims = jvms_of(pid) if victim == "jvm" else workers_of(pid)
         if victims:
@@ -198,9 +206,9 @@ class Chaos:
 
     # -- two drivers ---------------------------------------------------------------------------------
 
-    def _take_over(self, pid: int) -> None:
+    def _take_over(self, pid: int, *, alone: bool) -> None:
         """Stop a driver, let another one take over, and let the first one go on beside it."""
-        stopped = pause(pid)
+        stopped = pause(pid, alone=alone)
         sight = Sight(self.job)
         enough = Break(STOPPED, "committed", self.scenario.continued_after)
         try:

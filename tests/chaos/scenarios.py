@@ -53,7 +53,7 @@ BY_ALL_MEANS = {
 """What stays when an event is over: it may come and go between two looks."""
 
 PARALLELISM = 2
-STOPPED = "stopped driver"
+STOPPED, STOPPED_ALONE = "stopped driver", "driver stopped alone"
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,8 @@ def _takeover(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
     count = dice.randint(1, epochs - 2)
     # A driver that is stopped in its transaction locks the database: no other can write.
     events = [event for event in EPOCH_EVENTS if event != "writing to the database"]
-    breaks = (Break(STOPPED, dice.choice(events), count),)
+    victim = dice.choice((STOPPED, STOPPED_ALONE))
+    breaks = (Break(victim, dice.choice(events), count),)
     # Long enough for both drivers to have something to do.
     records = plain.records + 3 * plain.per_epoch
     continued_after = dice.randint(1, 3)

@@ -11,7 +11,7 @@ from tests.chaos.scenarios import Scenario
 
 pytestmark = pytest.mark.spark
 
-SEEDS = {"driver": 10, "worker": 12, "truncated": 15, "rescale": 18, "takeover": 199}
+SEEDS = {"driver": 10, "worker": 12, "truncated": 15, "rescale": 18, "takeover": 59}
 
 
 @pytest.mark.parametrize("kind", SEEDS)
