@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from millstream.checkpoint import folder as folder_module
 from millstream.checkpoint.folder import CheckpointFolder
 from millstream.common.errors import CheckpointError
 
@@ -102,3 +105,108 @@ def test_a_run_that_began_from_a_savepoint_goes_on_if_it_is_named_again(tmp_path
     assert (again.path, again.resumed, again.first_epoch) == (run.path, True, 8)
     other = folder.open_run(manifest("a"), folder.origin(Saved("two")))
     assert other.path != run.path
+
+
+# -- missing is not new ---------------------------------------------------------------------------
+
+
+def files_of(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def refused(folder: Path) -> str:
+    """The error of a start, which must not change anything."""
+    before = files_of(folder)
+    with pytest.raises(CheckpointError) as caught:
+        CheckpointFolder(str(folder)).origin()
+    assert caught.value.code == "RUN_WITHOUT_MANIFEST" and caught.value.hint
+    assert files_of(folder) == before
+    return str(caught.value)
+
+
+def test_a_run_that_has_lost_its_manifest_is_not_taken_as_new(tmp_path: Path) -> None:
+    run = CheckpointFolder(str(tmp_path)).open_run(manifest("a"))
+    Path(run.path, "query-0").mkdir()
+    Path(run.path, "status.json").touch()
+    Path(run.path, "job.json").unlink()
+    text = refused(tmp_path)
+    assert run.path in text and "query-0, status.json" in text
+
+
+@pytest.mark.parametrize("planted", ["000002", "2", "000009", "99999999"])
+def test_an_empty_folder_beside_the_runs_is_not_the_last_run(tmp_path: Path, planted: str) -> None:
+    run = CheckpointFolder(str(tmp_path)).open_run(manifest("a"))
+    (tmp_path / planted).mkdir()
+    text = refused(tmp_path)
+    assert f"{planted} is the last run" in text and "000001" in text
+    (tmp_path / planted).rmdir()
+    assert CheckpointFolder(str(tmp_path)).open_run(manifest("a")).path == run.path
+
+
+def test_a_file_named_like_a_run_is_refused_too(tmp_path: Path) -> None:
+    CheckpointFolder(str(tmp_path)).open_run(manifest("a"))
+    (tmp_path / "000002").write_text("")
+    refused(tmp_path)
+
+
+def test_a_folder_that_sorts_before_the_last_run_does_no_harm(tmp_path: Path) -> None:
+    folder = CheckpointFolder(str(tmp_path))
+    folder.finish(folder.open_run(manifest("a")))
+    run = folder.open_run(manifest("a"))
+    (tmp_path / "0").mkdir()
+    (tmp_path / "000001" / "job.json").unlink()
+    assert CheckpointFolder(str(tmp_path)).open_run(manifest("a")).path == run.path
+
+
+def test_a_driver_that_dies_while_it_makes_a_run_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    for moment in ("move", "_begin"):
+        with monkeypatch.context() as patch:
+            target = folder_module if moment == "move" else CheckpointFolder
+            patch.setattr(target, moment, dies)
+            with pytest.raises(KeyboardInterrupt):
+                CheckpointFolder(str(tmp_path)).open_run(manifest("a"))
+    run = CheckpointFolder(str(tmp_path)).open_run(manifest("a"))
+    assert not run.resumed and os.listdir(tmp_path) == ["000001"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"job_id": "../../elsewhere"},
+        {"job_id": None},
+        {"job_id": ".."},
+        {"first_epoch": "7"},
+        {"first_epoch": -1},
+        {"restored": ["x"]},
+        {"operators": {}},
+        {"operators": [{"uid": 7}]},
+        {"details": {"a": {}}},
+        {"slots": None},
+        {"mode": 3},
+    ],
+)
+def test_a_manifest_that_cannot_be_ours_is_refused_before_it_is_used(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    folder = CheckpointFolder(str(tmp_path))
+    path = Path(folder.open_run(manifest("a")).path, "job.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(CheckpointError, match=r"CHECKPOINT_DAMAGED.*000001/job.json"):
+        folder.origin()
+
+
+@pytest.mark.parametrize("content", ["[]", "7", "null", '"text"'])
+def test_a_manifest_that_is_no_object_is_refused(tmp_path: Path, content: str) -> None:
+    folder = CheckpointFolder(str(tmp_path))
+    run = folder.open_run(manifest("a"))
+    Path(run.path, "job.json").write_text(content)
+    with pytest.raises(CheckpointError, match="CHECKPOINT_DAMAGED"):
+        folder.origin()
+    Path(run.path, "states.json").write_text(content)
+    with pytest.raises(CheckpointError, match="CHECKPOINT_DAMAGED"):
+        run.states()

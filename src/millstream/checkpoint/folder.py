@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 import uuid
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from millstream.checkpoint.durable import is_local, make_folder, move, write_at
 from millstream.common.errors import CheckpointError
 
 FORMAT = 2
+PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 def open_path(path: str) -> tuple[pafs.FileSystem, str]:
@@ -49,7 +54,7 @@ class Run:
     @property
     def is_local(self) -> bool:
         """Whether it lies on a disk of this machine."""
-        return isinstance(open_path(self.path)[0], pafs.LocalFileSystem)
+        return is_local(open_path(self.path)[0])
 
     def query_path(self, component: int) -> str:
         """Where Spark keeps the checkpoint of a component's query."""
@@ -85,7 +90,10 @@ class Run:
         with fs.open_input_stream(inner) as stream:
             data = bytes(stream.read())
         try:
-            return json.loads(data)
+            found = json.loads(data)
+            if not isinstance(found, dict):
+                raise ValueError("it holds no object")
+            return found
         except ValueError as error:
             raise CheckpointError(
                 "CHECKPOINT_DAMAGED",
@@ -127,11 +135,30 @@ class CheckpointFolder:
         numbers = self._runs()
         if numbers:
             last = numbers[-1]
-            if not self._exists(f"{last}/FINISHED") and self._exists(f"{last}/job.json"):
+            if not self._exists(f"{last}/job.json"):
+                raise self._no_manifest(last)
+            if not self._exists(f"{last}/FINISHED"):
                 stored = self._stored(last)
                 if savepoint is None or self._follows(last, stored, savepoint.id):
                     return Origin(last, stored)
         return Origin(savepoint=savepoint)
+
+    def _no_manifest(self, run: str) -> CheckpointError:
+        """The last run does not say what it is. A job that began anew would write its output again."""
+        path = f"{self.inner}/{run}"
+        found = [path]
+        if self.fs.get_file_info(path).type == pafs.FileType.Directory:
+            found = [info.base_name for info in self.fs.get_file_info(pafs.FileSelector(path))]
+        whole = [name for name in self._runs() if self._exists(f"{name}/job.json")]
+        before = f"the last run before it is {whole[-1]}" if whole else "there is no run before it"
+        return CheckpointError(
+            "RUN_WITHOUT_MANIFEST",
+            f"{self.directory}/{run} is the last run, and has no job.json; what it has: "
+            f"{', '.join(sorted(found)) or 'nothing'}; {before}",
+            hint="put job.json back if the run is the job's; if the folder does not belong to it, move "
+            "it away, and the job goes on from the run before; to begin anew choose another "
+            "checkpoint directory",
+        )
 
     def _follows(self, run: str, stored: dict[str, Any], savepoint_id: str) -> bool:
         restored = stored.get("restored") or {}
@@ -154,10 +181,22 @@ class CheckpointFolder:
             return run_of(f"{self.directory}/{origin.run}", origin.stored, resumed=True)
         numbers = self._runs()
         name = f"{int(numbers[-1]) + 1 if numbers else 1:06d}"
-        self.fs.create_dir(f"{self.inner}/{name}", recursive=True)
         content = new_manifest(manifest, origin.savepoint)
-        self._write(f"{name}/job.json", json.dumps(content, indent=2))
+        self._begin(name, json.dumps(content, indent=2))
         return run_of(f"{self.directory}/{name}", content, resumed=False)
+
+    def _begin(self, name: str, manifest: str) -> None:
+        """Make the folder of a run so that it is never without its manifest, if it can be moved."""
+        if not is_local(self.fs):
+            self.fs.create_dir(f"{self.inner}/{name}", recursive=True)
+            self._write(f"{name}/job.json", manifest)
+            return
+        hidden = f"{self.inner}/.{name}.tmp"
+        with suppress(FileNotFoundError):
+            self.fs.delete_dir(hidden)
+        make_folder(self.fs, hidden)
+        self._write(f".{name}.tmp/job.json", manifest)
+        move(self.fs, hidden, f"{self.inner}/{name}")
 
     @staticmethod
     def read_run(path: str) -> tuple[Run, dict[str, Any]]:
@@ -184,11 +223,14 @@ class CheckpointFolder:
         if not self._exists(""):
             return []
         found = self.fs.get_file_info(pafs.FileSelector(self.inner))
-        return sorted(info.base_name for info in found if info.base_name.isdigit())
+        names = [info.base_name for info in found if info.base_name.isdigit()]
+        return sorted(names, key=lambda name: (int(name), name))
 
     def _stored(self, run: str) -> dict[str, Any]:
         try:
             stored: dict[str, Any] = json.loads(self._read(f"{run}/job.json"))
+            if not isinstance(stored, dict):
+                raise ValueError("it holds no object")
         except ValueError as error:
             raise CheckpointError(
                 "CHECKPOINT_DAMAGED",
@@ -201,6 +243,14 @@ class CheckpointFolder:
                 f"{self.directory}/{run} has manifest format {stored.get('format')}, "
                 f"this is {FORMAT}",
                 hint="run it with the Millstream version that wrote it, and take a savepoint there",
+            )
+        wrong = [name for name, valid in MANIFEST.items() if not valid(stored.get(name))]
+        if wrong:
+            raise CheckpointError(
+                "CHECKPOINT_DAMAGED",
+                f"{self.directory}/{run}/job.json is no manifest of a run: "
+                f"{', '.join(wrong)} cannot be what it says",
+                hint="go on from a savepoint, or begin anew in another checkpoint directory",
             )
         return stored
 
@@ -234,18 +284,62 @@ class CheckpointFolder:
         write_whole(f"{self.directory}/{name}", text.encode())
 
 
+def is_inside(name: object) -> bool:
+    """Whether something read from a file is a path that stays in the folder it is relative to.
+
+    Examples
+    --------
+    >>> [is_inside(name) for name in ("state/a.parquet", "/etc/passwd", "a/../../b", "", 5)]
+    [True, False, False, False, False]
+    """
+    if not isinstance(name, str) or "\\" in name or "\0" in name:
+        return False
+    return all(part not in ("", ".", "..") for part in name.split("/"))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_restored(value: object) -> bool:
+    names = ("id", "path", "job_id")
+    return value is None or (
+        isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)
+    )
+
+
+def _is_operators(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, dict)
+        and isinstance(one.get("uid"), str)
+        and isinstance(one.get("kind"), str)
+        for one in value
+    )
+
+
+def _is_details(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(one, dict) and _is_number(one.get("number")) for one in value.values()
+    )
+
+
+MANIFEST: dict[str, Callable[[object], bool]] = {
+    # It is part of the names of folders.
+    "job_id": lambda value: isinstance(value, str) and bool(PLAIN_NAME.fullmatch(value)),
+    "first_epoch": _is_number,
+    "restored": _is_restored,
+    "operators": _is_operators,
+    "details": _is_details,
+    "slots": _is_number,
+    "parallelism": _is_number,
+    "mode": lambda value: isinstance(value, str),
+}
+"""What job.json must say at least, for it is used as it is."""
+
+
 def write_whole(path: str, data: bytes) -> None:
-    """Write a file in one step: readers see all of it or nothing."""
+    """Write a file in one step, so that it outlives a crash of the machine."""
     write_at(*open_path(path), data)
-
-
-def write_at(fs: pafs.FileSystem, path: str, data: bytes) -> None:
-    """Write a file in one step, given its file system; aside it has a hidden name of this process."""
-    folder, _, name = path.rpartition("/")
-    hidden = f"{folder}/.{name}.{os.getpid()}.tmp"
-    with fs.open_output_stream(hidden) as stream:
-        stream.write(data)
-    fs.move(hidden, path)
 
 
 def new_file(fs: pafs.FileSystem, path: str) -> pa.NativeFile:

@@ -1,0 +1,150 @@
+"""Files that outlive a power failure: first their content is on the disk, then their name.
+
+A file that is written may lie in memory for half a minute, and so may the entry of its folder. On a
+local disk everything here asks the system to write both before it returns. Other file systems (object
+stores, HDFS) keep a file when its stream is closed, and need nothing more.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+
+import pyarrow.fs as pafs
+
+NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+"""What a file system answers that has no hard links."""
+
+
+def is_local(fs: pafs.FileSystem) -> bool:
+    """Whether a file system is that of this machine, where files and folders can be synced."""
+    return isinstance(fs, pafs.LocalFileSystem)
+
+
+def exists(fs: pafs.FileSystem, path: str) -> bool:
+    """Whether there is a file or folder."""
+    return bool(fs.get_file_info(path).type != pafs.FileType.NotFound)
+
+
+def write_at(fs: pafs.FileSystem, path: str, data: bytes, *, sync: bool = True) -> None:
+    """Write a file in one step: readers see all of it or nothing.
+
+    ``sync=False`` is for what may be lost with the machine, such as the status of a driver.
+    """
+    folder, _, name = path.rpartition("/")
+    hidden = f"{folder}/.{name}.{os.getpid()}.tmp"
+    with fs.open_output_stream(hidden, compression=None) as stream:
+        stream.write(data)
+    if sync:
+        sync_file(fs, hidden)
+    fs.move(hidden, path)
+    if sync:
+        sync_folder(fs, folder)
+
+
+def create(fs: pafs.FileSystem, path: str, data: bytes, aside: str) -> bool:
+    """Write a file that nobody else has written; whether that worked. Readers see all of it or nothing.
+
+    ``aside`` is where its content is written first. If this folder is gone, `FileNotFoundError` is
+    raised and nothing is written: so somebody else can take away the right to create files.
+
+    Other file systems than the local one cannot promise it: of two that write at the same moment both
+    may believe that they were the only one.
+    """
+    if not is_local(fs):
+        if not exists(fs, aside):
+            raise FileNotFoundError(aside)
+        if exists(fs, path):
+            return False
+        write_at(fs, path, data)
+        return True
+    folder, _, name = path.rpartition("/")
+    hidden = f"{aside}/.{name}.{os.getpid()}.tmp"
+    try:
+        with open(hidden, "wb") as file:
+            file.write(data)
+        sync_file(fs, hidden)
+        created = _link(hidden, path, data)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(hidden)
+    sync_folder(fs, folder)
+    return created
+
+
+def move(fs: pafs.FileSystem, old: str, new: str) -> None:
+    """Rename a file or folder."""
+    fs.move(old, new)
+    sync_folder(fs, new.rpartition("/")[0])
+
+
+def make_folder(fs: pafs.FileSystem, path: str) -> None:
+    """Make a folder and those that it lies in, as far as they are missing."""
+    missing = []
+    while path and not exists(fs, path):
+        missing.append(path)
+        path = path.rpartition("/")[0]
+    if missing:
+        fs.create_dir(missing[0], recursive=True)
+    for made in missing:
+        sync_folder(fs, made.rpartition("/")[0] or "/")
+
+
+def sync_file(fs: pafs.FileSystem, path: str) -> None:
+    """Make sure that the content of a file is on the disk."""
+    if is_local(fs):
+        _sync(path, os.O_RDONLY)
+
+
+def sync_folder(fs: pafs.FileSystem, path: str) -> None:
+    """Make sure that the names in a folder are on the disk."""
+    if is_local(fs):
+        _sync(path, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def sync_folders(fs: pafs.FileSystem, path: str) -> None:
+    """Make sure of the names in a folder and in all folders below it."""
+    if is_local(fs):
+        for folder, _, _ in os.walk(path, topdown=False):
+            sync_folder(fs, folder)
+
+
+def _sync(path: str, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _link(hidden: str, path: str, data: bytes) -> bool:
+    """Give a whole file its second name, if nobody has it."""
+    try:
+        os.link(hidden, path)
+    except FileExistsError:
+        # Over a network the answer to a link that worked may be lost, and the link tried again.
+        return os.path.samefile(hidden, path)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        return _write_new(path, data)
+    return True
+
+
+def _write_new(path: str, data: bytes) -> bool:
+    """Make a file where there are no links; a crash may leave a part of it."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except FileExistsError:
+        return False
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        with suppress(OSError):
+            os.unlink(path)
+        raise
+    return True
