@@ -2,31 +2,41 @@
 
 ``<directory>/lease/<number>.json`` says who works there. Who takes over from a driver that is gone
 writes the next number; the higher number is in the right, so that a driver that only seemed to be
-gone finds that it has lost the directory before it commits anything more.
+gone finds that it has lost the directory before it commits anything more. A driver that starts its
+job again writes the next number too, so that each attempt has one of its own.
+
+The holder renews its lease by its own clock. Whoever wants to take over watches the file by a clock of
+its own, so that nobody compares the times of day of two machines.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow.fs as pafs
 
-from millstream.checkpoint.folder import open_path, wall_clock_ms, write_at
+from millstream.checkpoint.durable import create, is_local, make_folder, write_at
+from millstream.checkpoint.folder import open_path, wall_clock_ms
 from millstream.common.errors import CheckpointError
 
+log = logging.getLogger("millstream")
 LEASE_SECONDS = 30
 """How long a driver on another host may be silent before it is given up."""
 
 RENEW_SECONDS = 5
+WATCH_SECONDS = 0.5
 SETTLE_SECONDS = 1.0
 """How long to wait for a rival, where files cannot be made exclusively."""
 
@@ -49,6 +59,57 @@ class Holder:
         return f"process {self.pid} on host {self.host}, since {since}"
 
 
+class Clock:
+    """The time as a lease needs it; tests give another one."""
+
+    def wall_ms(self) -> int:
+        """The time of day, for people to read."""
+        return wall_clock_ms()
+
+    def seconds(self) -> float:
+        """Seconds that only go forward, whatever is done to the time of day."""
+        return time.monotonic()
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        threading.Event().wait(seconds)
+
+
+@dataclass(frozen=True)
+class Fence:
+    """Tells whether a lease is still held; small enough to travel to tasks."""
+
+    directory: str
+    number: int
+    holder: str
+
+    @cached_property
+    def _place(self) -> tuple[pafs.FileSystem, str]:
+        return _lease_folder(self.directory)
+
+    def check(self) -> None:
+        """Make sure that nobody else has taken over.
+
+        Raises
+        ------
+        CheckpointError
+            ``LEASE_LOST`` if another driver has.
+        """
+        fs, folder = self._place
+        highest = max(_numbers(fs, folder), default=0)
+        if highest <= self.number:
+            found = read_json(fs, _path(folder, self.number))
+            # A file that is gone or cannot be read is nobody else's.
+            if found is None or found.get("holder") == self.holder:
+                return
+        rival = _holder(fs, folder, highest, wall_clock_ms())
+        raise CheckpointError(
+            "LEASE_LOST",
+            f"another driver works in {self.directory} now: {rival}",
+            hint="this driver has stopped, and commits nothing more; let one of them run",
+        )
+
+
 class Lease:
     """The right to work in a checkpoint directory; get it with `take`.
 
@@ -60,8 +121,13 @@ class Lease:
         The number of the lease.
     content : dict
         What its file says.
-    now_ms : callable
-        A clock.
+    clock : Clock
+        The time.
+
+    Attributes
+    ----------
+    fence : Fence
+        What the sinks of the present attempt ask before they write.
 
     Examples
     --------
@@ -72,32 +138,33 @@ class Lease:
     >>> lease.release()
     """
 
-    def __init__(
-        self, directory: str, number: int, content: dict[str, Any], now_ms: Callable[[], int]
-    ) -> None:
-        self.directory = directory
-        self.number = number
+    def __init__(self, directory: str, number: int, content: dict[str, Any], clock: Clock) -> None:
+        self.fence = Fence(directory, number, content["holder"])
         self._fs, self._folder = _lease_folder(directory)
         self._content = content
-        self._now_ms = now_ms
+        self._clock = clock
+        self._renewed = clock.seconds()
         # Epochs are committed in a thread of Spark's, the job's own thread renews besides.
         self._lock = threading.Lock()
 
     @staticmethod
-    def take(directory: str, holder: str, *, now_ms: Callable[[], int] = wall_clock_ms) -> Lease:
+    def take(directory: str, holder: str, *, clock: Clock | None = None) -> Lease:
         """Take the lease of a directory, if nobody holds it.
+
+        A holder on another machine is watched: one that does not renew its lease for `LEASE_SECONDS`
+        is given up. Only the clock of this process counts for that.
 
         Raises
         ------
         CheckpointError
             ``CHECKPOINT_IN_USE`` if a driver that lives works there.
         """
+        clock = clock or Clock()
         fs, folder = _lease_folder(directory)
-        fs.create_dir(folder, recursive=True)
+        make_folder(fs, folder)
         numbers = _numbers(fs, folder)
-        last = _holder(fs, folder, numbers[-1], now_ms()) if numbers else None
-        if last is not None and last.alive:
-            raise _in_use(directory, last)
+        if numbers and _lives(fs, folder, numbers[-1], clock):
+            raise _in_use(directory, _holder(fs, folder, numbers[-1], clock.wall_ms()))
         number = numbers[-1] + 1 if numbers else 1
         content = {
             "holder": holder,
@@ -105,15 +172,19 @@ class Lease:
             "pid": os.getpid(),
             "process_started": process_started(os.getpid()),
             "pid_space": _pid_space(),
-            "taken_ms": now_ms(),
-            "renewed_ms": now_ms(),
+            "taken_ms": clock.wall_ms(),
+            "renewed_ms": clock.wall_ms(),
+            "renewals": 0,
         }
         if not _create(fs, _path(folder, number), content):
-            raise _in_use(directory, _holder(fs, folder, number, now_ms()))
-        for old in numbers[: -KEPT + 1]:
-            with suppress(FileNotFoundError):
-                fs.delete_file(_path(folder, old))
-        return Lease(directory, number, content, now_ms)
+            raise _in_use(directory, _holder(fs, folder, number, clock.wall_ms()))
+        _forget(fs, folder, numbers)
+        return Lease(directory, number, content, clock)
+
+    @property
+    def number(self) -> int:
+        """The number of the attempt."""
+        return self.fence.number
 
     def check(self) -> None:
         """Make sure that the lease is still held, and renew it from time to time.
@@ -124,49 +195,57 @@ class Lease:
             ``LEASE_LOST`` if another driver has taken over.
         """
         with self._lock:
-            self._require()
-            if self._now_ms() - self._content["renewed_ms"] >= RENEW_SECONDS * 1_000:
-                self._write(renewed_ms=self._now_ms())
+            self.fence.check()
+            if self._clock.seconds() - self._renewed >= RENEW_SECONDS:
+                self._renew()
 
     def renew(self) -> None:
         """Say now that the holder lives; see `check`."""
         with self._lock:
-            self._require()
-            self._write(renewed_ms=self._now_ms())
+            self.fence.check()
+            self._renew()
+
+    def next_attempt(self) -> None:
+        """Go on under the next number: what is left of the attempt before it may not write any more.
+
+        Raises
+        ------
+        CheckpointError
+            ``LEASE_LOST`` if another driver has taken over.
+        """
+        with self._lock:
+            self.fence.check()
+            if _create(self._fs, _path(self._folder, self.number + 1), self._content):
+                self.fence = replace(self.fence, number=self.number + 1)
+                _forget(self._fs, self._folder, _numbers(self._fs, self._folder)[:-1])
+            self.fence.check()
 
     def release(self) -> None:
         """Give the directory up: the next driver need not wait."""
         with self._lock, suppress(CheckpointError):
-            self._require()
+            self.fence.check()
             self._write(released=True)
 
     def withdraw(self) -> None:
         """Undo `take`, for a program that was refused and has written nothing."""
         with self._lock, suppress(CheckpointError):
-            self._require()
+            self.fence.check()
             self._fs.delete_file(_path(self._folder, self.number))
 
-    def _require(self) -> None:
-        highest = max(_numbers(self._fs, self._folder), default=0)
-        if highest <= self.number:
-            found = read_json(self._fs, _path(self._folder, self.number))
-            # A file that is gone or cannot be read is nobody else's.
-            if found is None or found["holder"] == self._content["holder"]:
-                return
-        rival = _holder(self._fs, self._folder, highest, self._now_ms())
-        raise CheckpointError(
-            "LEASE_LOST",
-            f"another driver works in {self.directory} now: {rival}",
-            hint="this driver has stopped, and commits nothing more; let one of them run",
-        )
+    def _renew(self) -> None:
+        self._write(renewed_ms=self._clock.wall_ms(), renewals=self._content["renewals"] + 1)
+        self._renewed = self._clock.seconds()
 
     def _write(self, **changes: Any) -> None:
         self._content = {**self._content, **changes}
-        write_json(self._fs, _path(self._folder, self.number), self._content)
+        write_at(self._fs, _path(self._folder, self.number), json.dumps(self._content).encode())
 
 
 def current_holder(directory: str, now_ms: Callable[[], int] = wall_clock_ms) -> Holder | None:
-    """Who holds the lease of a directory, or held it last; None if nobody ever did."""
+    """Who holds the lease of a directory, or held it last; None if nobody ever did.
+
+    Whether a holder on another machine lives can only be guessed at one look, by the time of day.
+    """
     fs, folder = _lease_folder(directory)
     numbers = _numbers(fs, folder)
     return _holder(fs, folder, numbers[-1], now_ms()) if numbers else None
@@ -196,33 +275,55 @@ def read_json(fs: pafs.FileSystem, path: str) -> dict[str, Any] | None:
 
 
 def write_json(fs: pafs.FileSystem, path: str, content: dict[str, Any]) -> None:
-    """Write a small file in one step: readers see all of it or nothing."""
-    write_at(fs, path, json.dumps(content).encode())
+    """Write a small file in one step; it may be lost if the machine crashes."""
+    write_at(fs, path, json.dumps(content).encode(), sync=False)
 
 
 def _create(fs: pafs.FileSystem, path: str, content: dict[str, Any]) -> bool:
     """Make a lease that nobody else makes at the same time; whether that worked."""
-    if isinstance(fs, pafs.LocalFileSystem):
-        try:
-            with open(path, "x") as file:
-                file.write(json.dumps(content))
-        except FileExistsError:
-            return False
-        except OSError:
-            # Half a lease would keep everybody out for a while.
-            with suppress(OSError):
-                os.unlink(path)
-            raise
-        return True
-    write_json(fs, path, content)
+    created = create(fs, path, json.dumps(content).encode(), aside=path.rpartition("/")[0])
+    if is_local(fs) or not created:
+        return created
     threading.Event().wait(SETTLE_SECONDS)
     found = read_json(fs, path)
-    return found is not None and found["holder"] == content["holder"]
+    return found is not None and found.get("holder") == content["holder"]
+
+
+def _forget(fs: pafs.FileSystem, folder: str, numbers: list[int]) -> None:
+    """Delete old leases; the last ones say who was there."""
+    for old in numbers[: -KEPT + 1]:
+        with suppress(FileNotFoundError):
+            fs.delete_file(_path(folder, old))
+
+
+def _lives(fs: pafs.FileSystem, folder: str, number: int, clock: Clock) -> bool:
+    """Whether the holder of a lease lives; one on another machine is watched until that is sure."""
+    path = _path(folder, number)
+    first = _looks(fs, path)
+    content = _valid(read_json(fs, path))
+    if content is not None:
+        if content.get("released"):
+            return False
+        if _is_here(content):
+            return _process_lives(content["pid"], content["process_started"])
+    log.info("waiting up to %d seconds for a sign of the holder of %s", LEASE_SECONDS, path)
+    began = clock.seconds()
+    while clock.seconds() - began < LEASE_SECONDS:
+        clock.wait(WATCH_SECONDS)
+        if _looks(fs, path) != first:
+            content = _valid(read_json(fs, path))
+            return content is None or not content.get("released")
+    return False
+
+
+def _looks(fs: pafs.FileSystem, path: str) -> object:
+    """What changes when a lease is renewed."""
+    return read_json(fs, path), fs.get_file_info(path).mtime_ns
 
 
 def _holder(fs: pafs.FileSystem, folder: str, number: int, now_ms: int) -> Holder:
     path = _path(folder, number)
-    content = read_json(fs, path)
+    content = _valid(read_json(fs, path))
     if content is None:
         return _unknown_holder(fs, path, number, now_ms)
     return Holder(
@@ -231,24 +332,41 @@ def _holder(fs: pafs.FileSystem, folder: str, number: int, now_ms: int) -> Holde
         host=content["host"],
         pid=content["pid"],
         since_ms=content["taken_ms"],
-        alive=_is_alive(content, now_ms),
+        alive=_seems_alive(content, now_ms),
     )
 
 
 def _unknown_holder(fs: pafs.FileSystem, path: str, number: int, now_ms: int) -> Holder:
-    """The holder of a lease that is being written, or whose writer died at that."""
+    """The holder of a lease that is being written, or that is no lease of ours."""
     written = fs.get_file_info(path).mtime_ns
     since_ms = now_ms if written is None else written // 1_000_000
     alive = now_ms - since_ms < LEASE_SECONDS * 1_000
     return Holder(number, None, "unknown", None, since_ms, alive)
 
 
-def _is_alive(content: dict[str, Any], now_ms: int) -> bool:
+def _valid(content: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What a lease says, if it says all that it has to."""
+    if content is None or not all(
+        isinstance(content.get(name), kind) for name, kind in _FIELDS.items()
+    ):
+        return None
+    return {"process_started": None, "pid_space": None, **content}
+
+
+_FIELDS = {"holder": str, "host": str, "pid": int, "taken_ms": int, "renewed_ms": int}
+
+
+def _seems_alive(content: dict[str, Any], now_ms: int) -> bool:
     if content.get("released"):
         return False
-    if (content["host"], content["pid_space"]) == (socket.gethostname(), _pid_space()):
+    if _is_here(content):
         return _process_lives(content["pid"], content["process_started"])
     return bool(now_ms - content["renewed_ms"] < LEASE_SECONDS * 1_000)
+
+
+def _is_here(content: dict[str, Any]) -> bool:
+    """Whether a holder is a process that can be seen from here."""
+    return (content["host"], content["pid_space"]) == (socket.gethostname(), _pid_space())
 
 
 def _process_lives(pid: int, started: int | None) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +16,32 @@ import pyarrow.fs as pafs
 import pytest
 
 from millstream.checkpoint import lease as lease_module
+from millstream.checkpoint.durable import write_at
 from millstream.checkpoint.lease import KEPT, LEASE_SECONDS, RENEW_SECONDS, Lease, current_holder
 from millstream.common.errors import CheckpointError
 
 
-class Clock:
-    """A clock that a test sets."""
+class Clock(lease_module.Clock):
+    """A clock that a test sets; who waits only moves it."""
 
     def __init__(self) -> None:
         self.ms = 1_000_000
+        self.passed = 5_000.0
+        self.while_waiting: Callable[[], None] = lambda: None
 
-    def __call__(self) -> int:
+    def wall_ms(self) -> int:
         return self.ms
+
+    def seconds(self) -> float:
+        return self.passed
+
+    def wait(self, seconds: float) -> None:
+        self.forward(seconds)
+        self.while_waiting()
 
     def forward(self, seconds: float) -> None:
         self.ms += int(seconds * 1_000)
+        self.passed += seconds
 
 
 @pytest.fixture
@@ -67,7 +79,7 @@ def change(folder: Path, number: int = 1, **content: Any) -> None:
 
 def in_use(folder: Path, clock: Clock) -> CheckpointError:
     with pytest.raises(CheckpointError) as caught:
-        Lease.take(str(folder), "second", now_ms=clock)
+        Lease.take(str(folder), "second", clock=clock)
     assert caught.value.code == "CHECKPOINT_IN_USE"
     return caught.value
 
@@ -80,7 +92,7 @@ def lost(lease: Lease) -> CheckpointError:
 
 
 def test_the_first_lease_says_who_holds_it(tmp_path: Path, clock: Clock) -> None:
-    Lease.take(str(tmp_path / "new"), "me", now_ms=clock).check()
+    Lease.take(str(tmp_path / "new"), "me", clock=clock).check()
     content = json.loads((tmp_path / "new" / "lease" / "00000001.json").read_text())
     assert (content["holder"], content["pid"]) == ("me", os.getpid())
     assert content["host"] and content["renewed_ms"] == clock.ms
@@ -91,7 +103,7 @@ def test_the_first_lease_says_who_holds_it(tmp_path: Path, clock: Clock) -> None
 def test_a_directory_in_use_is_refused_and_the_error_says_by_whom(
     tmp_path: Path, clock: Clock
 ) -> None:
-    first = Lease.take(str(tmp_path), "first", now_ms=clock)
+    first = Lease.take(str(tmp_path), "first", clock=clock)
     before = files(tmp_path)
     error = in_use(tmp_path, clock)
     text = str(error)
@@ -105,7 +117,7 @@ def test_a_directory_in_use_is_refused_and_the_error_says_by_whom(
 def test_a_live_process_of_this_host_keeps_its_lease_however_long_it_is_silent(
     tmp_path: Path, clock: Clock
 ) -> None:
-    Lease.take(str(tmp_path), "first", now_ms=clock)
+    Lease.take(str(tmp_path), "first", clock=clock)
     clock.forward(100 * LEASE_SECONDS)
     in_use(tmp_path, clock)
 
@@ -113,9 +125,9 @@ def test_a_live_process_of_this_host_keeps_its_lease_however_long_it_is_silent(
 def test_a_killed_driver_of_this_host_is_followed_at_once(
     tmp_path: Path, clock: Clock, dead_pid: int
 ) -> None:
-    Lease.take(str(tmp_path), "first", now_ms=clock)
+    Lease.take(str(tmp_path), "first", clock=clock)
     change(tmp_path, pid=dead_pid)
-    second = Lease.take(str(tmp_path), "second", now_ms=clock)
+    second = Lease.take(str(tmp_path), "second", clock=clock)
     assert second.number == 2
     second.check()
 
@@ -124,42 +136,153 @@ def test_a_killed_driver_of_this_host_is_followed_at_once(
 def test_a_killed_driver_that_its_parent_has_not_missed_is_dead(
     tmp_path: Path, clock: Clock, zombie_pid: int
 ) -> None:
-    Lease.take(str(tmp_path), "first", now_ms=clock)
+    Lease.take(str(tmp_path), "first", clock=clock)
     started = lease_module.process_started(os.getppid())
     assert started is not None and lease_module.process_started(zombie_pid) is None
     change(tmp_path, pid=zombie_pid)
-    Lease.take(str(tmp_path), "second", now_ms=clock).check()
+    Lease.take(str(tmp_path), "second", clock=clock).check()
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 def test_another_process_under_the_same_number_does_not_hold_the_lease(
     tmp_path: Path, clock: Clock
 ) -> None:
-    Lease.take(str(tmp_path), "first", now_ms=clock)
+    Lease.take(str(tmp_path), "first", clock=clock)
     change(tmp_path, process_started=1)
-    Lease.take(str(tmp_path), "second", now_ms=clock).check()
+    Lease.take(str(tmp_path), "second", clock=clock).check()
 
 
-@pytest.mark.parametrize("elsewhere", [{"host": "other"}, {"pid_space": "other"}])
-def test_a_driver_elsewhere_is_given_up_when_it_has_been_silent(
+ELSEWHERE = pytest.mark.parametrize("elsewhere", [{"host": "other"}, {"pid_space": "other"}])
+
+
+@ELSEWHERE
+def test_a_driver_elsewhere_is_given_up_when_it_is_silent_while_it_is_watched(
     tmp_path: Path, clock: Clock, elsewhere: dict[str, str], dead_pid: int
 ) -> None:
     """Its process cannot be seen from here, so that only time can tell."""
-    Lease.take(str(tmp_path), "first", now_ms=clock)
+    Lease.take(str(tmp_path), "first", clock=clock)
     change(tmp_path, pid=dead_pid, **elsewhere)
-    clock.forward(LEASE_SECONDS - 0.001)
+    began = clock.passed
+    Lease.take(str(tmp_path), "second", clock=clock).check()
+    assert clock.passed - began >= LEASE_SECONDS
+
+
+@pytest.mark.parametrize("jump_seconds", [-3_600, 0, 3_600])
+@ELSEWHERE
+def test_a_driver_elsewhere_that_renews_is_not_followed_whatever_the_time_of_day(
+    tmp_path: Path, clock: Clock, elsewhere: dict[str, str], jump_seconds: int
+) -> None:
+    first_clock = Clock()
+    first_clock.ms += jump_seconds * 1_000
+    first = Lease.take(str(tmp_path), "first", clock=first_clock)
+    first._content |= elsewhere
+    first.renew()
+
+    def goes_on() -> None:
+        first_clock.forward(lease_module.WATCH_SECONDS)
+        first.check()
+
+    clock.while_waiting = goes_on
+    began = clock.passed
     error = in_use(tmp_path, clock)
     assert f"{LEASE_SECONDS}" in (error.hint or "")
-    clock.forward(0.001)
-    Lease.take(str(tmp_path), "second", now_ms=clock).check()
+    assert clock.passed - began <= RENEW_SECONDS + 1, "the next renewal tells"
+    first.check()
+
+
+def test_a_driver_elsewhere_that_releases_while_it_is_watched_is_followed(
+    tmp_path: Path, clock: Clock
+) -> None:
+    first = Lease.take(str(tmp_path), "first", clock=clock)
+    change(tmp_path, host="other")
+    clock.while_waiting = lambda: change(tmp_path, released=True)
+    Lease.take(str(tmp_path), "second", clock=clock).check()
+    lost(first)
+
+
+def test_of_two_that_watch_the_same_dead_driver_one_wins(tmp_path: Path, clock: Clock) -> None:
+    Lease.take(str(tmp_path), "dead", clock=clock)
+    change(tmp_path, host="other")
+    faster = Clock()
+    won: list[Lease] = []
+
+    def overtaken() -> None:
+        if not won and clock.passed >= 5_000 + LEASE_SECONDS:
+            won.append(Lease.take(str(tmp_path), "faster", clock=faster))
+
+    clock.while_waiting = overtaken
+    in_use(tmp_path, clock)
+    won[0].check()
+    assert won[0].number == 2
+
+
+@pytest.mark.parametrize("jump_seconds", [-3_600, 3_600])
+def test_a_holder_renews_in_time_whatever_is_done_to_the_time_of_day(
+    tmp_path: Path, clock: Clock, jump_seconds: int
+) -> None:
+    lease = Lease.take(str(tmp_path), "me", clock=clock)
+    for expected in (0, 1, 2):
+        path = tmp_path / "lease" / "00000001.json"
+        assert json.loads(path.read_text())["renewals"] == expected
+        clock.ms += jump_seconds * 1_000
+        clock.forward(RENEW_SECONDS)
+        lease.check()
+
+
+def test_each_attempt_has_a_number_and_the_fence_of_an_earlier_one_is_down(
+    tmp_path: Path, clock: Clock
+) -> None:
+    lease = Lease.take(str(tmp_path), "me", clock=clock)
+    earlier = lease.fence
+    earlier.check()
+    lease.next_attempt()
+    assert lease.number == 2
+    lease.check()
+    pickle.loads(pickle.dumps(lease.fence)).check()
+    with pytest.raises(CheckpointError, match="LEASE_LOST"):
+        earlier.check()
+    for _ in range(5):
+        lease.next_attempt()
+    assert files(tmp_path) == [f"{number:08d}.json" for number in range(8 - KEPT, 8)]
+
+
+def test_the_next_attempt_of_a_driver_that_was_followed_is_refused(
+    tmp_path: Path, clock: Clock
+) -> None:
+    first = Lease.take(str(tmp_path), "first", clock=clock)
+    change(tmp_path, host="other")
+    second = Lease.take(str(tmp_path), "second", clock=clock)
+    with pytest.raises(CheckpointError, match="LEASE_LOST"):
+        first.next_attempt()
+    second.check()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"holder": 5}',
+        "[1]",
+        "{",
+        '{"holder": "x", "host": "h", "pid": "../1", "taken_ms": 1, "renewed_ms": 1}',
+    ],
+)
+def test_a_lease_that_says_nonsense_holds_only_while_it_changes(
+    tmp_path: Path, clock: Clock, content: str
+) -> None:
+    (tmp_path / "lease").mkdir()
+    (tmp_path / "lease" / "00000004.json").write_text(content)
+    holder = current_holder(str(tmp_path), clock.wall_ms)
+    assert holder is not None and holder.host == "unknown"
+    began = clock.passed
+    assert Lease.take(str(tmp_path), "me", clock=clock).number == 5
+    assert clock.passed - began >= LEASE_SECONDS
 
 
 def test_a_lease_that_was_taken_over_is_lost(tmp_path: Path, clock: Clock) -> None:
-    first = Lease.take(str(tmp_path), "first", now_ms=clock)
+    first = Lease.take(str(tmp_path), "first", clock=clock)
     first.check()
     change(tmp_path, host="other")
-    clock.forward(LEASE_SECONDS)
-    second = Lease.take(str(tmp_path), "second", now_ms=clock)
+    second = Lease.take(str(tmp_path), "second", clock=clock)
     text = str(lost(first))
     assert str(tmp_path) in text and str(os.getpid()) in text
     second.check()
@@ -168,7 +291,7 @@ def test_a_lease_that_was_taken_over_is_lost(tmp_path: Path, clock: Clock) -> No
 
 def test_a_lease_whose_file_is_somebody_elses_is_lost(tmp_path: Path, clock: Clock) -> None:
     """Where files cannot be made exclusively, two may have written the same number."""
-    first = Lease.take(str(tmp_path), "first", now_ms=clock)
+    first = Lease.take(str(tmp_path), "first", clock=clock)
     change(tmp_path, holder="second")
     lost(first)
 
@@ -176,32 +299,31 @@ def test_a_lease_whose_file_is_somebody_elses_is_lost(tmp_path: Path, clock: Clo
 def test_a_released_lease_can_be_taken_at_once_under_the_next_number(
     tmp_path: Path, clock: Clock
 ) -> None:
-    first = Lease.take(str(tmp_path), "first", now_ms=clock)
+    first = Lease.take(str(tmp_path), "first", clock=clock)
     first.release()
-    second = Lease.take(str(tmp_path), "second", now_ms=clock)
+    second = Lease.take(str(tmp_path), "second", clock=clock)
     assert (first.number, second.number) == (1, 2)
     lost(first)
 
 
 def test_releasing_what_was_lost_leaves_the_new_holder_alone(tmp_path: Path, clock: Clock) -> None:
-    first = Lease.take(str(tmp_path), "first", now_ms=clock)
+    first = Lease.take(str(tmp_path), "first", clock=clock)
     change(tmp_path, host="other")
-    clock.forward(LEASE_SECONDS)
-    second = Lease.take(str(tmp_path), "second", now_ms=clock)
+    second = Lease.take(str(tmp_path), "second", clock=clock)
     first.release()
     second.check()
     in_use(tmp_path, clock)
 
 
 def test_a_withdrawn_lease_leaves_nothing(tmp_path: Path, clock: Clock) -> None:
-    Lease.take(str(tmp_path), "first", now_ms=clock).release()
+    Lease.take(str(tmp_path), "first", clock=clock).release()
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    Lease.take(str(tmp_path), "refused", now_ms=clock).withdraw()
+    Lease.take(str(tmp_path), "refused", clock=clock).withdraw()
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_checking_renews_but_not_every_time(tmp_path: Path, clock: Clock) -> None:
-    lease = Lease.take(str(tmp_path), "me", now_ms=clock)
+    lease = Lease.take(str(tmp_path), "me", clock=clock)
     path = tmp_path / "lease" / "00000001.json"
 
     def renewed_ms() -> int:
@@ -221,7 +343,7 @@ def test_checking_renews_but_not_every_time(tmp_path: Path, clock: Clock) -> Non
 
 
 def test_a_renewal_says_since_when_the_lease_is_held(tmp_path: Path, clock: Clock) -> None:
-    lease = Lease.take(str(tmp_path), "me", now_ms=clock)
+    lease = Lease.take(str(tmp_path), "me", clock=clock)
     clock.forward(3_600)
     lease.renew()
     assert "1970-01-01T00:16:40" in str(in_use(tmp_path, clock))
@@ -229,22 +351,10 @@ def test_a_renewal_says_since_when_the_lease_is_held(tmp_path: Path, clock: Cloc
 
 def test_old_leases_are_removed(tmp_path: Path, clock: Clock) -> None:
     for number in range(1, 7):
-        lease = Lease.take(str(tmp_path), f"{number}", now_ms=clock)
+        lease = Lease.take(str(tmp_path), f"{number}", clock=clock)
         lease.check()
         lease.release()
     assert files(tmp_path) == [f"{number:08d}.json" for number in range(7 - KEPT, 7)]
-
-
-def test_a_lease_whose_writer_died_while_writing_holds_for_a_while(
-    tmp_path: Path, clock: Clock
-) -> None:
-    (tmp_path / "lease").mkdir()
-    broken = tmp_path / "lease" / "00000004.json"
-    broken.write_text("")
-    clock.ms = int(broken.stat().st_mtime * 1_000)
-    in_use(tmp_path, clock)
-    clock.forward(LEASE_SECONDS + 1)
-    assert Lease.take(str(tmp_path), "me", now_ms=clock).number == 5
 
 
 def test_of_two_that_find_the_same_last_lease_one_wins(
@@ -253,9 +363,9 @@ def test_of_two_that_find_the_same_last_lease_one_wins(
     """The other has listed the leases before the winner made its own."""
     listed = lease_module._numbers
     monkeypatch.setattr(lease_module, "_numbers", lambda fs, folder: [])
-    first = Lease.take(str(tmp_path), "first", now_ms=clock)
+    first = Lease.take(str(tmp_path), "first", clock=clock)
     with pytest.raises(CheckpointError) as caught:
-        Lease.take(str(tmp_path), "second", now_ms=clock)
+        Lease.take(str(tmp_path), "second", clock=clock)
     assert caught.value.code == "CHECKPOINT_IN_USE"
     monkeypatch.setattr(lease_module, "_numbers", listed)
     first.check()
@@ -274,26 +384,27 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_remote_lease_is_taken_checked_and_released(remote: Path, clock: Clock) -> None:
-    first = Lease.take("store://job", "first", now_ms=clock)
+    first = Lease.take("store://job", "first", clock=clock)
     first.check()
     in_use(remote, clock)
     first.release()
-    Lease.take("store://job", "second", now_ms=clock).check()
+    Lease.take("store://job", "second", clock=clock).check()
     assert files(remote) == ["00000001.json", "00000002.json"]
 
 
 def test_of_two_that_write_the_same_remote_lease_the_last_one_wins(
     remote: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = lease_module.write_json
+    create = lease_module.create
 
-    def overtaken(fs: Any, path: str, content: dict[str, Any]) -> None:
-        write(fs, path, content)
-        write(fs, path, {**content, "holder": "faster"})
+    def overtaken(fs: Any, path: str, data: bytes, aside: str) -> bool:
+        created = create(fs, path, data, aside)
+        write_at(fs, path, data.replace(b"slower", b"faster"))
+        return created
 
-    monkeypatch.setattr(lease_module, "write_json", overtaken)
+    monkeypatch.setattr(lease_module, "create", overtaken)
     with pytest.raises(CheckpointError) as caught:
-        Lease.take("store://job", "slower", now_ms=clock)
+        Lease.take("store://job", "slower", clock=clock)
     assert caught.value.code == "CHECKPOINT_IN_USE"
     assert json.loads((remote / "lease" / "00000001.json").read_text())["holder"] == "faster"
 
@@ -302,12 +413,12 @@ def test_of_two_that_write_the_same_remote_lease_the_last_one_wins(
 
 
 def test_the_current_holder_is_seen_from_outside(tmp_path: Path, clock: Clock) -> None:
-    assert current_holder(str(tmp_path), clock) is None
-    lease = Lease.take(str(tmp_path), "me", now_ms=clock)
-    holder = current_holder(str(tmp_path), clock)
+    assert current_holder(str(tmp_path), clock.wall_ms) is None
+    lease = Lease.take(str(tmp_path), "me", clock=clock)
+    holder = current_holder(str(tmp_path), clock.wall_ms)
     assert holder is not None and (holder.pid, holder.alive) == (os.getpid(), True)
     lease.release()
-    holder = current_holder(str(tmp_path), clock)
+    holder = current_holder(str(tmp_path), clock.wall_ms)
     assert holder is not None and not holder.alive
 
 
@@ -316,8 +427,8 @@ def test_a_lease_that_cannot_be_written_keeps_nobody_out(tmp_path: Path, clock: 
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
     try:
         with pytest.raises(OSError, match="File too large"):
-            Lease.take(str(tmp_path), "first", now_ms=clock)
+            Lease.take(str(tmp_path), "first", clock=clock)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert files(tmp_path) == []
-    Lease.take(str(tmp_path), "second", now_ms=clock).check()
+    Lease.take(str(tmp_path), "second", clock=clock).check()
