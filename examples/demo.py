@@ -123,7 +123,7 @@ class Tally:
 
     def staged(self) -> list[Path]:
         """The files that tasks have written and no epoch has committed."""
-        return list(self.folder.glob("_millstream/*/staging/*"))
+        return list(self.folder.glob("_millstream/*/staging/*/*"))
 
     @property
     def words(self) -> int:

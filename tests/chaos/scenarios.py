@@ -21,7 +21,7 @@ KINDS = (
 )
 EPOCH_EVENTS = {
     "planned": "checkpoint/*/query-0/offsets/[0-9]*",
-    "staged": "out/_millstream/*/staging/*",
+    "staged": "out/_millstream/*/staging/*/*",
     "database called": "marks/called-*",
     "writing to the database": "marks/writing-*",
     "in the database": "marks/written-*",

@@ -5,6 +5,7 @@ The names are those of PyFlink's ``pyflink.datastream``, so that a program ports
 
 from __future__ import annotations
 
+from millstream.common.fencing import FencingToken
 from millstream.common.output_tag import OutputTag
 from millstream.datastream.async_data_stream import AsyncDataStream
 from millstream.datastream.async_functions import (
@@ -127,6 +128,7 @@ __all__ = [
     "EmbeddedRocksDBStateBackend",
     "ExecutionPlan",
     "ExternalizedCheckpointRetention",
+    "FencingToken",
     "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatJoinFunction",

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from millstream.common.fencing import FencingToken
 from millstream.common.state import (
     AggregatingState,
     AggregatingStateDescriptor,
@@ -106,6 +107,14 @@ class RuntimeContext(KeyedStateStore):
     @abstractmethod
     def get_attempt_number(self) -> int:
         """Return how often this task was tried before."""
+
+    @abstractmethod
+    def get_fencing_token(self) -> FencingToken:
+        """Return, in the ``open`` of a sink function, who writes which epoch.
+
+        A sink function is opened again for each epoch and task. A database that compares the token
+        inside its transactions takes nothing from a driver that was replaced.
+        """
 
     @abstractmethod
     def get_task_name_with_subtasks(self) -> str:

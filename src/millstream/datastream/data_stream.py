@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.execution_config import ExecutionConfig
+from millstream.common.fencing import FencingToken
 from millstream.common.output_tag import OutputTag
 from millstream.common.state import MapStateDescriptor
 from millstream.common.typeinfo import TypeInformation, Types
@@ -20,12 +21,12 @@ from millstream.datastream.fields import Projection
 from millstream.datastream.function_checks import (
     FILTER,
     FLAT_MAP,
-    FOREACH_BATCH,
     KEY,
     MAP,
     PROCESS,
     SINK,
     FunctionKind,
+    check_foreach_batch,
     check_function,
     plain_callable,
 )
@@ -386,13 +387,20 @@ class DataStream(StreamOperations):
         check_function(sink_func, SINK)
         return self._sink("Sink", FunctionSinkSpec(function=sink_func))
 
-    def foreach_batch(self, func: Callable[[Any, int], None]) -> DataStreamSink:
+    def foreach_batch(
+        self, func: Callable[[Any, int], None] | Callable[[Any, int, FencingToken], None]
+    ) -> DataStreamSink:
         """Call ``func(dataframe, epoch)`` on the driver for each epoch, as in Spark.
 
         After a crash the last epoch comes again, with the same number: write idempotently by it.
+
+        A function with a third parameter that has no default, or that is named ``token``, is also
+        given the `FencingToken` of the epoch. A driver that was stopped and replaced may wake up in the
+        middle of the function: a database that compares ``token.attempt`` inside its transaction then
+        takes nothing from it.
         """
-        check_function(func, FOREACH_BATCH)
-        return self._sink("Foreach Batch", ForeachBatchSpec(function=func))
+        takes_token = check_foreach_batch(func)
+        return self._sink("Foreach Batch", ForeachBatchSpec(function=func, takes_token=takes_token))
 
     def write_to(self, format: str, *, mode: str = "append", **options: object) -> DataStreamSink:
         """Write each epoch with a Spark writer, by the name of its format and its options."""

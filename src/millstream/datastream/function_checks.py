@@ -37,6 +37,7 @@ __all__ = [
     "CO_FLAT_MAP",
     "CO_MAP",
     "CO_PROCESS",
+    "FENCED_BATCH",
     "FILTER",
     "FLAT_MAP",
     "FOREACH_BATCH",
@@ -51,6 +52,7 @@ __all__ = [
     "REDUCE",
     "SINK",
     "FunctionKind",
+    "check_foreach_batch",
     "check_function",
     "plain_callable",
     "warn_of_attributes",
@@ -88,6 +90,7 @@ REDUCE = FunctionKind("reduce", ReduceFunction, "reduce", ("value1", "value2"))
 PARTITION = FunctionKind("partition_custom", Partitioner, "partition", ("key", "num_partitions"))
 SINK = FunctionKind("add_sink", SinkFunction, "invoke", ("value",))
 FOREACH_BATCH = FunctionKind("foreach_batch", NoFunctionClass, "", ("dataframe", "epoch"))
+FENCED_BATCH = FunctionKind("foreach_batch", NoFunctionClass, "", ("dataframe", "epoch", "token"))
 PROCESS = FunctionKind(
     "process", ProcessFunction, "process_element", ("value", "ctx"), plain=False, yields=True
 )
@@ -164,6 +167,33 @@ which <lambda>() does not take
         raise _wrong_kind(func, kind)
     else:
         _check_callable(func, kind)
+
+
+def check_foreach_batch(func: Any) -> bool:
+    """Check a function for `foreach_batch`; whether it is to be given a token.
+
+    A third parameter with a default is the function's own business, unless it is named ``token``.
+
+    Examples
+    --------
+    >>> check_foreach_batch(lambda dataframe, epoch, table="t": None)
+    False
+    >>> check_foreach_batch(lambda dataframe, epoch, token: None)
+    True
+    """
+    if not callable(func) or isinstance(func, type):
+        check_function(func, FOREACH_BATCH)
+    wants = _takes(func, 3) and (not _takes(func, 2) or _third_name(func) == "token")
+    check_function(func, FENCED_BATCH if wants else FOREACH_BATCH)
+    return wants
+
+
+def _third_name(func: Any) -> str | None:
+    try:
+        names = list(inspect.signature(func).parameters)
+    except (TypeError, ValueError):
+        return None
+    return names[2] if len(names) > 2 else None
 
 
 def plain_callable(func: Any, kind: FunctionKind) -> Callable[..., Any]:

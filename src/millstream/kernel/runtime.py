@@ -14,6 +14,7 @@ from millstream.common.accumulators import (
     LongCounter,
 )
 from millstream.common.errors import PlanError
+from millstream.common.fencing import FencingToken
 from millstream.common.state import StateDescriptor
 from millstream.kernel.snapshot.tables import StateInfo
 from millstream.kernel.state import Cursor, Ttl, bind
@@ -146,6 +147,17 @@ class KernelRuntimeContext:
         self._states: dict[str, Any] = {}
         self.infos: dict[str, StateInfo] = {}
         self.on_new_state: Callable[[], None] = _nothing
+        self.fencing_token: FencingToken | None = None
+
+    def get_fencing_token(self) -> FencingToken:
+        if self.fencing_token is None:
+            raise PlanError(
+                "NO_FENCING_TOKEN",
+                f"operator {self.info.name!r} is no sink, so it has no fencing token",
+                location=self.info.location,
+                hint="write to the outside in a sink function: add_sink(...) or foreach_batch(...)",
+            )
+        return self.fencing_token
 
     def get_task_name(self) -> str:
         return self.info.name

@@ -138,9 +138,13 @@ class FilesSinkSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ForeachBatchSpec:
-    """Calls ``function(dataframe, epoch)`` on the driver, once per epoch (again after a crash)."""
+    """Calls ``function(dataframe, epoch)`` on the driver, once per epoch (again after a crash).
 
-    function: Callable[[Any, int], None]
+    ``takes_token``: the function is also given the fencing token of the epoch.
+    """
+
+    function: Callable[..., None]
+    takes_token: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

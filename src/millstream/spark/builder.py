@@ -9,6 +9,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from millstream.checkpoint.folder import Run
+from millstream.checkpoint.lease import Fence
 from millstream.common.errors import MillstreamError, PlanError
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.snapshot.build import waiting_edges
@@ -190,7 +191,7 @@ class QueryBuilder:
     def writer(
         self,
         on_epoch: Callable[[int, EpochReport], None],
-        fence: Callable[[], None] | None = None,
+        fence: Fence | None = None,
     ) -> Writer:
         return Writer(
             self.component.sinks,

@@ -1,143 +1,344 @@
 """The file sink: exactly once, by files written aside and published after a manifest.
 
-A task writes its part of an epoch under ``<folder>/_millstream/<job>/staging``; a plain reader skips
-names that begin with an underscore. When all tasks are done the driver writes the epoch's manifest
-(atomically: this is the commit) and moves the files up. A crash before the manifest leaves only
-staged files, which the replayed epoch writes again; a crash after it leaves moves to be finished,
-which the next start does. An epoch with a manifest is never written a second time.
+All of a job's own files of a sink lie in ``<folder>/_millstream/<job>-<sink>``; a plain reader skips
+names that begin with an underscore. There, a task writes its part of an epoch below ``staging``, under a
+name that no other attempt of the task has. When all tasks are done the driver creates the epoch's
+manifest (this is the commit) and moves the files up, each under the name of its epoch and part. A crash
+before the manifest leaves only staged files, which the replayed epoch writes again; a crash after it
+leaves moves to be finished, which the next start does. An epoch with a manifest is never written again.
+
+A manifest is created once: of two drivers that write one epoch the second publishes what the first has
+committed. Each attempt to run the job has a folder ``attempt-<number>`` from which it creates its
+manifests. The next attempt removes it, so that an earlier one can commit nothing more, whenever it wakes
+up.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow.fs as pafs
 
-from millstream.checkpoint.folder import open_path, write_at
-from millstream.common.errors import CheckpointError
+from millstream.checkpoint.durable import (
+    create,
+    exists,
+    make_folder,
+    move,
+    sync_file,
+    sync_folder,
+)
+from millstream.checkpoint.folder import is_inside, open_path
+from millstream.common.errors import CheckpointError, MillstreamError
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.hashing import stable_hash
 from millstream.plan.specs import FilesSinkSpec
 from millstream.spark.file_formats import encoded, extension
 
+VERSION = 2
 KEPT_MANIFESTS = 100
+ATTEMPT = "attempt-"
+PUBLISHED = ".published"
 RETRACTED = ".retracted"
+REMOVALS = 10
 
 
 @dataclass(frozen=True)
 class StagedFile:
-    """A file that a task has written aside, and the name it will have."""
+    """A file that a task has written aside, relative to the sink's own folder, and its final name."""
 
     staged: str
     name: str
     records: int
 
 
+@dataclass(frozen=True)
+class SinkFolder:
+    """The part of an output folder that belongs to one sink of one job."""
+
+    fs: pafs.FileSystem
+    folder: str
+    job: str
+    sink: str
+
+    @property
+    def own(self) -> str:
+        return f"{self.folder}/_millstream/{self.job}-{self.sink}"
+
+    def name(self, prefix: str, epoch: int, part: int, ending: str) -> str:
+        """The name of a published file. Jobs and sinks may share a folder: each has its own names."""
+        return f"{prefix}-{self._mark(epoch)}{part:04d}.{ending}"
+
+    def _mark(self, epoch: int) -> str:
+        return f"{self.job[:8]}-{stable_hash(self.sink):08x}-{epoch:08d}-"
+
+    def manifest(self, epoch: int) -> str:
+        return f"{self.own}/{epoch:08d}.json"
+
+    def published_mark(self, epoch: int) -> str:
+        return f"{self.own}/{epoch:08d}{PUBLISHED}"
+
+    def manifests(self) -> list[int]:
+        """The epochs that have a manifest."""
+        found = (name.partition(".") for name in self._names())
+        return sorted(int(epoch) for epoch, _, kind in found if kind == "json" and epoch.isdigit())
+
+    def attempts(self) -> dict[int, str]:
+        """The folders that attempts create their manifests from, by their numbers."""
+        numbers = {name.removeprefix(ATTEMPT): f"{self.own}/{name}" for name in self._names()}
+        return {int(number): path for number, path in numbers.items() if number.isdigit()}
+
+    def retracted(self) -> list[str]:
+        """The manifests whose epochs are being taken back."""
+        return [f"{self.own}/{name}" for name in self._names() if name.endswith(RETRACTED)]
+
+    def _names(self) -> list[str]:
+        found = self.fs.get_file_info(pafs.FileSelector(self.own, allow_not_found=True))
+        return sorted(info.base_name for info in found)
+
+    def files(self, manifest: str) -> list[tuple[str, str]]:
+        """The files that a manifest names: where each was staged, and where it is when published.
+
+        A manifest can only speak of files of this sink, job and epoch: no other is ever touched.
+        """
+        with self.fs.open_input_stream(manifest) as stream:
+            data = bytes(stream.read())
+        epoch = int(manifest.rpartition("/")[2].partition(".")[0])
+        try:
+            content = json.loads(data)
+            listed = [(str(staged), str(name)) for staged, name in content["files"]]
+            if content["version"] == 1:
+                listed = [(self._relative(staged), name) for staged, name in listed]
+            elif content["version"] != VERSION:
+                raise ValueError(f"version {content['version']} is unknown")
+            for staged, name in listed:
+                self._check(staged, name, epoch)
+        except (ValueError, KeyError, TypeError) as error:
+            raise CheckpointError(
+                "CHECKPOINT_DAMAGED",
+                f"{manifest} is cut short or no manifest of this sink's: {error}",
+                hint="nothing was moved. Put the right file back; or, if it is not the job's, move it "
+                "away and start the job again: an epoch that comes again gets files of the same names",
+            ) from error
+        return [(f"{self.own}/{staged}", f"{self.folder}/{name}") for staged, name in listed]
+
+    def _relative(self, staged: str) -> str:
+        """A path of the first version, which was absolute; the folder may have another path now."""
+        place = staged.rpartition(f"/_millstream/{self.job}-{self.sink}/")
+        if not place[1]:
+            raise ValueError(f"{staged} is not a file of this sink's")
+        return place[2]
+
+    def _check(self, staged: str, name: str, epoch: int) -> None:
+        if not is_inside(staged) or not staged.startswith("staging/"):
+            raise ValueError(f"{staged} is not a staged file of this sink's")
+        mark = re.escape(self._mark(epoch))
+        if "/" in name or not re.fullmatch(rf".+-{mark}\d+\.[\w.]+", name, re.DOTALL):
+            raise ValueError(f"{name} is not the name of a file of this sink's epoch {epoch}")
+
+
 class FileSink:
-    """One folder, written by one job."""
+    """One folder, written by one attempt to run a job.
+
+    Parameters
+    ----------
+    spec, type_info
+        What is written, and how.
+    job, sink : str
+        The ids of job and sink.
+    attempt : int
+        The number of the attempt: a higher one shuts out the lower ones.
+    """
 
     def __init__(
-        self, spec: FilesSinkSpec, type_info: TypeInformation | None, job: str, sink: str
+        self,
+        spec: FilesSinkSpec,
+        type_info: TypeInformation | None,
+        job: str,
+        sink: str,
+        attempt: int = 0,
     ) -> None:
         self.spec = spec
         self.type_info = type_info
-        self.job = job
-        self.sink = sink
-        self.fs, self.folder = open_path(spec.path)
-        self.own = f"{self.folder}/_millstream/{job}-{sink}"
+        self.attempt = attempt
+        self.place = SinkFolder(*open_path(spec.path), job, sink)
+        self._committed: list[int] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "fs"}
+        place = self.place
+        return {**self.__dict__, "place": (place.job, place.sink, place.folder)}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
-        self.fs, _ = open_path(self.spec.path)
+        job, sink, folder = state["place"]
+        # A relative path is the driver's.
+        self.place = SinkFolder(open_path(self.spec.path)[0], folder, job, sink)
+
+    @property
+    def fs(self) -> pafs.FileSystem:
+        return self.place.fs
 
     # -- in the tasks ----------------------------------------------------------------------------
 
-    def stage(self, values: list[Any], epoch: int, task: int) -> StagedFile:
-        """Write a task's records of an epoch aside."""
-        # Jobs and sinks may share a folder: each has names of its own.
-        own = f"{self.job[:8]}-{stable_hash(self.sink):08x}"
-        name = f"{self.spec.prefix}-{own}-{epoch:08d}-{task:04d}.{extension(self.spec)}"
-        staged = f"{self.own}/staging/{name}"
-        self.fs.create_dir(f"{self.own}/staging", recursive=True)
+    def stage(self, values: list[Any], epoch: int, part: int, task_attempt: int) -> StagedFile:
+        """Write a task's records of an epoch aside; `sync` makes sure of them.
+
+        ``task_attempt``: a number that no other attempt of any task of this driver has.
+        """
+        name = self.place.name(self.spec.prefix, epoch, part, extension(self.spec))
+        folder = f"staging/{self.attempt:08d}"
+        staged = f"{folder}/{name}.{task_attempt}"
         data = encoded(self.spec, self.type_info, values)
-        with self.fs.open_output_stream(staged, compression=None) as stream:
-            stream.write(data)
+        path = f"{self.place.own}/{staged}"
+        with self._readable_errors():
+            self.fs.create_dir(f"{self.place.own}/{folder}", recursive=True)
+            with self.fs.open_output_stream(path, compression=None) as stream:
+                stream.write(data)
         return StagedFile(staged, name, len(values))
+
+    def sync(self, file: StagedFile) -> None:
+        """Make sure that the content of a staged file is on the disk."""
+        with self._readable_errors():
+            sync_file(self.fs, f"{self.place.own}/{file.staged}")
 
     # -- on the driver ---------------------------------------------------------------------------
 
+    def open(self) -> None:
+        """Shut out earlier attempts, finish what they have committed, and forget the rest.
+
+        Raises
+        ------
+        CheckpointError
+            ``LEASE_LOST`` if a later attempt writes here.
+        """
+        with self._readable_errors():
+            place = self.place
+            make_folder(self.fs, f"{place.own}/{ATTEMPT}{self.attempt:08d}")
+            for number, path in place.attempts().items():
+                if number > self.attempt:
+                    raise self._shut_out()
+                if number < self.attempt:
+                    _remove(self.fs, path)
+            # Nobody else can commit from here on: what has no manifest by now will never have one.
+            for retracted in place.retracted():
+                finish_taking_back(place, retracted)
+            self._committed = place.manifests()
+            if self._committed:
+                self._publish(self._committed[-1])
+            self._forget_staged()
+            make_folder(self.fs, f"{place.own}/staging/{self.attempt:08d}")
+
     def is_committed(self, epoch: int) -> bool:
-        return self._exists(self._manifest(epoch))
+        """Whether an epoch has a manifest."""
+        return exists(self.fs, self.place.manifest(epoch))
 
     def commit(self, epoch: int, files: list[StagedFile]) -> None:
-        """Publish an epoch: the manifest first, then the files it names."""
-        self.fs.create_dir(self.own, recursive=True)
-        listed = [[file.staged, file.name] for file in files]
-        missing = [file.staged for file in files if not self._exists(file.staged)]
-        if missing:
-            raise CheckpointError(
-                "STAGED_FILE_GONE",
-                f"{missing[0]} was written by a task and is not there",
-                hint="write to a path that driver and workers share",
-            )
-        manifest = self._manifest(epoch)
-        write_at(self.fs, manifest, json.dumps({"version": 1, "files": listed}).encode())
-        self._publish(manifest)
-        self._prune(epoch)
+        """Publish an epoch: the manifest first, then the files it names.
 
-    def discard(self, files: list[StagedFile]) -> None:
-        """Remove what a replayed epoch has staged although it was committed before."""
+        If it is committed already, what was committed is published, and these files are forgotten.
+        """
+        with self._readable_errors():
+            if not self.is_committed(epoch):
+                if not files:
+                    return
+                self._require(files)
+                if self._create_manifest(epoch, files):
+                    self._committed.append(epoch)
+                    self._publish(epoch)
+                    self._prune()
+                    return
+            self._publish(epoch)
+            for file in files:
+                with suppress(FileNotFoundError):
+                    self.fs.delete_file(f"{self.place.own}/{file.staged}")
+
+    def _require(self, files: Iterable[StagedFile]) -> None:
+        """Make sure of what the tasks say that they have written."""
         for file in files:
-            self.fs.delete_file(file.staged)
+            path = f"{self.place.own}/{file.staged}"
+            if not exists(self.fs, path):
+                raise CheckpointError(
+                    "STAGED_FILE_GONE",
+                    f"{path} was written by a task and is not there",
+                    hint="write to a path that driver and workers share",
+                )
+        sync_folder(self.fs, f"{self.place.own}/staging/{self.attempt:08d}")
 
-    def recover(self) -> None:
-        """Finish the moves of committed epochs, and forget what no commit names."""
-        if not self._exists(self.own):
+    def _create_manifest(self, epoch: int, files: Iterable[StagedFile]) -> bool:
+        """Commit an epoch; False if somebody else has."""
+        place = self.place
+        listed = [[file.staged, file.name] for file in files]
+        content = {"version": VERSION, "attempt": self.attempt, "files": listed}
+        aside = f"{place.own}/{ATTEMPT}{self.attempt:08d}"
+        try:
+            return create(self.fs, place.manifest(epoch), json.dumps(content).encode(), aside)
+        except FileNotFoundError as error:
+            if any(number > self.attempt for number in place.attempts()):
+                raise self._shut_out() from error
+            raise MillstreamError(
+                "OUTPUT_FOLDER_GONE",
+                f"{place.own} was there when the job started, and is gone",
+                hint="do not delete or replace the output folder under a running job; started again, "
+                "the job writes the epochs that are not committed yet, and no earlier one",
+            ) from error
+
+    def _publish(self, epoch: int) -> None:
+        """Give the files of a committed epoch their names, as far as they have not got them yet."""
+        place = self.place
+        if exists(self.fs, place.published_mark(epoch)):
             return
-        for info in self.fs.get_file_info(pafs.FileSelector(self.own)):
-            if info.base_name.endswith(".json"):
-                self._publish(info.path)
-            elif info.base_name.endswith(RETRACTED):
-                finish_taking_back(self.fs, self.folder, info.path)
-        if self._exists(f"{self.own}/staging"):
-            self.fs.delete_dir_contents(f"{self.own}/staging")
+        for staged, final in place.files(place.manifest(epoch)):
+            if exists(self.fs, staged):
+                # Another driver may publish the same files now.
+                with suppress(FileNotFoundError):
+                    self.fs.move(staged, final)
+            if not exists(self.fs, final):
+                raise _lost(place, epoch, staged, final)
+        sync_folder(self.fs, place.folder)
+        with self.fs.open_output_stream(place.published_mark(epoch)):
+            """An empty file says it all."""
+        for earlier in [other for other in self._committed if other < epoch][-1:]:
+            with suppress(FileNotFoundError):
+                self.fs.delete_file(place.published_mark(earlier))
 
-    def _publish(self, manifest: str) -> None:
-        for staged, name in files_of(self.fs, manifest):
-            if self._exists(staged):
-                self.fs.move(staged, f"{self.folder}/{name}")
+    def _forget_staged(self) -> None:
+        """Delete what earlier attempts have staged and not committed."""
+        staging = f"{self.place.own}/staging"
+        for info in self.fs.get_file_info(pafs.FileSelector(staging, allow_not_found=True)):
+            # Files that lie there directly are those of the first version.
+            if info.type != pafs.FileType.Directory:
+                self.fs.delete_file(info.path)
+            elif info.base_name.isdigit() and int(info.base_name) <= self.attempt:
+                _remove(self.fs, info.path)
 
-    def _prune(self, epoch: int) -> None:
-        old = self._manifest(epoch - KEPT_MANIFESTS)
-        if epoch >= KEPT_MANIFESTS and self._exists(old):
-            self.fs.delete_file(old)
+    def _prune(self) -> None:
+        while len(self._committed) > KEPT_MANIFESTS:
+            with suppress(FileNotFoundError):
+                self.fs.delete_file(self.place.manifest(self._committed.pop(0)))
 
-    def _manifest(self, epoch: int) -> str:
-        return f"{self.own}/{epoch:08d}.json"
+    @contextmanager
+    def _readable_errors(self) -> Iterator[None]:
+        """Say what a refusal of the file system is about; the restart strategy tries it again."""
+        try:
+            yield
+        except OSError as error:
+            raise MillstreamError(
+                "OUTPUT_NOT_WRITABLE",
+                f"sink {self.place.sink!r} cannot write to {self.place.folder}: {error}",
+                hint="make the folder writable, or make room there, and start the job again: it writes "
+                "the epochs that are not committed yet",
+            ) from error
 
-    def _exists(self, path: str) -> bool:
-        return bool(self.fs.get_file_info(path).type != pafs.FileType.NotFound)
-
-
-def files_of(fs: pafs.FileSystem, manifest: str) -> list[tuple[str, str]]:
-    """The files that a manifest names: where each was staged, and the name it has when published."""
-    with fs.open_input_stream(manifest) as stream:
-        data = bytes(stream.read())
-    try:
-        return [(staged, name) for staged, name in json.loads(data)["files"]]
-    except (ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(
-            "CHECKPOINT_DAMAGED",
-            f"{manifest} is cut short or no manifest of the file sink's",
-            hint="delete it and start the job again: an epoch that comes again is written to files "
-            "of the same names",
-        ) from error
+    def _shut_out(self) -> CheckpointError:
+        return CheckpointError(
+            "LEASE_LOST",
+            f"a later attempt of the job writes to {self.place.folder} now",
+            hint="this driver has stopped, and commits nothing more; let one of them run",
+        )
 
 
 def take_back(
@@ -151,24 +352,47 @@ def take_back(
     for uid, detail in manifest["details"].items():
         if "files" not in detail:
             continue
-        fs, folder = open_path(detail["files"])
-        own = f"{folder}/_millstream/{job}-{uid}"
-        if fs.get_file_info(own).type == pafs.FileType.NotFound:
-            continue
+        place = SinkFolder(*open_path(detail["files"]), job, uid)
+        # A driver that only seems to be dead cannot commit such an epoch again.
+        for path in place.attempts().values():
+            _remove(place.fs, path)
         last = first_epoch + epochs[detail["query"]]
-        for info in fs.get_file_info(pafs.FileSelector(own)):
-            name, _, kind = info.base_name.partition(".")
-            if kind == "json" and name.isdigit() and int(name) > last:
+        for epoch in place.manifests():
+            if epoch > last:
+                # Checked before anything is done.
+                place.files(place.manifest(epoch))
+                with suppress(FileNotFoundError):
+                    place.fs.delete_file(place.published_mark(epoch))
                 # From here on the epoch counts as not written.
-                retracted = f"{own}/{name}{RETRACTED}"
-                fs.move(info.path, retracted)
-                finish_taking_back(fs, folder, retracted)
+                retracted = f"{place.own}/{epoch:08d}{RETRACTED}"
+                move(place.fs, place.manifest(epoch), retracted)
+                finish_taking_back(place, retracted)
 
 
-def finish_taking_back(fs: pafs.FileSystem, folder: str, retracted: str) -> None:
+def finish_taking_back(place: SinkFolder, retracted: str) -> None:
     """Delete the files of an epoch that is taken back."""
-    for staged, name in files_of(fs, retracted):
-        for path in (staged, f"{folder}/{name}"):
-            if fs.get_file_info(path).type != pafs.FileType.NotFound:
-                fs.delete_file(path)
-    fs.delete_file(retracted)
+    for paths in place.files(retracted):
+        for path in paths:
+            with suppress(FileNotFoundError):
+                place.fs.delete_file(path)
+    sync_folder(place.fs, place.folder)
+    place.fs.delete_file(retracted)
+
+
+def _remove(fs: pafs.FileSystem, folder: str) -> None:
+    """Delete a folder, although its owner may put another file there at the same time."""
+    for _ in range(REMOVALS):
+        with suppress(OSError):
+            fs.delete_dir(folder)
+        if not exists(fs, folder):
+            return
+    fs.delete_dir(folder)
+
+
+def _lost(place: SinkFolder, epoch: int, staged: str, final: str) -> CheckpointError:
+    return CheckpointError(
+        "STAGED_FILE_GONE",
+        f"epoch {epoch} is committed, but its file {final} is neither published nor at {staged}",
+        hint="bring the file back; if a reader has already taken it from the folder, create the empty "
+        f"file {place.published_mark(epoch)}, and start the job again",
+    )

@@ -86,7 +86,7 @@ def submit(graph: JobGraph, options: JobOptions, spark: SparkSession | None = No
     def make(run: Run, options: JobOptions) -> Execution:
         if batch:
             return BatchRun(session, job_plan, options, run, totals)
-        fence = None if place.lease is None else place.lease.check
+        fence = None if place.lease is None else place.lease.fence
         return StreamRun(session, job_plan, options, run, totals, place.manifest, fence=fence)
 
     client = JobClient(place.run.job_id, totals, options.savepoint_dir, batch)
@@ -150,6 +150,11 @@ class Place:
     manifest: dict[str, Any]
     folder: CheckpointFolder | None = None
     lease: Lease | None = None
+
+    def next_attempt(self) -> None:
+        """Shut out what may be left of the attempt before."""
+        if self.lease is not None:
+            self.lease.next_attempt()
 
     def finish(self) -> None:
         """Mark the run as one whose input has ended."""
@@ -307,6 +312,7 @@ class _Body:
         """Run the job until it ends, one way or the other."""
         try:
             if self.execution is None:
+                self.place.next_attempt()
                 run = replace(self.place.run, resumed=True)
                 # What a savepoint held is in the run since its first start.
                 self.execution = self.make(run, replace(self.options, savepoint_path=None))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from millstream.checkpoint.folder import Run
+from millstream.checkpoint.lease import Fence
 from millstream.checkpoint.savepoints import OnProgress
 from millstream.checkpoint.spark_files import QueryFiles
 from millstream.common.errors import CheckpointError
@@ -99,7 +99,7 @@ class BatchRun:
 class StreamRun:
     """All components as streaming queries, side by side.
 
-    ``fence`` is asked before an epoch is written to sinks: it raises if another driver has taken over.
+    ``fence`` is asked before each sink is written to: it raises if another driver has taken over.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class StreamRun:
         run: Run,
         totals: Totals,
         manifest: dict[str, Any],
-        fence: Callable[[], None] | None = None,
+        fence: Fence | None = None,
     ) -> None:
         self.spark = spark
         self.run = run

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from millstream.checkpoint.folder import Run
+from millstream.checkpoint.lease import Fence
 from millstream.checkpoint.spark_files import QueryFiles
 from millstream.kernel.pages import NEVER
 from millstream.kernel.time import Control
@@ -47,7 +48,7 @@ class Stream:
         options: JobOptions,
         run: Run,
         totals: Totals,
-        fence: Callable[[], None] | None,
+        fence: Fence | None,
         on_states: Callable[[dict[str, Any]], None],
     ) -> None:
         self.builder = QueryBuilder(spark, component, options, run, streaming=True)

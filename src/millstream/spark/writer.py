@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark import TaskContext
 
+from millstream.checkpoint.lease import Fence
 from millstream.common.errors import MillstreamError, user_code_error
+from millstream.common.fencing import FencingToken
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.buffers import (
     CONTROL,
@@ -59,6 +61,18 @@ class SinkPart:
     to_driver: bool = False
 
 
+@dataclass(frozen=True)
+class WriterTask:
+    """A task that writes a part of an epoch.
+
+    ``attempt``: no other attempt of any task of the driver has this number.
+    """
+
+    token: FencingToken
+    number: int
+    attempt: int
+
+
 @dataclass
 class WriterProgram:
     """What a writing task knows: the edges into sinks."""
@@ -68,7 +82,7 @@ class WriterProgram:
     opened: set[int] = field(default_factory=set)
     reports: Reports = field(default_factory=Reports)
 
-    def run(self, batches: Iterator[pa.RecordBatch], epoch: int, task: int) -> Iterator[bytes]:
+    def run(self, batches: Iterator[pa.RecordBatch], task: WriterTask) -> Iterator[bytes]:
         """Write what a task has for each sink; yields the messages the driver commits by."""
         parts: dict[int, list[Records]] = {}
         counts: dict[int, int] = {}
@@ -85,28 +99,37 @@ class WriterProgram:
                     yield pickle.dumps(("records", sink, tag, header, payload))
                 elif part.files is not None or part.function is not None:
                     parts.setdefault(sink, []).append(decode(header, payload, codec))
+        files: list[tuple[SinkPart, StagedFile]] = []
         for sink, records in parts.items():
-            yield from self._write(self.sinks[sink], merged(records), epoch, task)
+            part = self.sinks[sink]
+            if part.files is None:
+                self._invoke(part, merged(records), task)
+            else:
+                files.append((part, self._stage(part, part.files, merged(records), task)))
+        # The system writes what all sinks have while it is asked to make sure of the first file.
+        for part, staged in files:
+            assert part.files is not None
+            part.files.sync(staged)
+            yield pickle.dumps(("file", part.sink, staged))
         yield pickle.dumps(("counts", counts))
         yield pickle.dumps(("report", pickle.dumps(self.reports.take())))
         # What a sink function keeps back it writes when it is closed: before the epoch commits.
         self.close()
 
-    def _write(self, part: SinkPart, records: Records, epoch: int, task: int) -> Iterator[bytes]:
-        if part.files is None:
-            self._invoke(part, records, task)
-            return
+    def _stage(
+        self, part: SinkPart, files: FileSink, records: Records, task: WriterTask
+    ) -> StagedFile:
         try:
-            staged = part.files.stage(as_list(records.values), epoch, task)
+            return files.stage(as_list(records.values), task.token.epoch, task.number, task.attempt)
         except MillstreamError:
             raise
         except Exception as error:
             raise user_code_error(error, part.name, part.uid, location=part.location) from error
-        yield pickle.dumps(("file", part.sink, staged))
 
-    def _invoke(self, part: SinkPart, records: Records, task: int) -> None:
+    def _invoke(self, part: SinkPart, records: Records, task: WriterTask) -> None:
         value: Any = None
         invoke = getattr(part.function, "invoke", part.function)
+        task.token.check()
         try:
             self._open(part, task)
             for value in records.values:
@@ -116,14 +139,16 @@ class WriterProgram:
                 error, part.name, part.uid, value, location=part.location
             ) from error
 
-    def _open(self, part: SinkPart, task: int) -> None:
+    def _open(self, part: SinkPart, task: WriterTask) -> None:
         """Open a sink function before its first record in this task."""
         if part.sink not in self.opened:
             self.opened.add(part.sink)
             opener = getattr(part.function, "open", None)
             if opener is not None:
                 info = OperatorInfo(part.name, part.uid, part.location)
-                opener(KernelRuntimeContext(info, self.reports, task, task + 1))
+                context = KernelRuntimeContext(info, self.reports, task.number, task.number + 1)
+                context.fencing_token = task.token
+                opener(context)
 
     def close(self) -> None:
         """Close the sink functions that this task has opened."""
@@ -162,8 +187,9 @@ class Writer:
         job: str,
         make_ref: Callable[[str, Any], ProgramRef],
         on_epoch: Callable[[int, EpochReport], None],
-        fence: Callable[[], None] | None = None,
+        fence: Fence | None = None,
     ) -> None:
+        self.job = job
         self.fence = fence
         self.nodes = {node.id: node for node in sinks}
         self.types: dict[int, TypeInformation | None] = {}
@@ -173,8 +199,9 @@ class Writer:
         self.files: dict[int, FileSink] = {}
         for node in sinks:
             if isinstance(node.sink, FilesSinkSpec):
-                sink = FileSink(node.sink, self.types.get(node.id), job, uids[node.id])
-                sink.recover()
+                attempt = self.token(0).attempt
+                sink = FileSink(node.sink, self.types.get(node.id), job, uids[node.id], attempt)
+                sink.open()
                 self.files[node.id] = sink
         self.program = WriterProgram(
             {node.id: self._part(node, uids) for node in sinks},
@@ -203,18 +230,28 @@ class Writer:
         wanted = ForeachBatchSpec | SparkFormatSpec
         return [node for node in self.nodes.values() if isinstance(node.sink, wanted)]
 
+    def token(self, epoch: int) -> FencingToken:
+        """What an effect of an epoch is fenced by: it is checked right before each."""
+        if self.fence is None:
+            return FencingToken(self.job, epoch, 0)
+        return FencingToken(self.job, epoch, self.fence.number, self.fence.check)
+
     def write(self, rows: DataFrame, epoch: int) -> None:
         """Write one epoch. A replayed epoch skips the sinks that have it already."""
+        token = self.token(epoch)
         frames = self.frame_sinks
         if frames:
             rows = rows.persist()
         try:
-            self._check_fence()
-            messages = self._run_tasks(rows, epoch)
-            self._check_fence()
+            token.check()
+            messages = self._run_tasks(rows, token)
             for node in frames:
-                self._write_frame(node, rows, epoch)
-            self._commit(messages, epoch)
+                frame = self._decoded(node, rows)
+                token.check()
+                self._write_frame(node, frame, token)
+            self._commit(messages, token)
+            # Spark writes down next that the epoch is done.
+            token.check()
         except BaseException as error:
             self.failure = error
             raise
@@ -222,25 +259,22 @@ class Writer:
             if frames:
                 rows.unpersist()
 
-    def _check_fence(self) -> None:
-        """Whoever has lost the checkpoint to another driver must not write to sinks any more."""
-        if self.fence is not None:
-            self.fence()
-
-    def _run_tasks(self, rows: DataFrame, epoch: int) -> list[Any]:
+    def _run_tasks(self, rows: DataFrame, token: FencingToken) -> list[Any]:
         ref = self.ref
 
         def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             with errors_that_travel(ref):
                 context = TaskContext.get()
-                number = context.partitionId() if context is not None else 0
-                for message in ref.get().run(batches, epoch, number):
+                ids = (0, 0)
+                if context is not None:
+                    ids = (context.partitionId(), context.taskAttemptId())
+                for message in ref.get().run(batches, WriterTask(token, *ids)):
                     yield pa.RecordBatch.from_pydict({"message": pa.array([message], pa.binary())})
 
         found = rows.mapInArrow(task, MESSAGE_SCHEMA).collect()
         return [pickle.loads(row["message"]) for row in found]
 
-    def _commit(self, messages: list[Any], epoch: int) -> None:
+    def _commit(self, messages: list[Any], token: FencingToken) -> None:
         report = EpochReport()
         files: dict[int, list[StagedFile]] = {sink: [] for sink in self.files}
         records: dict[int, list[Records]] = {}
@@ -264,20 +298,19 @@ class Writer:
                 part = decode(header, payload, self.codecs[tag])
                 records.setdefault(sink, []).append(part)
         for sink, staged in files.items():
-            if self.files[sink].is_committed(epoch):
-                self.files[sink].discard(staged)
-            else:
-                self.files[sink].commit(epoch, staged)
+            token.check()
+            self.files[sink].commit(token.epoch, staged)
         for sink, parts in records.items():
-            deliver(self.nodes[sink], merged(parts), epoch)
-        self.on_epoch(epoch, report)
+            token.check()
+            deliver(self.nodes[sink], merged(parts), token.epoch)
+        self.on_epoch(token.epoch, report)
 
-    def _write_frame(self, node: SinkNode, rows: DataFrame, epoch: int) -> None:
-        frame = self._decoded(node, rows)
+    def _write_frame(self, node: SinkNode, frame: DataFrame, token: FencingToken) -> None:
         spec = node.sink
         if isinstance(spec, ForeachBatchSpec):
+            more = (token,) if spec.takes_token else ()
             try:
-                spec.function(frame, epoch)
+                spec.function(frame, token.epoch, *more)
             except MillstreamError:
                 raise
             except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -309,6 +310,8 @@ def test_sink_refused(pairs: DataStream) -> None:
     check_error(info.value, "NOT_A_SINK", here=__file__, hint="add_sink")
     with pytest.raises(PlanError, match="WRONG_ARITY"):
         pairs.foreach_batch(lambda dataframe: None)  # type: ignore[arg-type, misc]
+    with pytest.raises(PlanError, match="WRONG_ARITY"):
+        pairs.foreach_batch(lambda a, b, c, d: None)  # type: ignore[arg-type, misc]
     with pytest.raises(PlanError, match="FUNCTION_CLASS"):
         pairs.add_sink(Collecting)  # type: ignore[arg-type]
     with pytest.raises(PlanError, match="BAD_SAVE_MODE"):
@@ -374,3 +377,33 @@ def test_hint_is_accepted_and_explained(
 ) -> None:
     assert getattr(pairs, call)(*arguments) is pairs
     assert noted == [call]
+
+
+class ByCall:
+    def __call__(self, dataframe: Any, epoch: int, token: Any) -> None: ...
+
+    def method(self, dataframe: Any, epoch: int) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "wanted"),
+    [
+        (lambda dataframe, epoch: None, False),
+        (lambda dataframe, epoch, table="t": None, False),
+        (lambda *arguments: None, False),
+        (lambda dataframe, epoch, **options: None, False),
+        (lambda dataframe, epoch, token: None, True),
+        (lambda dataframe, epoch, other_name: None, True),
+        (lambda dataframe, epoch, token=None: None, True),
+        (lambda dataframe, epoch, token, table="t": None, True),
+        (ByCall(), True),
+        (ByCall().method, False),
+        (functools.partial(lambda table, dataframe, epoch: None, "t"), False),
+        (functools.partial(lambda table, dataframe, epoch, token: None, "t"), True),
+    ],
+)
+def test_a_function_with_a_third_parameter_is_given_a_token(
+    env: Env, pairs: DataStream, function: Any, wanted: bool
+) -> None:
+    pairs.foreach_batch(function)
+    assert last(env).sink == ForeachBatchSpec(function=function, takes_token=wanted)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from millstream.common.errors import CheckpointError, MillstreamError
 from millstream.plan.specs import FilesSinkSpec
 from millstream.spark.file_sink import FileSink, take_back
 
 
-def sink(folder: Path) -> FileSink:
-    return FileSink(FilesSinkSpec(path=str(folder), format="text"), None, "job", "lines")
+def sink(folder: Path, attempt: int = 1) -> FileSink:
+    found = FileSink(FilesSinkSpec(path=str(folder), format="text"), None, "job", "lines", attempt)
+    found.open()
+    return found
 
 
 def manifest(folder: Path) -> dict[str, Any]:
@@ -28,15 +34,14 @@ def published(folder: Path) -> list[str]:
 
 def write(to: FileSink, epochs: range) -> None:
     for epoch in epochs:
-        to.commit(epoch, [to.stage([f"epoch {epoch}"], epoch, 0)])
+        to.commit(epoch, [to.stage([f"epoch {epoch}"], epoch, 0, epoch)])
 
 
 def test_later_epochs_go_and_earlier_ones_stay(tmp_path: Path) -> None:
     write(sink(tmp_path), range(10, 14))
     take_back(manifest(tmp_path), "job", first_epoch=10, epochs={0: 2})
     assert published(tmp_path) == ["epoch 10", "epoch 11", "epoch 12"]
-    again = sink(tmp_path)
-    again.recover()
+    again = sink(tmp_path, attempt=2)
     assert not again.is_committed(13) and again.is_committed(12)
     write(again, range(13, 14))
     assert published(tmp_path) == [f"epoch {n}" for n in range(10, 14)]
@@ -53,6 +58,43 @@ def test_a_taking_back_that_was_interrupted_is_finished(tmp_path: Path) -> None:
     write(to, range(2))
     own = tmp_path / "_millstream" / "job-lines"
     (own / "00000001.json").rename(own / "00000001.retracted")
-    sink(tmp_path).recover()
+    sink(tmp_path, attempt=2)
     assert published(tmp_path) == ["epoch 0"]
     assert not list(own.glob("*.retracted"))
+
+
+def test_a_driver_that_only_seemed_to_be_dead_cannot_commit_again_what_was_taken_back(
+    tmp_path: Path,
+) -> None:
+    to = sink(tmp_path)
+    write(to, range(2))
+    take_back(manifest(tmp_path), "job", first_epoch=0, epochs={0: 0})
+    with pytest.raises(MillstreamError, match="OUTPUT_FOLDER_GONE"):
+        write(to, range(1, 2))
+    assert published(tmp_path) == ["epoch 0"]
+
+
+def test_an_epoch_that_is_written_again_after_it_was_taken_back_is_not_taken_as_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(sink(tmp_path), range(2))
+    take_back(manifest(tmp_path), "job", first_epoch=0, epochs={0: 0})
+    again = sink(tmp_path, attempt=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(again, "_publish", lambda epoch: None)
+        write(again, range(1, 2))
+    assert published(tmp_path) == ["epoch 0"]
+    sink(tmp_path, attempt=3)
+    assert published(tmp_path) == ["epoch 0", "epoch 1"]
+
+
+def test_a_planted_manifest_takes_no_foreign_file_back(tmp_path: Path) -> None:
+    write(sink(tmp_path), range(1))
+    foreign = tmp_path / "foreign.txt"
+    foreign.write_text("mine")
+    own = tmp_path / "_millstream" / "job-lines"
+    for listed in (["staging/x", "foreign.txt"], [str(foreign), "part-job-x-00000005-0000.txt"]):
+        (own / "00000005.json").write_text(json.dumps({"version": 2, "files": [listed]}))
+        with pytest.raises(CheckpointError, match=r"CHECKPOINT_DAMAGED.*00000005.json"):
+            take_back(manifest(tmp_path), "job", first_epoch=0, epochs={0: 0})
+        assert foreign.read_text() == "mine"
