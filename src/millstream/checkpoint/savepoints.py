@@ -15,7 +15,8 @@ from typing import Any
 
 import pyarrow.fs as pafs
 
-from millstream.checkpoint.folder import open_path, write_whole
+from millstream.checkpoint.durable import make_folder, sync_folders
+from millstream.checkpoint.folder import is_inside, open_path, write_whole
 from millstream.checkpoint.spark_files import QueryFiles
 from millstream.common.errors import CheckpointError
 from millstream.common.typeinfo import TypeInformation, type_from_dict
@@ -94,7 +95,11 @@ class Savepoint:
         return next(found, None)
 
     def write(self) -> None:
-        """Write the manifest: from now on the folder is a savepoint."""
+        """Write the manifest: from now on the folder is a savepoint.
+
+        Tasks have made sure of the content of their files, here their names are made sure of.
+        """
+        sync_folders(*open_path(self.path))
         content = {
             "format": FORMAT,
             **{name: getattr(self, name) for name in _PLAIN},
@@ -131,6 +136,7 @@ class Savepoint:
             plain = {name: content[name] for name in _PLAIN}
         except (KeyError, TypeError) as error:
             raise damaged(f"{place}/{MANIFEST}", f"{error} is missing") from error
+        _require_valid(place, plain, tables)
         return Savepoint(path=place, tables=tables, **plain)
 
     def read(self, file: StateFile) -> bytes:
@@ -160,6 +166,28 @@ _PLAIN = (
     "versions",
     "taken_of",
 )
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("id", "job_id", "name", "channel_order"), str),
+    **dict.fromkeys(("epoch", "created_ms"), int),
+    **dict.fromkeys(("operators", "states", "sources", "time"), dict),
+}
+
+
+def _require_valid(
+    place: str, plain: Mapping[str, Any], tables: tuple[SavepointTable, ...]
+) -> None:
+    """Refuse a manifest that says what none of ours says: it is used as it is."""
+    for name, kind in _KINDS.items():
+        if not isinstance(plain[name], kind):
+            raise damaged(f"{place}/{MANIFEST}", f"{name} cannot be {plain[name]!r}")
+    sources = plain["sources"].values()
+    named = [file.path for table in tables for file in table.files]
+    named += [source["files"] for source in sources if "files" in source]
+    for path in named:
+        if not is_inside(path):
+            raise damaged(
+                f"{place}/{MANIFEST}", f"it names {path!r}, which is not in the savepoint"
+            )
 
 
 def damaged(path: str, why: str) -> CheckpointError:
@@ -176,7 +204,7 @@ def new_folder(directory: str, job_id: str) -> str:
     path = f"{directory.rstrip('/')}/savepoint-{job_id[:6]}-{uuid.uuid4().hex[:12]}"
     fs, inner = open_path(path)
     try:
-        fs.create_dir(inner, recursive=True)
+        make_folder(fs, inner)
     except OSError as error:
         raise CheckpointError(
             "SAVEPOINT_DIRECTORY",

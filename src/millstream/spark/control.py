@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.fs as pafs
 
+from millstream.checkpoint.durable import make_folder, write_at
 from millstream.checkpoint.folder import open_path
 from millstream.kernel.stages import control_rows
 from millstream.kernel.time import Control
@@ -34,7 +35,7 @@ class ControlChannel:
         self.run = run
         self.slots = slots
         self.fs, self.folder = open_path(path)
-        self.fs.create_dir(self.folder, recursive=True)
+        make_folder(self.fs, self.folder)
         self.count = 0
 
     def has_spoken(self) -> bool:
@@ -60,11 +61,8 @@ class ControlChannel:
             )
             for row in control_rows(control, len(self.slots))
         ]
-        # A name with a dot in front is not seen until the file is whole.
-        hidden = f"{self.folder}/.{self.count}.tmp"
-        with self.fs.open_output_stream(hidden) as stream:
-            stream.write("\n".join(lines).encode())
-        self.fs.move(hidden, self._name(self.count))
+        # Spark writes down that it has heard a command; then the command must be there for good.
+        write_at(self.fs, self._name(self.count), "\n".join(lines).encode())
         self.count += 1
         self._forget(self.count - KEPT_COMMANDS)
 

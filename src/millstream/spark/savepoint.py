@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import TaskContext
 
+from millstream.checkpoint.durable import sync_file
 from millstream.checkpoint.folder import (
     CheckpointFolder,
     Run,
@@ -383,6 +384,7 @@ class TableFile:
     def close(self) -> StateFile:
         self.writer.close()
         self.stream.close()
+        sync_file(self.fs, self.file)
         with self.fs.open_input_stream(self.file) as stream:
             data = bytes(stream.read())
         return StateFile(self.place, self.rows, len(data), zlib.crc32(data))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from millstream.checkpoint.durable import sync_file
 from millstream.checkpoint.folder import new_file, open_path
 from millstream.checkpoint.savepoints import Savepoint, SavepointTable, StateFile, damaged
 from millstream.checkpoint.state_reader import Identity, View, ddl, reshaped, spark_type
@@ -207,8 +208,10 @@ class Copying:
 
     def _copy(self, file: StateFile) -> None:
         data = self.files.savepoint.read(file)
-        with new_file(*open_path(f"{self.root}/{file.path}")) as stream:
+        fs, path = open_path(f"{self.root}/{file.path}")
+        with new_file(fs, path) as stream:
             stream.write(data)
+        sync_file(fs, path)
 
     def _renamed(self, file: StateFile) -> StateFile:
         source = self.files.parquet(file)

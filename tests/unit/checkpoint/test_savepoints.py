@@ -25,6 +25,8 @@ from millstream.common.errors import CheckpointError
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import JobPlan
 
+FILE = {"rows": 1, "bytes": 4, "crc32": 0}
+
 
 def operator(number: int, **details: Any) -> dict[str, Any]:
     known = {"kind": "keyed", "name": "Count", "named": True, "hosted": True, "query": 0}
@@ -174,3 +176,26 @@ def test_the_end_cannot_be_gone_on_from(tmp_path: Path) -> None:
 def test_the_manifest_is_plain_json(tmp_path: Path) -> None:
     saved(tmp_path)
     assert json.loads((tmp_path / "savepoint.json").read_text())["format"] == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epoch": "7"},
+        {"job_id": None},
+        {"operators": []},
+        {"sources": {"in": {"source": "files", "offset": None, "files": "../../elsewhere.json"}}},
+        {"sources": {"in": {"source": "files", "offset": None, "files": "/etc/passwd"}}},
+        {"tables": [{"uid": "a", "state": "b", "files": [["path"]]}]},
+        *(
+            {"tables": [{"uid": "a", "state": "b", "files": [{"path": path, **FILE}]}]}
+            for path in ("/etc/passwd", "../other/part", "state/../../part", "")
+        ),
+    ],
+)
+def test_a_manifest_that_cannot_be_ours_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    saved(tmp_path / "one")
+    path = tmp_path / "one" / "savepoint.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(CheckpointError, match=r"SAVEPOINT_DAMAGED.*savepoint.json"):
+        Savepoint.load(str(tmp_path / "one"))
