@@ -56,6 +56,7 @@ bench: $(STAMP) ## Compare with PyFlink, Flink SQL and PySpark; writes benchmark
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/window_state.py
 	$(BIN)/python benchmarks/savepoints.py
+	$(BIN)/python benchmarks/durability.py
 	$(BIN)/python benchmarks/recovery.py
 	$(BIN)/python benchmarks/run.py
 

@@ -37,7 +37,6 @@ from tests.chaos.scenarios import (
 )
 from tests.chaos.truth import EPOCH_OF_FILE, expected, output
 
-from millstream.checkpoint.lease import LEASE_SECONDS
 from millstream.checkpoint.savepoints import Savepoint
 from millstream.common.errors import CheckpointError
 
@@ -263,8 +262,6 @@ class Chaos:
         """A job that cannot go on has to say which file is damaged."""
         assert self.damaged is not None
         words = ("CHECKPOINT_DAMAGED", "/".join(self.damaged.parts[-2:]))
-        if self.scenario.cut == "lease":
-            words = ("CHECKPOINT_IN_USE", "checkpoint")
         log = self._log(-1).read_text()
         assert all(word in log for word in words), (
             f"{self.scenario}: does not say that {self.damaged} is damaged\n{self._tail()}"
@@ -274,12 +271,9 @@ class Chaos:
         """Do what the documentation says, and return the savepoint to go on from, if any."""
         damaged, self.damaged = self.damaged, None
         assert damaged is not None
-        if self.scenario.cut in ("sink", "states", "commits"):
+        if self.scenario.cut in ("states", "commits"):
             damaged.unlink()
             damaged.with_name(f".{damaged.name}.crc").unlink(missing_ok=True)
-            return from_savepoint
-        if self.scenario.cut == "lease":
-            threading.Event().wait(LEASE_SECONDS)
             return from_savepoint
         words = ["savepoint", str(self.job / "checkpoint"), str(self.job / "rescued"), "--json"]
         command = [sys.executable, "-m", "millstream.cli", *words]

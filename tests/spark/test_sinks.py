@@ -229,6 +229,25 @@ def test_two_sinks_may_share_a_folder(make_env: MakeEnv, tmp_path: Path) -> None
     assert by_text(tmp_path / "out") == EXPECTED
 
 
+def test_an_output_folder_that_is_taken_away_is_missed_and_no_record_is_lost(
+    make_env: MakeEnv, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    out, away = tmp_path / "out", tmp_path / "away"
+
+    def take_away(frame: Any, epoch: int) -> None:
+        if epoch == 1 and not away.exists():
+            out.rename(away)
+
+    env = make_env().set_checkpoint_directory(str(tmp_path / "checkpoint"))
+    env.set_restart_strategy(RestartStrategies.fixed_delay_restart(1, 0))
+    found = rows(env)
+    found.foreach_batch(take_away)
+    found.sink_to(FileSink.text(str(out), text_of))
+    env.execute()
+    assert "OUTPUT_FOLDER_GONE" in caplog.text
+    assert sorted(by_text(out) + by_text(away)) == EXPECTED and by_text(away)
+
+
 # -- DataFrames and functions ---------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import uuid
 from contextlib import suppress
 
 import pyarrow.fs as pafs
@@ -33,7 +34,7 @@ def write_at(fs: pafs.FileSystem, path: str, data: bytes, *, sync: bool = True) 
     ``sync=False`` is for what may be lost with the machine, such as the status of a driver.
     """
     folder, _, name = path.rpartition("/")
-    hidden = f"{folder}/.{name}.{os.getpid()}.tmp"
+    hidden = f"{folder}/{_hidden(name)}"
     with fs.open_output_stream(hidden, compression=None) as stream:
         stream.write(data)
     if sync:
@@ -60,7 +61,7 @@ def create(fs: pafs.FileSystem, path: str, data: bytes, aside: str) -> bool:
         write_at(fs, path, data)
         return True
     folder, _, name = path.rpartition("/")
-    hidden = f"{aside}/.{name}.{os.getpid()}.tmp"
+    hidden = f"{aside}/{_hidden(name)}"
     try:
         with open(hidden, "wb") as file:
             file.write(data)
@@ -108,6 +109,11 @@ def sync_folders(fs: pafs.FileSystem, path: str) -> None:
     if is_local(fs):
         for folder, _, _ in os.walk(path, topdown=False):
             sync_folder(fs, folder)
+
+
+def _hidden(name: str) -> str:
+    """A name that nobody else uses: processes in containers have the same numbers."""
+    return f".{name}.{uuid.uuid4().hex}.tmp"
 
 
 def _sync(path: str, flags: int) -> None:

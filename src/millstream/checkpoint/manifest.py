@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from typing import Any
 
@@ -103,7 +104,9 @@ def _details(component: Component, node: Node) -> dict[str, Any]:
             for line in component.timelines_of_source(node.id)
         }
     if isinstance(node, SinkNode) and isinstance(node.sink, FilesSinkSpec):
-        found["files"] = node.sink.path
+        # Whoever reads this has another working directory.
+        path = node.sink.path
+        found["files"] = path if "://" in path else os.path.abspath(path.removeprefix("file:"))
     return found
 
 

@@ -29,6 +29,10 @@ class QueryFiles:
         planned = set(self._numbers("offsets"))
         return sorted(epoch for epoch in self._numbers("commits") if epoch in planned)
 
+    def last_planned(self) -> int:
+        """The last epoch that was begun, -1 if none was."""
+        return max(self._numbers("offsets"), default=-1)
+
     def committed_ms(self, epoch: int) -> int:
         """When an epoch was committed."""
         info = self.fs.get_file_info(f"{self.folder}/commits/{epoch}")

@@ -6,6 +6,7 @@ name that no other attempt of the task has. When all tasks are done the driver c
 manifest (this is the commit) and moves the files up, each under the name of its epoch and part. A crash
 before the manifest leaves only staged files, which the replayed epoch writes again; a crash after it
 leaves moves to be finished, which the next start does. An epoch with a manifest is never written again.
+When its files have their names, an empty file ``<epoch>.published`` says so: readers may take them away.
 
 A manifest is created once: of two drivers that write one epoch the second publishes what the first has
 committed. Each attempt to run the job has a folder ``attempt-<number>`` from which it creates its
@@ -16,6 +17,7 @@ up.
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -39,11 +41,13 @@ from millstream.kernel.hashing import stable_hash
 from millstream.plan.specs import FilesSinkSpec
 from millstream.spark.file_formats import encoded, extension
 
+log = logging.getLogger("millstream")
 VERSION = 2
 KEPT_MANIFESTS = 100
 ATTEMPT = "attempt-"
 PUBLISHED = ".published"
 RETRACTED = ".retracted"
+INVALID = ".invalid"
 REMOVALS = 10
 
 
@@ -121,8 +125,8 @@ class SinkFolder:
             raise CheckpointError(
                 "CHECKPOINT_DAMAGED",
                 f"{manifest} is cut short or no manifest of this sink's: {error}",
-                hint="nothing was moved. Put the right file back; or, if it is not the job's, move it "
-                "away and start the job again: an epoch that comes again gets files of the same names",
+                hint="nothing was moved; move it away and start the job again: an epoch that is not "
+                "finished comes again, and gets files of the same names",
             ) from error
         return [(f"{self.own}/{staged}", f"{self.folder}/{name}") for staged, name in listed]
 
@@ -137,7 +141,7 @@ class SinkFolder:
         if not is_inside(staged) or not staged.startswith("staging/"):
             raise ValueError(f"{staged} is not a staged file of this sink's")
         mark = re.escape(self._mark(epoch))
-        if "/" in name or not re.fullmatch(rf".+-{mark}\d+\.[\w.]+", name, re.DOTALL):
+        if "/" in name or not re.fullmatch(rf".*-{mark}\d+\.[\w.]+", name, re.DOTALL):
             raise ValueError(f"{name} is not the name of a file of this sink's epoch {epoch}")
 
 
@@ -220,21 +224,54 @@ class FileSink:
             make_folder(self.fs, f"{place.own}/{ATTEMPT}{self.attempt:08d}")
             for number, path in place.attempts().items():
                 if number > self.attempt:
-                    raise self._shut_out()
+                    raise self._shut_out(path)
                 if number < self.attempt:
                     _remove(self.fs, path)
             # Nobody else can commit from here on: what has no manifest by now will never have one.
             for retracted in place.retracted():
                 finish_taking_back(place, retracted)
             self._committed = place.manifests()
+            while self._committed and not self.is_committed(self._committed[-1]):
+                self._committed.pop()
+            # Those before the last one were published before it was committed.
             if self._committed:
                 self._publish(self._committed[-1])
             self._forget_staged()
             make_folder(self.fs, f"{place.own}/staging/{self.attempt:08d}")
 
+    def refuse_later(self, last: int) -> None:
+        """Refuse a checkpoint that only knows epochs up to ``last`` if a later one is committed.
+
+        The epochs after it would come again, with other records than those that were committed.
+        """
+        if self._committed and self._committed[-1] > last:
+            raise CheckpointError(
+                "CHECKPOINT_BEHIND",
+                f"{self.place.folder} has epoch {self._committed[-1]} of the job, but the last epoch "
+                f"in its checkpoint is {last}: the checkpoint has lost its newest files, or it is an "
+                "older copy",
+                hint="make a savepoint of the checkpoint with `millstream savepoint`, which takes back "
+                "what the sink has of later epochs, and start from that",
+            )
+
     def is_committed(self, epoch: int) -> bool:
-        """Whether an epoch has a manifest."""
-        return exists(self.fs, self.place.manifest(epoch))
+        """Whether an epoch has a manifest; one that cannot be ours is set aside.
+
+        That loses nothing: Spark goes on to the next epoch only when this one is published. So the epoch
+        comes again, or its files are where they belong.
+        """
+        path = self.place.manifest(epoch)
+        if exists(self.fs, self.place.published_mark(epoch)):
+            return True
+        if not exists(self.fs, path):
+            return False
+        try:
+            self.place.files(path)
+        except CheckpointError as error:
+            log.warning("%s; it is set aside as %s%s", error.message, path, INVALID)
+            move(self.fs, path, path + INVALID)
+            return False
+        return True
 
     def commit(self, epoch: int, files: list[StagedFile]) -> None:
         """Publish an epoch: the manifest first, then the files it names.
@@ -277,8 +314,9 @@ class FileSink:
         try:
             return create(self.fs, place.manifest(epoch), json.dumps(content).encode(), aside)
         except FileNotFoundError as error:
-            if any(number > self.attempt for number in place.attempts()):
-                raise self._shut_out() from error
+            later = [path for number, path in place.attempts().items() if number > self.attempt]
+            if later:
+                raise self._shut_out(later[-1]) from error
             raise MillstreamError(
                 "OUTPUT_FOLDER_GONE",
                 f"{place.own} was there when the job started, and is gone",
@@ -333,11 +371,14 @@ class FileSink:
                 "the epochs that are not committed yet",
             ) from error
 
-    def _shut_out(self) -> CheckpointError:
+    def _shut_out(self, later: str) -> CheckpointError:
         return CheckpointError(
             "LEASE_LOST",
-            f"a later attempt of the job writes to {self.place.folder} now",
-            hint="this driver has stopped, and commits nothing more; let one of them run",
+            f"a later attempt of the job writes to {self.place.folder} now: this is attempt "
+            f"{self.attempt}, and there is {later}",
+            hint="this driver has stopped, and commits nothing more; let one of them run. If no other "
+            "one runs, the folder 'lease' of the checkpoint is new or an older copy: delete "
+            f"{later}",
         )
 
 

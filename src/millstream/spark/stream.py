@@ -87,6 +87,7 @@ class Stream:
         self.control = control
         self.rows = self.builder.all_rows(control.rows(spark))
         self.writer = self.builder.writer(self._on_epoch, fence)
+        self.writer.refuse_later(self.first_epoch + QueryFiles(self.path).last_planned())
 
     def _is_known(self, node: SourceNode) -> bool:
         """Whether the state that the run begins with knows a source's channels."""

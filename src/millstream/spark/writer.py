@@ -230,6 +230,11 @@ class Writer:
         wanted = ForeachBatchSpec | SparkFormatSpec
         return [node for node in self.nodes.values() if isinstance(node.sink, wanted)]
 
+    def refuse_later(self, last: int) -> None:
+        """Refuse to go on where a sink has epochs that the checkpoint does not know."""
+        for sink in self.files.values():
+            sink.refuse_later(last)
+
     def token(self, epoch: int) -> FencingToken:
         """What an effect of an epoch is fenced by: it is checked right before each."""
         if self.fence is None:

@@ -141,6 +141,23 @@ def test_a_link_whose_answer_was_lost_counts(
     assert create(LOCAL, f"{tmp_path}/a", b"content", str(tmp_path))
 
 
+def test_two_processes_with_the_same_number_do_not_write_each_others_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in two containers that share a folder; the second begins when the first has written."""
+    sync, path, both = durable._sync, f"{tmp_path}/a", []
+
+    def overtaken(synced: str, flags: int) -> None:
+        monkeypatch.setattr(durable, "_sync", sync)
+        both.append(create(LOCAL, path, b"second", str(tmp_path)))
+        sync(synced, flags)
+
+    monkeypatch.setattr(durable, "_sync", overtaken)
+    both.append(create(LOCAL, path, b"first", str(tmp_path)))
+    assert both == [True, False] and Path(path).read_bytes() == b"second"
+    assert os.listdir(tmp_path) == ["a"]
+
+
 RACER = """
 import sys
 from millstream.checkpoint.lease import Lease

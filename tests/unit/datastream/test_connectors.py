@@ -320,6 +320,8 @@ def test_serialization_schema_encodes_lines() -> None:
     [
         (lambda: FileSink.text("/o", 3), "BAD_ENCODER"),
         (lambda: FileSink.text(""), "BAD_PATH"),
+        (lambda: FileSink.text("/o", prefix="../part").to_spec(), "BAD_PREFIX"),
+        (lambda: FileSink.text("/o", prefix="a/part").to_spec(), "BAD_PREFIX"),
         (lambda: FileSink.text("/o", Encoder.simple_string_encoder("latin-1")), "CHARSET"),
         (lambda: FileSink.for_bulk_format("/o", "csv"), "BAD_FORMAT"),  # type: ignore[arg-type]
     ],

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from millstream.checkpoint.folder import describe_difference
 from millstream.checkpoint.manifest import manifest_of
 from millstream.common import Types, WatermarkStrategy
 from millstream.datastream import StreamExecutionEnvironment
+from millstream.datastream.connectors import FileSink
 from millstream.datastream.window import TumblingEventTimeWindows
 from millstream.plan.planner import plan
 
@@ -34,3 +38,23 @@ def test_a_window_that_is_computed_by_column_from_now_on_does_not_fit() -> None:
         "state windows in pages -> partial sums of TUPLE(STRING, LONG) in windows of 5 ms every 5 ms"
     )
     assert describe_difference(after, after) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "stored"),
+    [
+        ("out", "{cwd}/out"),
+        ("/data/out", "/data/out"),
+        ("file:/data/out", "/data/out"),
+        ("file:///data/out", "file:///data/out"),
+        ("s3://bucket/out", "s3://bucket/out"),
+    ],
+)
+def test_the_folder_of_a_file_sink_is_found_from_any_working_directory(
+    path: str, stored: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection(["a"]).sink_to(FileSink.text(path)).uid("files")
+    found = manifest_of(plan(env._job_graph()), env._settings.options(None), "4.3.0")
+    assert found["details"]["files"]["files"] == stored.format(cwd=tmp_path)

@@ -256,15 +256,16 @@ def test_what_the_first_version_committed_is_published(tmp_path: Path, root: Pat
 
 
 @pytest.mark.parametrize("root", [Path("/some/other/path/_millstream/other-sink"), Path("/etc")])
-def test_a_file_of_the_first_version_outside_of_the_sink_is_refused(
-    tmp_path: Path, root: Path
+def test_a_file_of_the_first_version_outside_of_the_sink_is_not_touched(
+    tmp_path: Path, root: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     first_version(tmp_path, tmp_path / OWN)
     manifest = tmp_path / OWN / "00000003.json"
     manifest.write_text(manifest.read_text().replace(f"{tmp_path}/{OWN}", str(root)))
-    with pytest.raises(CheckpointError, match=r"CHECKPOINT_DAMAGED.*00000003.json"):
-        new_sink(tmp_path)
-    assert published(tmp_path) == {}
+    sink = new_sink(tmp_path)
+    assert published(tmp_path) == {} and f"{root}/staging" in caplog.text
+    write(sink, 3)
+    assert lines(tmp_path) == ["3.0", "3.1"], "the epoch comes again"
 
 
 def test_a_committed_file_that_is_gone_is_an_error_and_nothing_is_forgotten(
@@ -312,6 +313,20 @@ def test_manifests_do_not_pile_up_and_an_epoch_without_records_has_none(tmp_path
     assert sink.is_committed(3 * KEPT_MANIFESTS - 2)
 
 
+def test_a_checkpoint_that_is_older_than_the_sink_is_refused(tmp_path: Path) -> None:
+    """An older copy was put back: its next epochs would be skipped, with all their records."""
+    sink = new_sink(tmp_path)
+    sink.refuse_later(-1)
+    for epoch in (4, 5):
+        write(sink, epoch)
+    again = new_sink(tmp_path, 2)
+    again.refuse_later(5)
+    again.refuse_later(6)
+    with pytest.raises(CheckpointError, match=r"CHECKPOINT_BEHIND.*epoch 5.* is 4") as caught:
+        again.refuse_later(4)
+    assert caught.value.hint
+
+
 # -- manifests that cannot be ours ----------------------------------------------------------------
 
 NAME = FileSink(FilesSinkSpec(path="x", format="text"), None, "job", "lines").place.name(
@@ -344,19 +359,38 @@ NAME = FileSink(FilesSinkSpec(path="x", format="text"), None, "job", "lines").pl
     ],
     ids=lambda content: json.dumps(content)[:60],
 )
-def test_a_manifest_that_cannot_be_ours_moves_nothing(tmp_path: Path, content: Any) -> None:
+@pytest.mark.parametrize("when", ["at the start", "while the job runs"])
+def test_a_manifest_that_cannot_be_ours_is_set_aside_and_moves_nothing(
+    tmp_path: Path, content: Any, when: str, caplog: pytest.LogCaptureFixture
+) -> None:
     foreign = tmp_path / "foreign.txt"
     foreign.write_text("mine")
-    own = tmp_path / "out" / OWN
+    out = tmp_path / "out"
+    own = out / OWN
+    sink = new_sink(out)
+    write(sink, 2)
+    before = published(out)
     (own / "staging" / "1").mkdir(parents=True)
     (own / "staging" / "1" / "a").write_text("planted")
     text = content if isinstance(content, str) else json.dumps(content)
     (own / "00000003.json").write_text(text.replace("{root}", str(tmp_path)))
-    with pytest.raises(CheckpointError, match=r"CHECKPOINT_DAMAGED.*00000003.json") as caught:
-        new_sink(tmp_path / "out", 2)
-    assert caught.value.hint
-    assert foreign.read_text() == "mine" and published(tmp_path / "out") == {}
-    assert (own / "staging" / "1" / "a").exists(), "nothing is forgotten either"
+    if when == "at the start":
+        sink = new_sink(out, 2)
+        assert published(out) == before
+    write(sink, 3)
+    assert foreign.read_text() == "mine"
+    assert lines(out) == ["2.0", "2.1", "3.0", "3.1"]
+    assert f"{own}/00000003.json" in caplog.text
+    assert (own / "00000003.json.invalid").read_text() == text.replace("{root}", str(tmp_path))
+
+
+def test_a_damaged_manifest_of_a_published_epoch_does_not_bring_it_again(tmp_path: Path) -> None:
+    write(new_sink(tmp_path), 0)
+    (tmp_path / OWN / "00000000.json").write_text("")
+    for name in published(tmp_path):
+        (tmp_path / name).unlink()
+    write(new_sink(tmp_path, 2), 0)
+    assert lines(tmp_path) == []
 
 
 # -- a folder that cannot be written --------------------------------------------------------------

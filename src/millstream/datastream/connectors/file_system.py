@@ -360,6 +360,13 @@ class FileSink(Sink):
 
     def to_spec(self) -> FilesSinkSpec:
         _check_options(self.writer)
+        if "/" in self.prefix or "\\" in self.prefix:
+            raise PlanError(
+                "BAD_PREFIX",
+                f"the names of files cannot begin with {self.prefix!r}",
+                location=user_location(),
+                hint="all files lie in the folder of the sink: a prefix is a part of a name",
+            )
         return FilesSinkSpec(
             path=self.path,
             format=self.writer.format,
