@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import errno
 import json
 import os
@@ -20,6 +22,12 @@ from millstream.spark import file_sink
 from millstream.spark.file_sink import KEPT_MANIFESTS, FileSink, StagedFile
 
 OWN = Path("_millstream/job-lines")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody wait for the disk; what is synced has to be there."""
+    monkeypatch.setattr(durable, "_sync", lambda path, flags: os.stat(path))
 
 
 def new_sink(folder: Path | str, attempt: int = 1, *, opened: bool = True) -> FileSink:
@@ -194,6 +202,120 @@ def test_an_earlier_attempt_does_not_shut_out_a_later_one(tmp_path: Path) -> Non
     assert lines(tmp_path) == ["0.0"]
 
 
+class Steps:
+    """Calls something right before the n-th thing that a sink asks of the file system."""
+
+    def __init__(self, number: int, action: Callable[[], None]) -> None:
+        self.left = number
+        self.action = action
+        self.came = False
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any, **options: Any) -> Any:
+            self.left -= 1
+            if self.left == 0:
+                self.came = True
+                self.action()
+            return function(*arguments, **options)
+
+        return counted
+
+
+class Counted:
+    """A local file system that counts what is asked of it."""
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+
+    def __getattr__(self, name: str) -> Any:
+        return self.steps(getattr(pafs.LocalFileSystem(), name))
+
+
+def interrupted(sink: FileSink, steps: Steps, patch: pytest.MonkeyPatch) -> FileSink:
+    """The sink, each of whose calls counts; those of others do too, but only one matters."""
+    sink.place = dataclasses.replace(sink.place, fs=Counted(steps))
+    for name in ("link", "unlink"):
+        patch.setattr(os, name, steps(getattr(os, name)))
+    patch.setattr(durable, "is_local", lambda fs: True)
+    return sink
+
+
+def commit_or_be_refused(sink: FileSink, epoch: int, files: list[StagedFile]) -> None:
+    try:
+        sink.commit(epoch, files)
+    except CheckpointError as error:
+        assert error.code in ("LEASE_LOST", "STAGED_FILE_GONE")
+
+
+def every_step(run: Callable[[int], bool]) -> int:
+    """Run with each step until there are no more; how many there were."""
+    number = 1
+    while run(number):
+        number += 1
+    return number - 1
+
+
+@pytest.mark.parametrize("meanwhile", ["opened", "committed"])
+def test_a_driver_may_be_stopped_at_any_step_and_be_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    """Whatever it was doing, the epoch is there once, and so is the next one."""
+
+    def run(number: int) -> bool:
+        out = tmp_path / f"{number}"
+        old = new_sink(out, 1)
+        write(old, 0, parts=1)
+        files = [staged(old, 1, ["old"])]
+
+        new = new_sink(out, 2, opened=False)
+
+        def go_on() -> None:
+            new.commit(1, [staged(new, 1, ["new"], attempt=99)])
+            write(new, 2, parts=1)
+
+        def replaced() -> None:
+            new.open()
+            if meanwhile == "committed":
+                go_on()
+
+        steps = Steps(number, replaced)
+        with monkeypatch.context() as patch:
+            commit_or_be_refused(interrupted(old, steps, patch), 1, files)
+        if steps.came:
+            if meanwhile == "opened":
+                go_on()
+            assert lines(out) in (["0.0", "2.0", "new"], ["0.0", "2.0", "old"])
+        return steps.came
+
+    assert every_step(run) > 10
+
+
+def test_a_driver_may_wake_up_at_any_step_of_its_successor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has passed all checks before, and commits while the successor opens the sink and writes."""
+    won = set()
+
+    def run(number: int) -> bool:
+        out = tmp_path / f"{number}"
+        old = new_sink(out, 1)
+        write(old, 0, parts=1)
+        files = [staged(old, 1, ["old"])]
+        steps = Steps(number, lambda: commit_or_be_refused(old, 1, files))
+        with monkeypatch.context() as patch:
+            new = interrupted(new_sink(out, 2, opened=False), steps, patch)
+            new.open()
+            new.commit(1, [staged(new, 1, ["new"], attempt=99)])
+            write(new, 2, parts=1)
+        found = lines(out)
+        assert found in (["0.0", "2.0", "new"], ["0.0", "2.0", "old"])
+        won.add(found[-1])
+        return steps.came
+
+    assert every_step(run) > 20
+    assert won == {"old", "new"}
+
+
 # -- recovery -------------------------------------------------------------------------------------
 
 
@@ -216,6 +338,38 @@ def test_what_was_committed_is_published_once_after_a_kill(
     write(again, 1)
     write(again, 2)
     assert lines(tmp_path) == ["0.0", "0.1", "1.0", "1.1", "2.0", "2.1"]
+
+
+def test_a_driver_may_be_killed_at_any_step_of_a_commit_or_of_a_recovery(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then it is killed again at any step of the start after it; the epoch comes again."""
+
+    def killed(number: int, sink: FileSink, action: Callable[[], None]) -> bool:
+        steps = Steps(number, stop)
+        with monkeypatch.context() as patch, contextlib.suppress(Stopped):
+            interrupted(sink, steps, patch)
+            action()
+        return steps.came
+
+    def run(first: int, second: int) -> tuple[bool, bool]:
+        out = tmp_path / f"{first}-{second}"
+        old = new_sink(out, 1)
+        write(old, 0, parts=1)
+        files = [staged(old, 1, ["old"])]
+        came = killed(first, old, lambda: old.commit(1, files))
+        again = new_sink(out, 2, opened=False)
+        came_again = killed(second, again, again.open)
+        new = new_sink(out, 3)
+        new.commit(1, [staged(new, 1, ["new"], attempt=99)])
+        write(new, 2, parts=1)
+        assert lines(out) in (["0.0", "2.0", "new"], ["0.0", "2.0", "old"])
+        return came, came_again
+
+    assert every_step(lambda first: run(first, 10**6)[0]) > 10
+    # Of the first kill, only what it has left matters to the second one: staged, committed, moved.
+    for first in (1, 9, 13, 17):
+        assert every_step(lambda second, first=first: run(first, second)[1]) > 10  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("how", ["moved", "link", "relative"])
