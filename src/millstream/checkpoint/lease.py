@@ -306,7 +306,11 @@ def _lives(fs: pafs.FileSystem, folder: str, number: int, clock: Clock) -> bool:
             return False
         if _is_here(content):
             return _process_lives(content["pid"], content["process_started"])
-    log.info("waiting up to %d seconds for a sign of the holder of %s", LEASE_SECONDS, path)
+    log.warning(
+        "waiting up to %d seconds for a sign of life of the driver that holds %s",
+        LEASE_SECONDS,
+        path,
+    )
     began = clock.seconds()
     while clock.seconds() - began < LEASE_SECONDS:
         clock.wait(WATCH_SECONDS)

@@ -35,7 +35,7 @@ from millstream.checkpoint.durable import (
     sync_folder,
 )
 from millstream.checkpoint.folder import is_inside, open_path
-from millstream.common.errors import CheckpointError, MillstreamError
+from millstream.common.errors import CheckpointError, Location, MillstreamError
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.hashing import stable_hash
 from millstream.plan.specs import FilesSinkSpec
@@ -156,6 +156,8 @@ class FileSink:
         The ids of job and sink.
     attempt : int
         The number of the attempt: a higher one shuts out the lower ones.
+    location : Location, optional
+        The user's line that made the sink.
     """
 
     def __init__(
@@ -165,10 +167,12 @@ class FileSink:
         job: str,
         sink: str,
         attempt: int = 0,
+        location: Location | None = None,
     ) -> None:
         self.spec = spec
         self.type_info = type_info
         self.attempt = attempt
+        self.location = location
         self.place = SinkFolder(*open_path(spec.path), job, sink)
         self._committed: list[int] = []
 
@@ -320,6 +324,7 @@ class FileSink:
             raise MillstreamError(
                 "OUTPUT_FOLDER_GONE",
                 f"{place.own} was there when the job started, and is gone",
+                location=self.location,
                 hint="do not delete or replace the output folder under a running job; started again, "
                 "the job writes the epochs that are not committed yet, and no earlier one",
             ) from error
@@ -367,6 +372,7 @@ class FileSink:
             raise MillstreamError(
                 "OUTPUT_NOT_WRITABLE",
                 f"sink {self.place.sink!r} cannot write to {self.place.folder}: {error}",
+                location=self.location,
                 hint="make the folder writable, or make room there, and start the job again: it writes "
                 "the epochs that are not committed yet",
             ) from error

@@ -199,8 +199,14 @@ class Writer:
         self.files: dict[int, FileSink] = {}
         for node in sinks:
             if isinstance(node.sink, FilesSinkSpec):
-                attempt = self.token(0).attempt
-                sink = FileSink(node.sink, self.types.get(node.id), job, uids[node.id], attempt)
+                sink = FileSink(
+                    node.sink,
+                    self.types.get(node.id),
+                    job,
+                    uids[node.id],
+                    self.token(0).attempt,
+                    node.location,
+                )
                 sink.open()
                 self.files[node.id] = sink
         self.program = WriterProgram(
