@@ -209,6 +209,17 @@ def test_a_failed_job_goes_on_in_the_same_run(
     assert (job.told["restarts"], job.told["error"]) == (1, "the disk is full")
 
 
+def test_each_restart_shuts_out_what_is_left_of_the_attempt_before(tmp_path: Path) -> None:
+    job = Job(tmp_path, Fake(RuntimeError("once")), Fake(True), strategy=again(1))
+    assert job.place.lease is not None
+    first = job.place.lease.fence
+    first.check()
+    job.start().end()
+    assert job.place.lease.number == first.number + 1
+    with pytest.raises(CheckpointError, match="LEASE_LOST"):
+        first.check()
+
+
 def test_a_job_is_given_up_with_its_last_failure_and_how_often_it_was_tried(
     tmp_path: Path,
 ) -> None:
