@@ -24,6 +24,7 @@ from typing import Any
 from millstream.common import RestartStrategies, Types, WatermarkStrategy
 from millstream.common.errors import MillstreamError
 from millstream.datastream import (
+    FencingToken,
     KeyedProcessFunction,
     ProcessJoinFunction,
     ProcessWindowFunction,
@@ -160,7 +161,10 @@ class Pair(ProcessJoinFunction):
 
 
 class Database:
-    """Writes each epoch in one transaction: what was there of it, or after it, goes."""
+    """Writes each epoch in one transaction: what was there of it, or after it, goes.
+
+    The transaction takes nothing from a driver that was replaced.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "db" / "rows.sqlite"
@@ -168,7 +172,7 @@ class Database:
         for path in (self.path.parent, self.marks):
             path.mkdir(parents=True, exist_ok=True)
 
-    def __call__(self, frame: Any, epoch: int) -> None:
+    def __call__(self, frame: Any, epoch: int, token: FencingToken) -> None:
         rows = [(epoch, *row) for row in frame.collect()]
         (self.marks / f"called-{epoch:08d}").touch()
         # Long enough to be stopped here: behind all checks, before any effect.
@@ -179,6 +183,13 @@ class Database:
                     "create table if not exists line "
                     "(epoch integer, what text, key text, time integer, number integer)"
                 )
+                database.execute("create table if not exists writer (attempt integer)")
+                # A write comes first: it locks the others out until the end of the transaction.
+                database.execute("delete from writer where attempt <= ?", (token.attempt,))
+                if database.execute("select count(*) from writer").fetchone()[0]:
+                    token.check()
+                    raise AssertionError("a later attempt has written, and the lease holds")
+                database.execute("insert into writer values (?)", (token.attempt,))
                 database.execute("delete from line where epoch >= ?", (epoch,))
                 database.executemany("insert into line values (?, ?, ?, ?, ?)", rows)
                 (self.marks / f"writing-{epoch:08d}").touch()
