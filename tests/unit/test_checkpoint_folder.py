@@ -26,7 +26,7 @@ def manifest(*uids: str, slots: int = 2, **signatures: str) -> dict[str, Any]:
         }
         for number, uid in enumerate(uids, start=1)
     }
-    settings = {"slots": slots, "parallelism": 2, "mode": "arrival"}
+    settings = {"slots": slots, "parallelism": 2, "mode": "arrival", "queries": [0]}
     return {"operators": operators, "details": details, **settings}
 
 
@@ -186,6 +186,10 @@ def test_a_driver_that_dies_while_it_makes_a_run_leaves_none(
         {"operators": {}},
         {"operators": [{"uid": 7}]},
         {"details": {"a": {}}},
+        {"details": {"a": {"number": 1, "query": "../0"}}},
+        {"details": {"../../a": {"number": 1, "files": "/out"}}},
+        {"details": {"a": {"number": 1, "files": None}}},
+        {"queries": ["../0"]},
         {"slots": None},
         {"mode": 3},
     ],

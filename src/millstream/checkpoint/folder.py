@@ -318,8 +318,13 @@ def _is_operators(value: object) -> bool:
 
 
 def _is_details(value: object) -> bool:
+    # The uid of a file sink is part of the name of its folder.
     return isinstance(value, dict) and all(
-        isinstance(one, dict) and _is_number(one.get("number")) for one in value.values()
+        isinstance(one, dict)
+        and _is_number(one.get("number"))
+        and _is_number(one.get("query", 0))
+        and ("files" not in one or (is_inside(f"job-{uid}") and isinstance(one["files"], str)))
+        for uid, one in value.items()
     )
 
 
@@ -330,6 +335,7 @@ MANIFEST: dict[str, Callable[[object], bool]] = {
     "restored": _is_restored,
     "operators": _is_operators,
     "details": _is_details,
+    "queries": lambda value: isinstance(value, list) and all(map(_is_number, value)),
     "slots": _is_number,
     "parallelism": _is_number,
     "mode": lambda value: isinstance(value, str),

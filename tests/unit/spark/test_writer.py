@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from millstream.checkpoint.lease import Lease
+from millstream.checkpoint.lease import Fence, Lease
 from millstream.common.errors import CheckpointError
 from millstream.common.fencing import FencingToken
 from millstream.datastream import SinkFunction
@@ -218,6 +218,22 @@ def test_a_task_that_comes_late_calls_no_sink_function(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="LEASE_LOST"):
         Rows(1).mapInArrow(task[0], "")
     assert EFFECTS == []
+
+
+def test_a_worker_that_does_not_reach_the_checkpoint_directory_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Driver(tmp_path, FunctionSinkSpec(function=Invoked()))
+    answers = iter([None, PermissionError("not for workers")])
+
+    def check(self: Fence) -> None:
+        answer = next(answers, None)
+        if answer is not None:
+            raise answer
+
+    monkeypatch.setattr(Fence, "check", check)
+    driver.write()
+    assert ALL[:1] == EFFECTS and driver.done == [0]
 
 
 def test_a_function_is_given_a_token_that_tells_when_it_is_out_of_date(tmp_path: Path) -> None:
