@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow.fs as pafs
 import pytest
 
 from millstream.checkpoint import folder as folder_module
@@ -214,3 +215,37 @@ def test_a_manifest_that_is_no_object_is_refused(tmp_path: Path, content: str) -
     Path(run.path, "states.json").write_text(content)
     with pytest.raises(CheckpointError, match="CHECKPOINT_DAMAGED"):
         run.states()
+
+
+def test_a_run_that_could_not_begin_leaves_no_half_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = CheckpointFolder(str(tmp_path))
+    run = folder.open_run(manifest("a"))
+
+    def dies(path: str) -> None:
+        Path(path, "job.json").unlink(missing_ok=True)
+        raise KeyboardInterrupt
+
+    hidden = str(tmp_path / ".000001.tmp")
+    with monkeypatch.context() as patch:
+        patch.setattr(CheckpointFolder, "_hidden", lambda self, name: hidden)
+        folder.fs = DyingAtDelete(dies)
+        patch.setattr(folder_module, "is_local", lambda fs: True)
+        with pytest.raises(KeyboardInterrupt):
+            folder.discard(run)
+    again = CheckpointFolder(str(tmp_path))
+    assert again.origin().stored is None
+    assert again.open_run(manifest("a")).path == run.path
+    again.discard(run)
+    assert os.listdir(tmp_path) == []
+
+
+class DyingAtDelete:
+    """A local file system that dies in the middle of deleting a folder."""
+
+    def __init__(self, dies: Any) -> None:
+        self.delete_dir = dies
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(pafs.LocalFileSystem(), name)

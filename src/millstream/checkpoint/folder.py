@@ -191,12 +191,27 @@ class CheckpointFolder:
             self.fs.create_dir(f"{self.inner}/{name}", recursive=True)
             self._write(f"{name}/job.json", manifest)
             return
-        hidden = f"{self.inner}/.{name}.tmp"
-        with suppress(FileNotFoundError):
-            self.fs.delete_dir(hidden)
+        hidden = self._hidden(name)
         make_folder(self.fs, hidden)
         self._write(f".{name}.tmp/job.json", manifest)
         move(self.fs, hidden, f"{self.inner}/{name}")
+
+    def discard(self, run: Run) -> None:
+        """Delete a run that could not begin; what is left of it after a crash is no run either."""
+        name = run.path.rsplit("/", 1)[1]
+        path = f"{self.inner}/{name}"
+        if is_local(self.fs):
+            hidden = self._hidden(name)
+            move(self.fs, path, hidden)
+            path = hidden
+        self.fs.delete_dir(path)
+
+    def _hidden(self, name: str) -> str:
+        """Where a run lies that is not there yet, or not any more; nothing is there now."""
+        hidden = f"{self.inner}/.{name}.tmp"
+        with suppress(FileNotFoundError):
+            self.fs.delete_dir(hidden)
+        return hidden
 
     @staticmethod
     def read_run(path: str) -> tuple[Run, dict[str, Any]]:

@@ -19,7 +19,6 @@ from millstream.checkpoint.folder import (
     CheckpointFolder,
     Run,
     new_manifest,
-    open_path,
     run_of,
 )
 from millstream.checkpoint.lease import Lease
@@ -163,9 +162,9 @@ class Place:
 
     def give_up(self) -> None:
         """Leave nothing of a run that could not begin from its savepoint."""
-        if self.run.savepoint is not None and not self.run.resumed:
-            fs, path = open_path(self.run.path)
-            fs.delete_dir(path)
+        new = self.run.savepoint is not None and not self.run.resumed
+        if new and self.folder is not None:
+            self.folder.discard(self.run)
         self.leave()
 
     def leave(self) -> None:
