@@ -11,6 +11,7 @@ import argparse
 import os
 import signal
 import sqlite3
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,9 @@ class Database:
         assert token.is_current()
         if epoch == self.stop_at:
             os.kill(os.getpid(), signal.SIGSTOP)
+            # This thread may run on for a moment, and must not lock the database in it.
+            while not (self.path.parent / "go on").exists():
+                threading.Event().wait(0.01)
             print(f"goes on, current: {token.is_current()}", flush=True)
         with closing(sqlite3.connect(self.path, isolation_level=None)) as database:
             database.execute("create table if not exists line (epoch, number, attempt)")

@@ -47,6 +47,7 @@ def test_a_driver_that_is_stopped_and_replaced_writes_nothing_when_it_goes_on(
         assert new.wait(PATIENCE_SECONDS) == 0, (tmp_path / "new.log").read_text()[-3_000:]
         files = {path: path.read_bytes() for path in data_files(tmp_path / "out")}
         careless = (tmp_path / "careless").read_text()
+        (tmp_path / "go on").touch()
         os.kill(old.pid, signal.SIGCONT)
         assert old.wait(PATIENCE_SECONDS) != 0
     finally:

@@ -190,6 +190,11 @@ class FileSink:
     def fs(self) -> pafs.FileSystem:
         return self.place.fs
 
+    @property
+    def _right(self) -> str:
+        """The folder from which this attempt creates its manifests."""
+        return f"{self.place.own}/{ATTEMPT}{self.attempt:08d}"
+
     # -- in the tasks ----------------------------------------------------------------------------
 
     def stage(self, values: list[Any], epoch: int, part: int, task_attempt: int) -> StagedFile:
@@ -225,7 +230,7 @@ class FileSink:
         """
         with self._readable_errors():
             place = self.place
-            make_folder(self.fs, f"{place.own}/{ATTEMPT}{self.attempt:08d}")
+            make_folder(self.fs, self._right)
             for number, path in place.attempts().items():
                 if number > self.attempt:
                     raise self._shut_out(path)
@@ -302,6 +307,8 @@ class FileSink:
         for file in files:
             path = f"{self.place.own}/{file.staged}"
             if not exists(self.fs, path):
+                if not exists(self.fs, self._right):
+                    raise self._no_right()
                 raise CheckpointError(
                     "STAGED_FILE_GONE",
                     f"{path} was written by a task and is not there",
@@ -314,20 +321,10 @@ class FileSink:
         place = self.place
         listed = [[file.staged, file.name] for file in files]
         content = {"version": VERSION, "attempt": self.attempt, "files": listed}
-        aside = f"{place.own}/{ATTEMPT}{self.attempt:08d}"
         try:
-            return create(self.fs, place.manifest(epoch), json.dumps(content).encode(), aside)
+            return create(self.fs, place.manifest(epoch), json.dumps(content).encode(), self._right)
         except FileNotFoundError as error:
-            later = [path for number, path in place.attempts().items() if number > self.attempt]
-            if later:
-                raise self._shut_out(later[-1]) from error
-            raise MillstreamError(
-                "OUTPUT_FOLDER_GONE",
-                f"{place.own} was there when the job started, and is gone",
-                location=self.location,
-                hint="do not delete or replace the output folder under a running job; started again, "
-                "the job writes the epochs that are not committed yet, and no earlier one",
-            ) from error
+            raise self._no_right() from error
 
     def _publish(self, epoch: int) -> None:
         """Give the files of a committed epoch their names, as far as they have not got them yet."""
@@ -376,6 +373,19 @@ class FileSink:
                 hint="make the folder writable, or make room there, and start the job again: it writes "
                 "the epochs that are not committed yet",
             ) from error
+
+    def _no_right(self) -> MillstreamError:
+        """Why the right to commit is gone: somebody has taken it, or the whole folder away."""
+        later = [path for number, path in self.place.attempts().items() if number > self.attempt]
+        if later:
+            return self._shut_out(later[-1])
+        return MillstreamError(
+            "OUTPUT_FOLDER_GONE",
+            f"{self.place.own} was there when the job started, and is gone",
+            location=self.location,
+            hint="do not delete or replace the output folder under a running job; started again, "
+            "the job writes the epochs that are not committed yet, and no earlier one",
+        )
 
     def _shut_out(self, later: str) -> CheckpointError:
         return CheckpointError(
