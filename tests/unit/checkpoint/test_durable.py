@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 import pytest
 
@@ -17,6 +18,9 @@ from millstream.checkpoint.durable import create, make_folder, move, sync_folder
 from millstream.checkpoint.folder import CheckpointFolder
 from millstream.checkpoint.lease import Lease
 from millstream.checkpoint.savepoints import Savepoint, new_folder
+from millstream.kernel.time import Control
+from millstream.spark.control import ControlChannel
+from millstream.spark.savepoint import TableFile
 
 LOCAL = pafs.LocalFileSystem()
 
@@ -239,3 +243,28 @@ def test_a_savepoint_has_all_its_names_on_the_disk_before_its_manifest(
         paths[: paths.index(hidden)]
     )
     assert synced[-1] == (path, ["savepoint.json", "state"])
+
+
+def test_a_file_of_a_savepoint_is_on_the_disk_before_its_task_reports_it(
+    tmp_path: Path, synced: list[Any]
+) -> None:
+    rows = pa.table({"n": [1, 2]})
+    writer = TableFile(str(tmp_path), "state/count/total/part.parquet", rows.schema)
+    writer.add(rows)
+    file = writer.close()
+    path = tmp_path / file.path
+    assert synced == [(str(path), path.read_bytes())] and file.rows == 2
+
+
+def test_a_command_is_on_the_disk_before_spark_can_hear_it(
+    tmp_path: Path, synced: list[Any]
+) -> None:
+    channel = ControlChannel(f"{tmp_path}/control", "run", (0,))
+    synced.clear()
+    channel.post(Control(started=True))
+    (hidden, content), folder = synced
+    assert Path(hidden).name.startswith(".") and folder == (
+        f"{tmp_path}/control",
+        ["run-00000000.json"],
+    )
+    assert (tmp_path / "control" / "run-00000000.json").read_bytes() == content
