@@ -218,11 +218,12 @@ def spark_schema(spec: FilesSpec) -> StructType:
 
 def _mostly_quoted(spec: FilesSpec) -> bool:
     """Whether most lines of a local file seem to have quotes: parsing those twice takes longer."""
-    path = local_path(spec.path)
-    if path is not None and os.path.isdir(path):
-        path = next((entry.path for entry in entries(path) if entry.is_file()), None)
-    if path is None or not os.path.isfile(path) or path.endswith(COMPRESSED):
+    place = local_path(spec.path)
+    if place is None or not os.path.exists(place):
         return False
-    with open(path, "rb") as file:
+    path = next((entry for entry in entries(place) if entry.is_file()), None)
+    if path is None or path.name.endswith(COMPRESSED):
+        return False
+    with path.open("rb") as file:
         lines = file.read(LOOK_BYTES).splitlines()
     return sum(b'"' in line for line in lines) * 2 > len(lines)

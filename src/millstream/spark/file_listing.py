@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
@@ -28,6 +29,33 @@ LISTING_OPTIONS = ("pathglobfilter", "recursivefilelookup", "modifiedbefore", "m
 def absolute(path: str) -> str:
     """A path as the driver means it; the JVM may have another working directory."""
     return path if ":" in path else os.path.abspath(path)
+
+
+GLOB = frozenset("{}[]*?\\")
+"""What makes Spark take a path as a pattern."""
+
+
+def streaming_path(spark: SparkSession, path: str) -> str:
+    """A path as Spark's streaming reader takes it.
+
+    It takes what is no pattern as a folder, so a single file becomes a pattern that only this file fits:
+    a choice of one name.
+    """
+    path = absolute(path)
+    if GLOB.isdisjoint(path) and _is_file(spark, path):
+        folder, _, name = path.rpartition("/")
+        name = name.replace(",", "\\,")
+        return f"{folder}/{{{name}}}"
+    return path
+
+
+def _is_file(spark: SparkSession, path: str) -> bool:
+    local = path.removeprefix("file://").removeprefix("file:")
+    if ":" not in local:
+        return os.path.isfile(local)
+    # Not a path of this machine: a folder holds files with longer names than its own.
+    found = spark.read.format("binaryFile").load(path).select("path").head(2)
+    return [os.path.basename(row["path"]) for row in found] == [os.path.basename(path)]
 
 
 def file_channel() -> Column:
@@ -91,22 +119,21 @@ PLAIN_PATH = re.compile(r"/[\w./=+,-]*", re.ASCII)
 
 
 def _listed_here(spec: FilesSpec) -> list[ListedFile] | None:
-    """The files of a plain local folder, or None if it takes Spark to tell.
+    """The files of a plain local folder or file, or None if it takes Spark to tell.
 
     Spark's listing is a query; as the first one of a session it takes some seconds.
     """
-    folder = local_path(spec.path)
+    place = local_path(spec.path)
     selective = any(option.lower() in LISTING_OPTIONS for option in spec.options)
-    if selective or folder is None or not os.path.isdir(folder):
+    if selective or place is None or not os.path.exists(place):
         return None
     found = []
-    for entry in entries(folder):
-        path = os.path.join(folder, entry.name)
-        if not entry.is_file() or "=" in entry.name or not PLAIN_PATH.fullmatch(path):
+    for path in entries(place):
+        if not path.is_file() or "=" in path.name or not PLAIN_PATH.fullmatch(str(path)):
             return None
-        length = entry.stat().st_size
+        length = path.stat().st_size
         if length:
-            found.append(ListedFile(xxhash64(f"file://{path}".encode()), path, length))
+            found.append(ListedFile(xxhash64(f"file://{path}".encode()), str(path), length))
     return found
 
 
@@ -116,13 +143,13 @@ def local_path(path: str) -> str | None:
     return path if PLAIN_PATH.fullmatch(path) and os.path.normpath(path) == path else None
 
 
-def entries(folder: str) -> Iterator[os.DirEntry[str]]:
-    """What is in a folder, without what Spark takes as hidden."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            hidden = entry.name.startswith(".") or entry.name.endswith("._COPYING_")
-            if not hidden and (not entry.name.startswith("_") or "=" in entry.name):
-                yield entry
+def entries(place: str) -> Iterator[Path]:
+    """A file, or what is in a folder, without what Spark takes as hidden."""
+    path = Path(place)
+    for found in [path] if path.is_file() else path.iterdir():
+        hidden = found.name.startswith(".") or found.name.endswith("._COPYING_")
+        if not hidden and (not found.name.startswith("_") or "=" in found.name):
+            yield found
 
 
 def is_capped(node: SourceNode, configuration: Mapping[str, str]) -> bool:
@@ -132,10 +159,10 @@ def is_capped(node: SourceNode, configuration: Mapping[str, str]) -> bool:
         return True
     if not isinstance(spec, FilesSpec) or spec.watch or spec.format == "parquet":
         return False
-    folder = local_path(spec.path)
-    if folder is None or not os.path.isdir(folder):
+    place = local_path(spec.path)
+    if place is None or not os.path.exists(place):
         return False
-    files = [entry for entry in entries(folder) if entry.is_file()]
+    files = [entry for entry in entries(place) if entry.is_file()]
     if any(entry.name.endswith(COMPRESSED) for entry in files):
         return False
     max_files = configuration.get("millstream.epoch.max-files")

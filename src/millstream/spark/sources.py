@@ -26,6 +26,7 @@ from millstream.spark.file_listing import (
     channels_with_records,
     file_channel,
     file_reader,
+    streaming_path,
     with_schema,
 )
 from millstream.spark.named_sources import stream_reader
@@ -55,11 +56,15 @@ def spark_rows(
     spec = node.source
     frame: DataFrame
     task: _SourceTask
+    reader: Any
     if isinstance(spec, FilesSpec):
-        reader: Any = spark.read
+        spec = with_schema(spark, spec)
         if streaming:
             reader = stream_reader(spark, uid).options(**_epoch_limit(configuration))
-        frame, task = _files(spark, with_schema(spark, spec), reader, ref, slots, files_read)
+            path = streaming_path(spark, spec.path)
+        else:
+            reader, path = spark.read, absolute(spec.path)
+        frame, task = _files(spark, spec, reader, path, ref, slots, files_read)
     elif isinstance(spec, SocketSpec):
         frame = (
             stream_reader(spark, uid)
@@ -80,6 +85,7 @@ def _files(
     spark: SparkSession,
     spec: FilesSpec,
     reader: Any,
+    path: str,
     ref: ProgramRef,
     slots: tuple[int, ...],
     files_read: Sequence[str],
@@ -87,7 +93,7 @@ def _files(
     place = file_channel().alias("ms_channel"), F.input_file_block_start().alias("ms_frag")
     csv = csv_lines(spark, spec)
     if csv is not None:
-        lines = reader.format("text").options(**spec.options).load(absolute(spec.path))
+        lines = reader.format("text").options(**spec.options).load(path)
         # There are more columns if the names of folders have values: Spark's reader knows which.
         if lines.columns == ["value"]:
             value = row_type(spark_schema(spec))
@@ -95,7 +101,7 @@ def _files(
                 csv.well_formed(F.col("value")).alias("value"), *place
             )
             return lines, _CsvTask(ref, slots, value, csv)
-    frame = file_reader(spark, spec, reader).load(absolute(spec.path))
+    frame = file_reader(spark, spec, reader).load(path)
     value = Types.STRING() if spec.format == "text" else row_type(frame.schema)
     names = frame.columns
     return _unread(frame, files_read).select(*names, *place), _FileTask(ref, slots, value, names)
