@@ -46,8 +46,6 @@ from millstream.common.time import MIN_TIMESTAMP, Instant
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import DataGeneratorSource, RateLimiterStrategy
 from millstream.datastream.connectors.file_system import FileSource, StreamFormat
-from millstream.spark.channel_source import ChannelReader
-from millstream.spark.worker import ProgramRef
 
 pytestmark = pytest.mark.spark
 
@@ -623,16 +621,6 @@ def test_a_bounded_generator_with_a_rate_gives_all_its_records(make_env: MakeEnv
     env.from_source(source, by_time(1), "numbers").sink_to(sink)
     env.execute()
     assert sink.records == [(numbered(n), n * 1_000) for n in range(2)]
-
-
-def test_a_rate_counts_from_where_a_run_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job that resumes at record 1,000 does not wait until its rate would have made 1,000."""
-    clock = iter([5_000, 5_000, 5_500, 6_000])
-    module = vars(sys.modules[ChannelReader.__module__])
-    monkeypatch.setitem(module, "wall_clock_ms", lambda: next(clock))
-    spec = DataGeneratorSource(numbered, None, RateLimiterStrategy.per_second(10)).to_spec()
-    reader = ChannelReader(1, spec, ProgramRef("", b""), (0,), 1, closes=False)
-    assert [reader.next_position(0, 1_000) for _ in range(4)] == [1_000, 1_000, 1_005, 1_010]
 
 
 def test_a_processing_time_timer_fires_although_no_record_comes(

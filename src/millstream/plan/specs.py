@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from millstream.common.errors import user_code_error
+from millstream.common.errors import CheckpointError, Location, user_code_error
 
 FileFormat = Literal["text", "csv", "json", "parquet"]
 
@@ -40,6 +40,23 @@ class ChannelSource(Protocol):
     def read(self, channel: int, start: int, stop: int) -> tuple[list[Any], list[Any] | None]:
         """Records start..stop-1 of a channel, and their event times (ms) if they have any."""
         ...
+
+
+def refuse_shorter(
+    source: ChannelSource, channel: int, position: int, name: str, location: Location | None
+) -> None:
+    """Refuse to go on at a position that a channel does not have: it was longer when it was read."""
+    end = source.end(channel)
+    if end is not None and position > end:
+        raise CheckpointError(
+            "SOURCE_SHORTER",
+            f"channel {channel} of source {name!r} has {end} records now, and the job stands at "
+            f"{position}",
+            parameters={"source": name, "channel": channel, "end": end, "position": position},
+            location=location,
+            hint="give the source the records it had when the job began, or start the job anew with "
+            "another checkpoint directory",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -109,6 +109,8 @@ class QueryBuilder:
                 self.options.parallelism,
                 closes=not self.streaming,
                 begin=self.begin.get(uid, {}).get("offset"),
+                name=node.name,
+                location=node.location,
             )
             name = f"millstream_{self.run}_{node.id}"
             return channel_rows(self.spark, reader, name, uid, streaming=self.streaming)

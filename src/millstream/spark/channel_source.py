@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -21,17 +22,20 @@ from pyspark.sql.datasource import (
     InputPartition,
 )
 
+from millstream.common.errors import Location
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.stages import Block
-from millstream.plan.specs import ChannelSpec
+from millstream.plan.specs import ChannelSpec, refuse_shorter
 from millstream.spark.named_sources import stream_reader
 from millstream.spark.rows import SCHEMA, to_arrow
-from millstream.spark.worker import ProgramRef, errors_that_travel, wall_clock_ms
+from millstream.spark.worker import ProgramRef, errors_that_travel
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BLOCK = 16_384
+CATCH_UP_SECONDS = 10.0
+"""An epoch of a source with a rate has at most the records of so long a time."""
 
 
 def global_channel(source_id: int, channel: int) -> int:
@@ -42,7 +46,8 @@ def global_channel(source_id: int, channel: int) -> int:
 class ChannelReader:
     """Positions and ranges of a `ChannelSpec`; shared by stream and batch.
 
-    ``begin``: where channels begin, by name; at 0 if it does not say.
+    ``begin``: where channels begin, by name; at 0 if it does not say. ``name`` and ``location`` are the
+    source's. ``clock`` gives seconds and never goes back, whatever happens to the time of day.
     """
 
     def __init__(
@@ -55,6 +60,9 @@ class ChannelReader:
         *,
         closes: bool,
         begin: Mapping[str, int] | None = None,
+        name: str = "source",
+        location: Location | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.source_id = source_id
         self.spec = spec
@@ -63,15 +71,23 @@ class ChannelReader:
         self.tasks = tasks
         self.closes = closes
         self.begin = dict(begin or {})
-        self.began: dict[int, tuple[int, int]] = {}
+        self.name = name
+        self.location = location
+        self.clock = clock
+        self.due: dict[int, tuple[float, float]] = {}
 
     def next_position(self, channel: int, start: int) -> int:
         """How far an epoch that begins at ``start`` reads a channel."""
+        self.check(channel, start)
         end = self.spec.source.end(channel)
         stop = start + self._allowed(channel, start)
         if self.spec.rate is not None:
-            stop = min(stop, self._due(channel, start))
+            stop = min(stop, self._due(channel, start, self.spec.rate))
         return max(start, stop if end is None else min(stop, end))
+
+    def check(self, channel: int, position: int) -> None:
+        """Refuse a position that a channel does not have any more."""
+        refuse_shorter(self.spec.source, channel, position, self.name, self.location)
 
     def _allowed(self, channel: int, start: int) -> int:
         per_epoch = self.spec.per_epoch
@@ -83,12 +99,16 @@ class ChannelReader:
             return 1 << 62 if self.spec.source.end(channel) is not None else 100_000
         return per_epoch
 
-    def _due(self, channel: int, start: int) -> int:
-        """How far the rate lets a channel come by now, from where this run found it."""
-        assert self.spec.rate is not None
-        now_ms = wall_clock_ms()
-        began_ms, first = self.began.setdefault(channel, (now_ms, start))
-        return first + int((now_ms - began_ms) * self.spec.rate / 1000)
+    def _due(self, channel: int, start: int, rate: float) -> int:
+        """How far the rate lets a channel come by now, from where this run found it.
+
+        A driver that stood still for long does not make up for all of it at once.
+        """
+        now = self.clock()
+        asked, due = self.due.get(channel, (now, float(start)))
+        due = min(due + (now - asked) * rate, start + max(1.0, CATCH_UP_SECONDS * rate))
+        self.due[channel] = now, due
+        return int(due)
 
     def ranges(
         self, start: Mapping[str, int], end: Mapping[str, int]
@@ -114,6 +134,7 @@ class ChannelReader:
 
     def _blocks(self, ranges: Sequence[tuple[int, int, int]]) -> Iterator[Block]:
         for channel, first, last in ranges:
+            self.check(channel, last)
             end = self.spec.source.end(channel)
             for start in range(first, last, BLOCK):
                 stop = min(start + BLOCK, last)
@@ -148,7 +169,8 @@ class ChannelStreamReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:
         reader = self._reader
-        return {name: reader.next_position(int(name), at) for name, at in start.items()}
+        with errors_that_travel(reader.ref):
+            return {name: reader.next_position(int(name), at) for name, at in start.items()}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         return [InputPartition(task) for task in self._reader.ranges(start, end)]
@@ -185,6 +207,9 @@ class ChannelBatchReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         source = self._reader.spec.source
         ends = {str(channel): source.end(channel) or 0 for channel in source.channels()}
+        with errors_that_travel(self._reader.ref):
+            for name, position in self._reader.begin.items():
+                self._reader.check(int(name), position)
         return [InputPartition(task) for task in self._reader.ranges(self._reader.begin, ends)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

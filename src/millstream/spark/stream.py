@@ -70,7 +70,7 @@ class Stream:
         self.draining = False
         self.written = -1
         self.tick_ms = self._tick_ms()
-        self.ticked_ms = wall_clock_ms()
+        self.ticked_ms, self.ticked = wall_clock_ms(), time.monotonic()
         self.tick_waits = False
         self.due_ms = NEVER
         control = ControlChannel(f"{self.path}-control", self.builder.run, self.builder.values)
@@ -158,11 +158,12 @@ class Stream:
         One that waits to be heard is enough: while an epoch takes long they would pile up, and old
         commands are removed.
         """
-        now_ms = wall_clock_ms()
+        # A timer is due by the time of day; how long ago the last tick was does not depend on it.
+        now_ms, now = wall_clock_ms(), time.monotonic()
         due = self.ticked_ms < self.due_ms <= now_ms
-        if due or (self.tick_ms is not None and now_ms - self.ticked_ms >= self.tick_ms):
+        if due or (self.tick_ms is not None and now - self.ticked >= self.tick_ms / 1_000):
             self.control.post(Control())
-            self.ticked_ms, self.tick_waits = now_ms, True
+            self.ticked_ms, self.ticked, self.tick_waits = now_ms, now, True
 
     def _is_exhausted(self, progress: Any) -> bool:
         """Whether a trigger has found that no source has anything more to read."""

@@ -41,7 +41,7 @@ from millstream.plan.restoring import (
     refuse_other_offsets,
     state_layouts,
 )
-from millstream.plan.specs import ChannelSpec, CollectSpec
+from millstream.plan.specs import ChannelSpec, CollectSpec, refuse_shorter
 from millstream.testing.copies import FunctionCopies
 from millstream.testing.records import StreamRecord
 from millstream.testing.sources import MarkedChannels, abort_error
@@ -305,6 +305,7 @@ class LocalJob:
             blocks = []
             for channel in spec.source.channels():
                 start = work.positions.get((number, channel), 0)
+                refuse_shorter(spec.source, channel, start, node.name, node.location)
                 stop = _stop(reads, number, channel, start, spec.source.end(channel))
                 stop = self._stop_at_mark(spec, channel, start, stop)
                 work.positions[(number, channel)] = stop
