@@ -6,7 +6,7 @@ import linecache
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import Any, ClassVar
@@ -21,6 +21,7 @@ __all__ = [
     "TypeMismatchError",
     "UserCodeError",
     "short_repr",
+    "stopped_by_user",
     "user_code_error",
     "user_location",
 ]
@@ -336,10 +337,31 @@ def _exception_line(exc: BaseException) -> str:
 
 
 def _is_user_frame(code: CodeType, module_globals: Mapping[str, Any]) -> bool:
-    file = code.co_filename
-    if file.startswith("<frozen") or _in_package(file, module_globals.get("__name__")):
+    return is_users_file(code.co_filename, module_globals.get("__name__"))
+
+
+def is_users_file(file: str, module: object = None) -> bool:
+    """Whether code of a file is neither Millstream's nor the engine's.
+
+    Examples
+    --------
+    >>> is_users_file("app.py"), is_users_file("/lib/pyspark/worker.py"), is_users_file(__file__)
+    (True, False, False)
+    """
+    if file.startswith("<frozen") or _in_package(file, module):
         return False
     return not any(part in _ENGINE_DIRS for part in os.path.normpath(file).split(os.sep))
+
+
+def location_in(file: str, line: int, function: str) -> Location:
+    """A line of a file, with its text if that can be read.
+
+    Examples
+    --------
+    >>> location_in("nowhere.py", 3, "main")
+    Location(file='nowhere.py', line=3, function='main', code=None)
+    """
+    return Location(file, line, function, linecache.getline(file, line).strip() or None)
 
 
 def _user_frames(trace: TracebackType | None) -> Iterator[Location]:
@@ -425,4 +447,49 @@ def user_code_error(
         uid=uid,
         record=None if record is _NO_RECORD else short_repr(record),
         user_traceback=_user_traceback(exc),
+    )
+
+
+def stopped_by_user(what: str, frames: Iterable[tuple[FrameType, int]]) -> UserCodeError | None:
+    """Describe an attempt of a user function to end the process that runs it.
+
+    Parameters
+    ----------
+    what : str
+        How it tried, such as ``SystemExit: 3``.
+    frames : iterable of (frame, line)
+        The calls that led there, the innermost last.
+
+    Returns
+    -------
+    UserCodeError or None
+        None if no line of the user's is among the calls.
+
+    Examples
+    --------
+    >>> def leave():
+    ...     return stopped_by_user("os._exit(1)", [(sys._getframe(), 2)])
+    >>> leave().message
+    'a function tried to end its worker process: os._exit(1)'
+    """
+    calls = list(frames)
+    mine = [i for i, (f, _) in enumerate(calls) if _is_user_frame(f.f_code, f.f_globals)]
+    if not mine:
+        return None
+    places = [_location(calls[i][0].f_code, calls[i][1], calls[i][0].f_globals) for i in mine]
+    # The operator that called the function is the last of ours before the function's first line.
+    owners = (getattr(f.f_locals.get("self"), "info", None) for f, _ in reversed(calls[: mine[-1]]))
+    info = next((owner for owner in owners if hasattr(owner, "uid")), None)
+    lines = [f"  at {p.file}:{p.line} in {p.function}: {p.code or '?'}" for p in reversed(places)]
+    name = getattr(info, "name", "")
+    where = f" of operator {name!r}" if name else ""
+    return UserCodeError(
+        "USER_CODE",
+        f"a function{where} tried to end its worker process: {what}",
+        parameters={"exception": what.split(":")[0]},
+        location=getattr(info, "location", None) or places[-1],
+        hint="raise an exception of your own instead, or filter such records out before the function",
+        operator=name,
+        uid=getattr(info, "uid", None),
+        user_traceback="\n".join([what, *lines]),
     )

@@ -287,10 +287,13 @@ class Restarts:
         self._random = random
         self._failures_ms: list[int] = []
 
-    def after_failure(self) -> int | None:
-        """How many milliseconds to wait before the next start; None if there is to be none."""
+    def after_failure(self, strategy: RestartStrategyConfiguration | None = None) -> int | None:
+        """How many milliseconds to wait before the next start; None if there is to be none.
+
+        ``strategy``: the rule for this failure, if it is another one.
+        """
         self._failures_ms.append(self._now_ms())
-        delay = self.strategy.delay_ms(self._failures_ms, self._random())
+        delay = (strategy or self.strategy).delay_ms(self._failures_ms, self._random())
         self.count += delay is not None
         return delay
 

@@ -193,6 +193,10 @@ def _bytes(key: str, text: str) -> str:
     return str(int(match[1]) * _UNITS[(match[2] or "").lower()])
 
 
+def _bytes_or_none(key: str, text: str) -> str:
+    return "0" if text.strip().lower() == "none" else _bytes(key, text)
+
+
 def _bad(what: str, value: object, hint: str) -> ConfigurationError:
     return ConfigurationError(
         "INVALID_OPTION_VALUE",
@@ -291,5 +295,7 @@ _OPTIONS: dict[str, tuple[ConfigOption[Any], Setter]] = dict(
                 _pass_on("millstream.epoch.max-files", _at_least_one)),
         _option("millstream.epoch.max-records", "long",
                 _pass_on("millstream.epoch.max-records", _at_least_one)),
+        _option("millstream.worker.memory", "string",
+                _pass_on("millstream.worker.memory", _bytes_or_none)),
     ]
 )  # fmt: skip

@@ -20,6 +20,7 @@ from millstream.plan.planner import Component
 from millstream.plan.specs import ChannelSpec, DataFrameSpec, FilesSinkSpec, FunctionSinkSpec
 from millstream.spark.channel_source import ChannelReader, channel_rows
 from millstream.spark.keyed_stage import batch_stage, streaming_stage
+from millstream.spark.memory import worker_bytes
 from millstream.spark.named_sources import stream_reader
 from millstream.spark.progress import RestoreLine
 from millstream.spark.restore import Restore, forget_values
@@ -61,7 +62,8 @@ class QueryBuilder:
     def ref(self, name: str, program: Any) -> ProgramRef:
         """A program ready to travel; what cannot be pickled is an error of the program's."""
         try:
-            return ProgramRef.of(f"{self.run}-{self.component.index}-{name}", program)
+            key = f"{self.run}-{self.component.index}-{name}"
+            return ProgramRef.of(key, program, worker_bytes(self.options.configuration))
         except MillstreamError:
             raise
         except Exception as error:

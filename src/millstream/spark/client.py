@@ -13,12 +13,11 @@ from typing import Any, Protocol, overload
 from millstream.common.errors import (
     CheckpointError,
     ConfigurationError,
-    MillstreamError,
     user_location,
 )
 from millstream.common.job import JobExecutionResult, JobID, JobStatus
+from millstream.spark.failures import readable
 from millstream.spark.progress import Totals
-from millstream.spark.worker import find_error
 
 ABANDON_SECONDS = 10.0
 """How long a savepoint that nobody waits for any more may take to notice."""
@@ -239,15 +238,3 @@ def _done(value: Any) -> Future[Any]:
 def absolute_path(path: str) -> str:
     """A path as other processes understand it."""
     return path if "://" in path else os.path.abspath(path)
-
-
-def readable(error: BaseException) -> BaseException:
-    """The error a user should see: theirs, not the JVM's."""
-    if isinstance(error, MillstreamError):
-        return error
-    found = find_error(str(error))
-    if found is not None:
-        # The JVM's stack says nothing more; it stays reachable as the cause.
-        found.__cause__ = None
-        return found
-    return error

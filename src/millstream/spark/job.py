@@ -52,8 +52,8 @@ from millstream.spark.client import (
     StreamExecution,
     absolute_path,
     job_ended,
-    readable,
 )
+from millstream.spark.failures import is_outage, readable
 from millstream.spark.outside import Outside
 from millstream.spark.progress import ProgressLine, Totals
 from millstream.spark.query import BatchRun, StreamRun
@@ -67,6 +67,7 @@ __all__ = ["JobClient", "is_batch", "submit"]
 
 log = logging.getLogger("millstream")
 POLL_SECONDS = 0.02
+MAKE_AGAIN_SECONDS = (1.0, 2.0)
 NOT_MENDED_BY_A_RETRY = (PlanError, CheckpointError, ConfigurationError)
 
 
@@ -90,7 +91,7 @@ def submit(graph: JobGraph, options: JobOptions, spark: SparkSession | None = No
 
     client = JobClient(place.run.job_id, totals, options.savepoint_dir, batch)
     try:
-        execution = make(place.run, options)
+        execution = _made(lambda: make(place.run, options))
         ui = session.sparkContext.uiWebUrl
         outside = (
             None if place.lease is None else Outside(place.run, place.lease, client, options, ui)
@@ -107,6 +108,23 @@ def submit(graph: JobGraph, options: JobOptions, spark: SparkSession | None = No
     body = _Body(client, place, options, execution, make, restarts, spark_lives, outside)
     threading.Thread(target=body.run, name=f"millstream-{options.name}", daemon=True).start()
     return client
+
+
+def _made(make: Callable[[], Execution]) -> Execution:
+    """Make an execution; Spark starts Python processes for it, for which a machine may be too busy."""
+    for delay_seconds in MAKE_AGAIN_SECONDS:
+        try:
+            return make()
+        except Exception as error:
+            failure = readable(error)
+            if not is_outage(failure):
+                raise failure from None
+        log.warning("the job could not be started, and is tried again: %s", failure)
+        time.sleep(delay_seconds)
+    try:
+        return make()
+    except Exception as error:
+        raise readable(error) from None
 
 
 def is_batch(job_plan: JobPlan, options: JobOptions) -> bool:
@@ -369,7 +387,10 @@ class _Body:
                 f"the Spark session of job {self.options.name!r} has ended while it ran",
                 hint="start the program again; with a checkpoint directory it goes on from there",
             ) from failure
-        delay_ms = self.restarts.after_failure()
+        # A streaming job can go on from its last epoch in any case, and here nothing is wrong with it.
+        chosen = self.options.restart is not None or self.client._batch
+        outage = is_outage(failure) and not chosen
+        delay_ms = self.restarts.after_failure(DEFAULT_WITH_CHECKPOINTS if outage else None)
         if delay_ms is None:
             raise _after_restarts(failure, self.restarts)
         return delay_ms

@@ -33,10 +33,11 @@ from millstream.kernel.snapshot.job import JobTime, first_header, operator_state
 from millstream.kernel.snapshot.tables import HELD, is_broadcast
 from millstream.kernel.stages import KeyedProgram
 from millstream.kernel.time import Channel, TimeTable
+from millstream.spark.failures import readable_errors
 from millstream.spark.progress import watched
 from millstream.spark.rows import SCHEMA, to_arrow
 from millstream.spark.session import session_beside
-from millstream.spark.worker import ProgramRef, errors_that_travel, readable_errors
+from millstream.spark.worker import ProgramRef, errors_that_travel
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -43,12 +43,13 @@ from millstream.kernel.hashing import stable_hash
 from millstream.kernel.slot_state import SlotState, decoded_header, encoded_header
 from millstream.kernel.snapshot.export import OperatorState, SlotExporter, TableName
 from millstream.kernel.snapshot.job import JobTime, operator_states
+from millstream.spark.failures import readable_errors
 from millstream.spark.file_sink import take_back
 from millstream.spark.named_sources import source_name
 from millstream.spark.progress import watched
 from millstream.spark.rows import slot_values
 from millstream.spark.session import session_beside
-from millstream.spark.worker import ProgramRef, errors_that_travel, readable_errors
+from millstream.spark.worker import ProgramRef, errors_that_travel
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 
 from millstream.common.errors import EnvironmentSetupError
 from millstream.spark import class_archive
+from millstream.spark.failures import readable, workers_without
 from millstream.spark.home import quick_home
+from millstream.spark.memory import ARENA
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,6 +35,8 @@ RUNTIME_SETTINGS = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     # Spark keeps one pool of Python workers for each value of this: one pool serves all our stages.
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+    # A worker that crashes says where: its stack, or what a function has left that ended the process.
+    "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "256",
 }
@@ -45,10 +49,18 @@ START_SETTINGS = {
     "spark.python.unix.domain.socket.enabled": "true",
     # How long a Python worker goes on when its task is to end: nobody needs what it computes.
     "spark.python.task.killTimeout": "100ms",
+    # How long Spark waits for the first word of a Python process that has started.
+    "spark.python.authenticate.socketTimeout": "120s",
+    # What Arrow's allocator only sets aside does not count against a worker's limit.
+    f"spark.executorEnv.{ARENA}": "0",
     "spark.driver.memory": "4g",
     "spark.sql.streaming.metricsEnabled": "false",
 }
 """Settings that only a new session can take."""
+
+LOOPBACK = "127.0.0.1"
+LOCAL_SETTINGS = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+"""Settings of a session whose processes are all on this machine: nobody else has to reach it."""
 
 _HERE = Path(__file__).parent
 # What plans a query runs a few times, what moves records runs millions of times: only the latter is
@@ -74,6 +86,7 @@ def get_session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     extra = {key: value for key, value in configuration.items() if key.startswith("spark.")}
     spark = _beside(given) if given is not None else _active_or_new(parallelism, spare_slots, extra)
+    _require_millstream(spark)
     for key, value in {**RUNTIME_SETTINGS, **extra}.items():
         _set(spark, key, value)
     return spark
@@ -95,13 +108,74 @@ def _active_or_new(parallelism: int, spare_slots: int, extra: Mapping[str, str])
         # Elsewhere a worker may not find Millstream before its first task has brought it along.
         builder = builder.config("spark.python.daemon.module", "millstream.spark.daemon")
     local = _is_local(extra)
-    with quick_home(extra) if local else nullcontext():
+    with ExitStack() as around:
+        if local:
+            around.enter_context(quick_home(extra))
+            around.enter_context(_listening_here())
         driver = {"spark.driver.extraJavaOptions": _java_options(java, with_archive=local)}
-        for key, value in {**START_SETTINGS, **driver, **RUNTIME_SETTINGS, **extra}.items():
+        own = {**START_SETTINGS, **(LOCAL_SETTINGS if local else {}), **driver, **RUNTIME_SETTINGS}
+        for key, value in {**own, **extra}.items():
             builder = builder.config(key, value)
         spark: SparkSession = builder.getOrCreate()
+    _fit.add(spark.sparkContext.applicationId)
     Thread(target=_start_workers, args=(spark, max(parallelism, 1)), daemon=True).start()
     return spark
+
+
+@contextmanager
+def _listening_here() -> Iterator[None]:
+    """Let a JVM that starts now serve its web pages to this machine only, unless the user says where."""
+    if "SPARK_LOCAL_IP" in os.environ:
+        yield
+        return
+    os.environ["SPARK_LOCAL_IP"] = LOOPBACK
+    try:
+        yield
+    finally:
+        del os.environ["SPARK_LOCAL_IP"]
+
+
+_fit: set[str] = set()
+"""The Spark applications whose workers are known to have Millstream."""
+
+
+def _require_millstream(spark: SparkSession) -> None:
+    """Fail if the workers of a session that we did not start cannot import Millstream."""
+    application = spark.sparkContext.applicationId
+    if application in _fit:
+        return
+
+    # Defined here, it is pickled with its code: a worker need not have Millstream to run it.
+    def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from importlib import import_module
+
+        import pyarrow
+
+        found = ""
+        try:
+            import_module("millstream.spark.writer")
+        except ImportError as error:
+            found = str(error)
+        yield pyarrow.RecordBatch.from_pydict({"missing": [found]})
+
+    try:
+        (row,) = spark.range(0, 1, 1, 1).mapInArrow(look, "missing string").collect()
+    except Exception as error:
+        found = readable(error)
+        if found is not error:
+            raise found from None
+        text = str(error)
+        if "PYTHON_VERSION_MISMATCH" in text or "No module named" in text:
+            lines = [
+                line for line in text.splitlines() if "MISMATCH" in line or "No module" in line
+            ]
+            raise workers_without(lines[0].strip()) from None
+        # Something else is wrong with the session: the job itself will tell.
+        log.info("the workers of the Spark session could not be checked: %s", text)
+        return
+    if row["missing"]:
+        raise workers_without(row["missing"])
+    _fit.add(application)
 
 
 def _under_spark_submit() -> bool:

@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 from pyspark import cloudpickle
 
-from millstream.common.errors import MillstreamError
+from millstream.common.errors import MillstreamError, stopped_by_user
+from millstream.spark.memory import limited_memory, out_of_memory
 
 BEGIN, END = "<<<millstream-error ", " millstream-error>>>"
+MARKED = re.compile(f"{BEGIN}([^<>]*){END}")
 KEPT_RUNS = 4
 _programs: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
 class ProgramRef:
-    """A program on its way to the workers; each worker process unpickles and opens it once."""
+    """A program on its way to the workers; each worker process unpickles and opens it once.
+
+    ``memory``: how many bytes a worker may have, see `limited_memory`.
+    """
 
     key: str
     blob: bytes
+    memory: int | None = None
 
     @staticmethod
-    def of(key: str, program: Any) -> ProgramRef:
-        return ProgramRef(key, cloudpickle.dumps((program, _classes_of_the_script())))
+    def of(key: str, program: Any, memory: int | None = None) -> ProgramRef:
+        return ProgramRef(key, cloudpickle.dumps((program, _classes_of_the_script())), memory)
 
     def get(self) -> Any:
         program = _programs.get(self.key)
@@ -81,32 +91,66 @@ def wall_clock_ms() -> int:
 def errors_that_travel(ref: ProgramRef) -> Iterator[None]:
     """Put a Millstream error into the message of the exception, the only part the driver sees."""
     try:
-        yield
-    except MillstreamError as error:
+        with _task(), limited_memory(ref.memory):
+            yield
+    except BaseException as error:
         ref.forget()
-        raise RuntimeError(f"{BEGIN}{json.dumps(error.to_dict())}{END}") from None
-    except BaseException:
-        ref.forget()
-        raise
+        found = _told(error, ref.memory)
+        if found is None:
+            raise
+        raise RuntimeError(marked(found)) from None
+
+
+def _told(error: BaseException, memory: int | None) -> MillstreamError | None:
+    """What the driver is to hear of an error; None for one that says all there is to say."""
+    found = out_of_memory(error, memory)
+    if found is not None:
+        return found
+    if isinstance(error, Exception):
+        return error if isinstance(error, MillstreamError) else None
+    # sys.exit() and the like: no operator catches it.
+    what = "".join(traceback.format_exception_only(error)).strip()
+    return stopped_by_user(what, traceback.walk_tb(error.__traceback__))
+
+
+def marked(error: MillstreamError) -> str:
+    """An error as text that no other text is taken for: what users write has no such brackets in it."""
+    text = json.dumps(error.to_dict()).replace("<", "\\u003c").replace(">", "\\u003e")
+    return f"{BEGIN}{text}{END}"
 
 
 def find_error(text: str) -> MillstreamError | None:
     """The Millstream error in the text of a Spark exception."""
-    start, end = text.find(BEGIN), text.find(END)
-    if start < 0 or end < 0:
-        return None
-    return MillstreamError.from_dict(json.loads(text[start + len(BEGIN) : end]))
+    for found in MARKED.finditer(text):
+        with suppress(ValueError, KeyError, TypeError):
+            return MillstreamError.from_dict(json.loads(found[1]))
+    return None
+
+
+# -- functions that end their process --------------------------------------------------------------
+
+_end_process = os._exit
+_process_of_task: int | None = None
 
 
 @contextmanager
-def readable_errors() -> Iterator[None]:
-    """Raise the Millstream error that a task has failed with, instead of Spark's."""
+def _task() -> Iterator[None]:
+    """Let a function that calls `os._exit` leave a note: a process that is gone says nothing."""
+    global _process_of_task
+    _process_of_task, os._exit = os.getpid(), _exit_with_a_note
     try:
         yield
-    except MillstreamError:
-        raise
-    except Exception as error:
-        found = find_error(str(error))
-        if found is None:
-            raise
-        raise found from None
+    finally:
+        _process_of_task, os._exit = None, _end_process
+
+
+def _exit_with_a_note(status: int) -> NoReturn:
+    folder = os.environ.get("PYTHON_FAULTHANDLER_DIR")
+    # A child that the function has forked may end as it likes.
+    if folder is not None and os.getpid() == _process_of_task:
+        calls = reversed(list(traceback.walk_stack(sys._getframe(1))))
+        error = stopped_by_user(f"os._exit({status})", calls)
+        if error is not None:
+            # Spark reads what a process has left there, and makes it part of its own error.
+            Path(folder, str(os.getpid())).write_text(marked(error))
+    _end_process(status)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from millstream.checkpoint.savepoints import SavepointTable
 from millstream.checkpoint.state_reader import Identity
 from millstream.kernel.snapshot.tables import PANES, table_name
-from millstream.spark.client import readable
+from millstream.spark.failures import readable
 from millstream.state_processor.reader import SavepointReader
 from millstream.state_processor.tasks import MARKS, TEXTS, Call, Files, Marking, listed
 

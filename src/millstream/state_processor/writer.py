@@ -26,7 +26,8 @@ from millstream.kernel.snapshot.tables import (
     state_name,
     table_name,
 )
-from millstream.spark.client import absolute_path, readable
+from millstream.spark.client import absolute_path
+from millstream.spark.failures import readable
 from millstream.state_processor.content import Content, refuse_other_keys, renamed
 from millstream.state_processor.reader import SavepointReader
 from millstream.state_processor.tasks import copy_tables, read_frame, write_table

@@ -53,6 +53,13 @@ def configured(key: str, value: object) -> JobOptions:
         ("millstream.epoch.max-files", 5, "configuration", {"millstream.epoch.max-files": "5"}),
         ("millstream.epoch.max-records", 5, "configuration", {"millstream.epoch.max-records": "5"}),
         (
+            "millstream.worker.memory",
+            "2 gb",
+            "configuration",
+            {"millstream.worker.memory": "2147483648"},
+        ),
+        ("millstream.worker.memory", "none", "configuration", {"millstream.worker.memory": "0"}),
+        (
             "millstream.epoch.max-bytes",
             "64 mb",
             "configuration",

@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from millstream.common.restart_strategy import Restarts, RestartStrategies
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import JobPlan
 from millstream.spark.client import JobClient
-from millstream.spark.job import Place, _Body, _strategy
+from millstream.spark.job import Place, _Body, _made, _strategy
 from millstream.spark.outside import Outside
 from millstream.spark.progress import Totals
 
@@ -254,6 +255,71 @@ def test_what_a_retry_cannot_mend_is_not_retried(tmp_path: Path, failure: Millst
     job = Job(tmp_path, Fake(failure), strategy=again(5)).start()
     assert job.failure() is failure
     assert job.made == []
+
+
+def no_worker() -> EnvironmentSetupError:
+    return EnvironmentSetupError("WORKER_NOT_STARTED", "too busy")
+
+
+def test_a_worker_that_did_not_start_is_tried_again_without_any_strategy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("millstream.spark.job.DEFAULT_WITH_CHECKPOINTS", again(2))
+    fakes = [Fake(no_worker()), Fake(no_worker()), Fake(True)]
+    job = Job(tmp_path, *fakes).start()
+    job.end()
+    assert (job.status, len(job.made)) == (JobStatus.FINISHED, 2)
+
+
+def test_a_machine_that_stays_too_busy_ends_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("millstream.spark.job.DEFAULT_WITH_CHECKPOINTS", again(1))
+    job = Job(tmp_path, Fake(no_worker()), Fake(no_worker())).start()
+    error = job.failure()
+    assert isinstance(error, EnvironmentSetupError)
+    assert "tried 2 times" in str(error)
+
+
+def test_a_job_that_is_not_to_be_restarted_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user has said so, or it is a batch, of which something may be written already."""
+    monkeypatch.setattr("millstream.spark.job.DEFAULT_WITH_CHECKPOINTS", again(5))
+    for folder, by_user in (("a", True), ("b", False)):
+        (tmp_path / folder).mkdir()
+        job = Job(tmp_path / folder, Fake(no_worker()))
+        if by_user:
+            none = RestartStrategies.no_restart()
+            job.body.options = job.options = replace(job.options, restart=none)
+        else:
+            job.client._batch = True
+        assert isinstance(job.start().failure(), EnvironmentSetupError)
+        assert job.made == []
+
+
+def test_an_execution_that_could_not_be_made_for_want_of_a_worker_is_made_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("millstream.spark.job.MAKE_AGAIN_SECONDS", (0.0, 0.0))
+    fake, calls = Fake(True), []
+
+    def make(failures: int, failure: Exception) -> Fake:
+        calls.append(failures)
+        if len(calls) <= failures:
+            raise failure
+        return fake
+
+    busy = RuntimeError("Python worker failed to connect back.")
+    assert _made(lambda: make(2, busy)) is fake
+    calls.clear()
+    with pytest.raises(EnvironmentSetupError, match="WORKER_NOT_STARTED"):
+        _made(lambda: make(3, busy))
+    assert len(calls) == 3
+    calls.clear()
+    with pytest.raises(PlanError):
+        _made(lambda: make(1, PlanError("X", "x")))
+    assert len(calls) == 1
 
 
 def test_a_job_without_spark_is_not_restarted(tmp_path: Path) -> None:

@@ -1,0 +1,109 @@
+"""A limit on the memory of Python workers: one key that takes too much must not take the machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+from millstream.common.errors import MillstreamError, UserCodeError
+
+try:
+    import resource
+except ImportError:  # Windows has no such limits.
+    resource = None  # type: ignore[assignment]
+
+SETTING = "millstream.worker.memory"
+LEAST_BYTES = 1 << 30
+SHARE = 4
+ARENA = "MIMALLOC_ARENA_EAGER_COMMIT"
+ARENA_BYTES = 1 << 30
+"""What Arrow's allocator sets aside with its first allocation, unless the variable above is 0."""
+
+CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def machine_bytes() -> int:
+    """The memory of this machine, or of the container if that has less."""
+    found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for path in CONTAINER_LIMITS:
+        with suppress(OSError, ValueError):
+            found.append(int(Path(path).read_text()))
+    return min(found)
+
+
+def worker_bytes(configuration: Mapping[str, str]) -> int | None:
+    """What a job says about the memory of its workers; None if it says nothing, 0 for no limit.
+
+    Examples
+    --------
+    >>> worker_bytes({"millstream.worker.memory": "2147483648"})
+    2147483648
+    """
+    text = configuration.get(SETTING)
+    return None if text is None else int(text)
+
+
+@cache
+def default_bytes() -> int:
+    """The limit of a worker if nothing was said: a quarter of the machine's memory."""
+    return max(machine_bytes() // SHARE, LEAST_BYTES)
+
+
+@contextmanager
+def limited_memory(wanted: int | None) -> Iterator[None]:
+    """Let this process have so many bytes of memory at most; None is the default, 0 no limit."""
+    limit = default_bytes() if wanted is None else wanted
+    if resource is None or not limit:
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    reserved = 0 if os.environ.get(ARENA) == "0" else ARENA_BYTES
+    known = [bytes_ for bytes_ in (soft, hard) if bytes_ != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(limit + reserved, *known, 1 << 62), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def out_of_memory(error: BaseException, wanted: int | None) -> MillstreamError | None:
+    """What to say of an error that has its cause in the limit; None if it has another cause."""
+    if not _is_of_memory(error):
+        return None
+    limit = default_bytes() if wanted is None else wanted
+    size = f"{limit / (1 << 20):,.0f} MB" if limit else "the machine's memory"
+    hint = (
+        "one key's records of an epoch, its state and the largest record have to fit into a worker: "
+        f"split such keys, read less in an epoch, or set {SETTING}"
+    )
+    parameters = {"limit_bytes": limit}
+    if isinstance(error, UserCodeError):
+        return UserCodeError(
+            "WORKER_MEMORY",
+            f"a Python worker needs more than its limit of {size} in operator {error.operator!r}",
+            parameters=parameters,
+            location=error.location,
+            hint=hint,
+            operator=error.operator,
+            uid=error.uid,
+            record=error.record,
+            user_traceback=error.user_traceback,
+        )
+    return MillstreamError(
+        "WORKER_MEMORY",
+        f"a Python worker needs more than its limit of {size}",
+        parameters=parameters,
+        location=error.location if isinstance(error, MillstreamError) else None,
+        hint=hint,
+    )
+
+
+def _is_of_memory(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
