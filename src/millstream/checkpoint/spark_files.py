@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
+import zipfile
 import zlib
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow.fs as pafs
 
@@ -57,6 +60,24 @@ class QueryFiles:
                 paths += [json.loads(line)["path"] for line in lines if line]
         return paths
 
+    def missing_files(self, source: str, epoch: int) -> list[str]:
+        """The files that a file source has planned for an epoch and that are gone."""
+        first, last = (self._log_offset(source, number) for number in (epoch - 1, epoch))
+        planned: list[str] = []
+        for entry in range(first + 1, last + 1):
+            lines = self._read(f"sources/{source}/{self._log_name(source, entry)}").split("\n")[1:]
+            # A compacted entry has the files of earlier ones too.
+            files = [json.loads(line) for line in lines if line]
+            planned += [file["path"] for file in files if file["batchId"] == entry]
+        return [path for path in planned if not _is_there(path)]
+
+    def _log_offset(self, source: str, epoch: int) -> int:
+        """The last entry of a file source's log that is part of an epoch; -1 if there is none."""
+        if epoch < 0:
+            return -1
+        offset = parsed_offset(self.offsets(epoch).get(source, "-"))
+        return -1 if offset is None else int(offset["logOffset"])
+
     def bytes(self) -> int:
         """The size of the state, with all its kept epochs."""
         return folder_bytes(f"{self.path}/state")
@@ -69,8 +90,8 @@ class QueryFiles:
     def damaged(self, epoch: int | None = None) -> list[str]:
         """Files that are not as Spark wrote them, of an epoch or else of what the query begins with.
 
-        Spark writes checksums beside its files on a file system that has none itself; without one,
-        a file counts as whole.
+        Spark writes checksums beside its files on a file system that has none itself. Without one, a
+        file counts as whole if it has the form that Spark gives it.
         """
         names = self._of_the_end() if epoch is None else self._of_epoch(epoch)
         return [f"{self.path}/{name}" for name in names if not self._is_whole(name)]
@@ -104,17 +125,19 @@ class QueryFiles:
         folder, _, base = name.rpartition("/")
         sums = f"{self.folder}/{folder}/.{base}.crc"
         found = self.fs.get_file_info([sums, f"{self.folder}/{name}"])
-        if any(info.type == pafs.FileType.NotFound for info in found):
+        if found[1].type == pafs.FileType.NotFound:
             return True
-        with self.fs.open_input_stream(sums) as stream:
-            data = bytes(stream.read())
-        if len(data) < CHECKSUM_HEADER.size:
-            return True
-        _, step = CHECKSUM_HEADER.unpack_from(data)
-        wanted = data[CHECKSUM_HEADER.size :]
-        with self.fs.open_input_stream(f"{self.folder}/{name}") as stream:
-            parts = iter(lambda: bytes(stream.read(step)), b"")
-            return wanted == b"".join(struct.pack(">I", zlib.crc32(part)) for part in parts)
+        data = b""
+        if found[0].type != pafs.FileType.NotFound:
+            with self.fs.open_input_stream(sums) as stream:
+                data = bytes(stream.read())
+        with self.fs.open_input_file(f"{self.folder}/{name}") as file:
+            if len(data) < CHECKSUM_HEADER.size:
+                return _is_well_formed(name, file)
+            _, step = CHECKSUM_HEADER.unpack_from(data)
+            parts = iter(lambda: bytes(file.read(step)), b"")
+            wanted = b"".join(struct.pack(">I", zlib.crc32(part)) for part in parts)
+        return data[CHECKSUM_HEADER.size :] == wanted
 
     def _log_entries(self, source: str) -> list[int]:
         names = self._names(f"sources/{source}")
@@ -140,6 +163,34 @@ class QueryFiles:
         if not text.startswith("v") or "\n" not in text or not self._is_whole(name):
             raise damaged(f"{self.path}/{name}")
         return text
+
+
+def _is_well_formed(name: str, file: Any) -> bool:
+    """Whether a file of which there is no checksum looks like what Spark writes."""
+    if name.endswith(".zip"):
+        try:
+            return zipfile.ZipFile(file).testzip() is None
+        except (zipfile.BadZipFile, EOFError, zlib.error):
+            return False
+    if name.endswith(".changelog"):
+        return bool(file.size())
+    version, *lines = bytes(file.read()).decode(errors="replace").split("\n")
+    return version.startswith("v") and version[1:].isdigit() and all(map(_is_entry, lines))
+
+
+def _is_entry(line: str) -> bool:
+    """Whether it is a line of a log of Spark's: JSON, maybe after the name of a source, or nothing."""
+    text = line if line.startswith("{") else line.partition(":")[2] or line
+    try:
+        return text in ("", "-") or json.loads(text) is not None
+    except ValueError:
+        return False
+
+
+def _is_there(path: str) -> bool:
+    """Whether a local file exists, in Spark's spelling of its path; of others Spark alone can tell."""
+    local = path.removeprefix("file:")
+    return local == path or os.path.exists("/" + unquote(local).lstrip("/"))
 
 
 def damaged(path: str) -> CheckpointError:

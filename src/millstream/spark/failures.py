@@ -12,7 +12,6 @@ from millstream.common.errors import (
     EnvironmentSetupError,
     Location,
     MillstreamError,
-    PlanError,
     is_users_file,
     location_in,
 )
@@ -113,10 +112,17 @@ def _heap(match: re.Match[str]) -> MillstreamError:
 
 
 def _missing_input(match: re.Match[str]) -> MillstreamError:
-    return PlanError(
+    return file_gone(match[1])
+
+
+def file_gone(path: str, location: Location | None = None) -> MillstreamError:
+    """A file of a source was there when the epoch was planned, and is not when it is to be read."""
+    return MillstreamError(
         "SOURCE_FILE_GONE",
-        f"a file that the job was about to read is gone: {match[1]}",
-        hint="put it back and start the job again; leave files where they are until they are read",
+        f"a file that the job was about to read is gone: {path}",
+        location=location,
+        hint="put it back and start the job again, or set spark.sql.files.ignoreMissingFiles to go on "
+        "without it; files must stay as they are until they are read",
     )
 
 

@@ -315,7 +315,7 @@ class _Body:
 
     def _explained(self, failure: BaseException) -> BaseException:
         """Say which file of the checkpoint is damaged, if that is why Spark cannot go on."""
-        if isinstance(failure, MillstreamError):
+        if isinstance(failure, MillstreamError) and failure.code != "CHECKPOINT_DAMAGED":
             return failure
         run = self.place.run
         for query in self.place.manifest["queries"]:

@@ -17,9 +17,11 @@ from millstream.kernel.time import Control
 from millstream.plan.graph import SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component
-from millstream.plan.specs import ChannelSpec
+from millstream.plan.specs import ChannelSpec, FilesSpec
 from millstream.spark.builder import QueryBuilder
 from millstream.spark.control import ControlChannel
+from millstream.spark.failures import file_gone
+from millstream.spark.named_sources import BY_NAME, source_name
 from millstream.spark.progress import Totals
 from millstream.spark.sources import announced_channels
 from millstream.spark.worker import wall_clock_ms
@@ -112,11 +114,28 @@ class Stream:
         with self.writing:
             if self.suspended.is_set():
                 raise Suspended(f"epoch {batch} does not begin: the job is stopped")
+            self._refuse_missing_files(batch)
             self.writer.write(rows, self.first_epoch + batch)
             self.written = batch
             if batch == 1:
                 # Spark has committed the epoch before, with which the stages have begun.
                 self.builder.forget_restored()
+
+    def _refuse_missing_files(self, batch: int) -> None:
+        """Fail if a file of the epoch is gone: Spark would read the others and say nothing."""
+        spark, files = self.builder.spark, QueryFiles(self.path)
+        if str(spark.conf.get("spark.sql.files.ignoreMissingFiles", "false")).lower() == "true":
+            return
+        named = spark.conf.get(BY_NAME, "false") == "true"
+        for place, node in enumerate(self.component.sources, 1):
+            spec = node.source
+            if isinstance(spec, FilesSpec) and "ignoremissingfiles" not in map(
+                str.lower, spec.options
+            ):
+                name = source_name(self.component.uids[node.id]) if named else str(place)
+                for path in files.missing_files(name, batch):
+                    self.writer.failure = file_gone(path, node.location)
+                    raise self.writer.failure
 
     def _on_epoch(self, epoch: int, report: EpochReport) -> None:
         """Called when an epoch is written; Spark commits it afterwards."""
