@@ -170,7 +170,7 @@ def _is_well_formed(name: str, file: Any) -> bool:
     if name.endswith(".zip"):
         try:
             return zipfile.ZipFile(file).testzip() is None
-        except (zipfile.BadZipFile, EOFError, zlib.error):
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError):
             return False
     if name.endswith(".changelog"):
         return bool(file.size())
