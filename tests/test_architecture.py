@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -31,11 +32,20 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+def statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """All statements below a node, and none of their expressions: most of a tree are expressions."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(node, part, ()):
+            if isinstance(inner, ast.stmt):
+                yield inner
+            yield from statements(inner)
+
+
 @cache
 def imports(path: Path, *, top_level_only: bool = False) -> list[str]:
     tree = tree_of(path)
     names: list[str] = []
-    for node in tree.body if top_level_only else ast.walk(tree):
+    for node in tree.body if top_level_only else statements(tree):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
@@ -82,3 +92,38 @@ def test_modules_stay_readable() -> None:
 
 def test_modules_are_found() -> None:
     assert SOURCE / "kernel/keyed.py" in MODULES
+
+
+def test_imports_are_found_wherever_they_stand() -> None:
+    text = """
+import a
+try:
+    import b
+except ImportError:
+    import c
+else:
+    import d
+finally:
+    import e
+class C:
+    def f(self):
+        with x:
+            for y in z:
+                while True:
+                    if x:
+                        pass
+                    elif y:
+                        import f
+                    else:
+                        match x:
+                            case 1:
+                                import g
+        async def h():
+            async with x:
+                async for y in z:
+                    from h import i
+"""
+    tree = ast.parse(text)
+    found = [ast.unparse(node) for node in statements(tree)]
+    every = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    assert sorted(found) == sorted(every)
