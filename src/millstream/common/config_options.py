@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from millstream.common.errors import ConfigurationError, PlanError, short_repr, user_location
+from millstream.common.secrets import is_secret, masked_value
 from millstream.common.time import to_millis
 
 __all__ = ["ConfigOption", "ConfigOptions"]
@@ -73,11 +74,11 @@ def convert_value(key: str, value: object, kind: str) -> Any:
     except (ValueError, KeyError, PlanError) as exc:
         raise ConfigurationError(
             "INVALID_OPTION_VALUE",
-            f"option {key!r} cannot be {short_repr(value)}",
-            parameters={"key": key, "value": value},
+            f"option {key!r} cannot be {short_repr(masked_value(key, value))}",
+            parameters={"key": key, "value": masked_value(key, value)},
             location=user_location(),
             hint=f"give it {_EXPECTED[kind]}",
-        ) from exc
+        ) from (None if is_secret(key) else exc)
 
 
 @dataclass(frozen=True)

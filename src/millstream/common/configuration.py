@@ -8,6 +8,7 @@ from typing import Any, TypeVar, overload
 
 from millstream.common.config_options import ConfigOption, ConfigOptions, convert_value
 from millstream.common.errors import ConfigurationError, short_repr, user_location
+from millstream.common.secrets import masked_settings
 
 __all__ = ["ConfigOption", "ConfigOptions", "Configuration"]
 
@@ -216,7 +217,7 @@ class Configuration:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Configuration({self.to_dict()!r})"
+        return f"Configuration({masked_settings(self.to_dict())!r})"
 
 
 _ABSENT = object()

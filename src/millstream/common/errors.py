@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import Any, ClassVar
 
+from millstream.common.secrets import masked_uris
+
 __all__ = [
     "CheckpointError",
     "ConfigurationError",
@@ -164,7 +166,7 @@ class MillstreamError(Exception):
         lines.extend(f"  {line}" for line in self._details())
         if self.hint:
             lines.append(f"  what to do: {self.hint}")
-        return "\n".join(lines)
+        return masked_uris("\n".join(lines))
 
     def to_dict(self) -> dict[str, object]:
         """Everything about the error as plain JSON values.

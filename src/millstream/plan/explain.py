@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from millstream.common.secrets import masked_uris
 from millstream.kernel.places import Place
 from millstream.plan.columnar import columnar_window, field_aggregate, kept_by
 from millstream.plan.graph import (
@@ -41,7 +42,7 @@ def explain(graph: JobGraph, options: JobOptions) -> Explanation:
     ]
     for component in components:
         lines += _Text(component, options).lines()
-    return Explanation("\n".join(lines), _mermaid(components))
+    return Explanation(masked_uris("\n".join(lines)), masked_uris(_mermaid(components)))
 
 
 def _mode(components: tuple[Component, ...], options: JobOptions) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from millstream.common.restart_strategy import RestartStrategyConfiguration
+from millstream.common.secrets import Redactor
 
 RunMode = Literal["streaming", "batch", "automatic"]
 ChannelOrder = Literal["arrival", "watermark"]
@@ -28,7 +29,8 @@ class JobOptions:
     ``savepoint_path`` is the savepoint a new run begins from, ``allow_non_restored_state`` lets it
     begin although no operator claims some of its state. ``savepoint_dir`` is where savepoints go
     if nothing else is said. ``restart`` None: the default, see `RestartStrategies`. ``command`` is
-    the command line that has started the program.
+    the command line that has started the program. ``trust`` lets a job go on from folders that other
+    users can write to.
     """
 
     name: str = "millstream job"
@@ -43,6 +45,7 @@ class JobOptions:
     checkpoint_dir: str | None = None
     savepoint_path: str | None = None
     allow_non_restored_state: bool = False
+    trust: bool = False
     savepoint_dir: str | None = None
     restart: RestartStrategyConfiguration | None = None
     command: tuple[str, ...] | None = None
@@ -52,6 +55,11 @@ class JobOptions:
     @property
     def slot_count(self) -> int:
         return self.parallelism if self.slots is None else self.slots
+
+
+def redactor_of(options: JobOptions) -> Redactor:
+    """What masks the secrets of a job in texts about it."""
+    return Redactor(options.configuration, options.command or ())
 
 
 def retained_epochs(options: JobOptions) -> int:

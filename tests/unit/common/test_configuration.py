@@ -52,11 +52,11 @@ def test_values_are_converted_on_the_way_out() -> None:
     ],
 )
 def test_values_of_a_wrong_kind_are_named(method: str, value: Any) -> None:
-    config = Configuration().set("the.key", value)
+    config = Configuration().set("the.option", value)
     with pytest.raises(ConfigurationError) as caught:
-        getattr(config, method)("the.key", None)
+        getattr(config, method)("the.option", None)
     assert caught.value.code == "INVALID_OPTION_VALUE"
-    assert "'the.key'" in caught.value.message and repr(value) in caught.value.message
+    assert "'the.option'" in caught.value.message and repr(value) in caught.value.message
 
 
 def test_setters_check_their_values() -> None:
@@ -150,3 +150,13 @@ def test_validate_checks_values_of_known_options() -> None:
     config = Configuration().set_string("millstream.slots", "many")
     with pytest.raises(ConfigurationError, match="INVALID_OPTION_VALUE"):
         config.validate([SLOTS])
+
+
+def test_secrets_are_not_shown() -> None:
+    config = Configuration.from_dict({"db.password": "hunter2", "url": "pg://me:hunter2@h/d"})
+    assert "hunter2" not in repr(config)
+    assert config.get_string("db.password", "") == "hunter2"
+    with pytest.raises(ConfigurationError) as caught:
+        config.get_integer("db.password", 0)
+    assert "hunter2" not in str(caught.value) + str(caught.value.to_dict())
+    assert caught.value.__cause__ is None

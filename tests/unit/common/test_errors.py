@@ -215,3 +215,11 @@ def test_record_repr_is_short_and_never_fails() -> None:
     assert len(user_code_error(ValueError(), "Map", None, "x" * 999).record or "") == 200
     assert short_repr(Rude()) == "<Rude: its repr raised RuntimeError>"
     assert short_repr("ab") == "'ab'"
+
+
+def test_passwords_of_uris_are_not_shown() -> None:
+    error = MillstreamError(
+        "X", "no s3://key:hunter2@bucket/x", hint="look at pg://me:hunter2@host"
+    )
+    assert "hunter2" not in str(error)
+    assert "s3://key:*****@bucket/x" in str(error)
