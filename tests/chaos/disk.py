@@ -20,7 +20,7 @@ class SmallDisk:
         self.folder = folder
         self.ballast = folder / ".ballast"
         owner = f"uid={os.getuid()},gid={os.getgid()}"
-        options = f"size={SIZE_MB}m,{owner}"
+        options = f"size={SIZE_MB}m,mode=700,{owner}"
         subprocess.run([*_ROOT, "mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=True)
 
     def fill(self, pages_left: int) -> None:

@@ -11,7 +11,7 @@ import pyarrow.fs as pafs
 import pytest
 
 from millstream.checkpoint import folder as folder_module
-from millstream.checkpoint.folder import CheckpointFolder
+from millstream.checkpoint.folder import CheckpointFolder, sink_folder
 from millstream.common.errors import CheckpointError
 
 
@@ -106,6 +106,22 @@ def test_a_run_that_began_from_a_savepoint_goes_on_if_it_is_named_again(tmp_path
     assert (again.path, again.resumed, again.first_epoch) == (run.path, True, 8)
     other = folder.open_run(manifest("a"), folder.origin(Saved("two")))
     assert other.path != run.path
+
+
+@pytest.mark.parametrize(
+    "uid", ["..", "../../outside", "/etc", "a/b", "x" * 1_000, "ü" * 150, "\0", "\x1b[2J", "\n"]
+)
+def test_the_uid_of_a_sink_leads_nowhere_else(tmp_path: Path, uid: str) -> None:
+    name = sink_folder("0" * 32, uid)
+    (tmp_path / name).mkdir()
+    assert (tmp_path / name).parent == tmp_path
+    assert name.isprintable()
+    assert sink_folder("0" * 32, uid + "x") != name
+
+
+def test_the_folders_of_sinks_with_plain_uids_stay_where_they_were() -> None:
+    for uid in ("out", "my files", "Größe 2.0", "file-sink-1"):
+        assert sink_folder("3f2a", uid) == f"3f2a-{uid}"
 
 
 # -- missing is not new ---------------------------------------------------------------------------

@@ -14,6 +14,8 @@ from contextlib import suppress
 
 import pyarrow.fs as pafs
 
+from millstream.checkpoint.trust import private, private_folder
+
 NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 """What a file system answers that has no hard links."""
 
@@ -35,6 +37,7 @@ def write_at(fs: pafs.FileSystem, path: str, data: bytes, *, sync: bool = True) 
     """
     folder, _, name = path.rpartition("/")
     hidden = f"{folder}/{_hidden(name)}"
+    make_file(fs, hidden)
     with fs.open_output_stream(hidden, compression=None) as stream:
         stream.write(data)
     if sync:
@@ -63,7 +66,7 @@ def create(fs: pafs.FileSystem, path: str, data: bytes, aside: str) -> bool:
     folder, _, name = path.rpartition("/")
     hidden = f"{aside}/{_hidden(name)}"
     try:
-        with open(hidden, "wb") as file:
+        with open(hidden, "wb", opener=private) as file:
             file.write(data)
         sync_file(fs, hidden)
         created = _link(hidden, path, data)
@@ -80,16 +83,29 @@ def move(fs: pafs.FileSystem, old: str, new: str) -> None:
     sync_folder(fs, new.rpartition("/")[0])
 
 
-def make_folder(fs: pafs.FileSystem, path: str) -> None:
-    """Make a folder and those that it lies in, as far as they are missing."""
+def make_folder(fs: pafs.FileSystem, path: str, *, shared: bool = False, sync: bool = True) -> None:
+    """Make a folder and those that it lies in, as far as they are missing.
+
+    They are for the user of this process or its group alone; ``shared``: as the umask says.
+    ``sync=False`` is for folders that are synced later, all at once.
+    """
     missing = []
     while path and not exists(fs, path):
         missing.append(path)
         path = path.rpartition("/")[0]
-    if missing:
+    if missing and (shared or not is_local(fs)):
         fs.create_dir(missing[0], recursive=True)
-    for made in missing:
-        sync_folder(fs, made.rpartition("/")[0] or "/")
+    for made in reversed(missing):
+        if is_local(fs) and not shared:
+            private_folder(made)
+        if sync:
+            sync_folder(fs, made.rpartition("/")[0] or "/")
+
+
+def make_file(fs: pafs.FileSystem, path: str) -> None:
+    """Make an empty file for the user of this process or its group alone; its content comes next."""
+    if is_local(fs):
+        os.close(private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC))
 
 
 def sync_file(fs: pafs.FileSystem, path: str) -> None:
@@ -141,7 +157,7 @@ def _link(hidden: str, path: str, data: bytes) -> bool:
 def _write_new(path: str, data: bytes) -> bool:
     """Make a file where there are no links; a crash may leave a part of it."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        descriptor = private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     except FileExistsError:
         return False
     try:

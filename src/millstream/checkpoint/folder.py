@@ -19,11 +19,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from millstream.checkpoint.durable import is_local, make_folder, move, write_at
+from millstream.checkpoint.durable import is_local, make_file, make_folder, move, write_at
+from millstream.checkpoint.small_files import is_identifier, is_inside, is_natural, is_text
 from millstream.common.errors import CheckpointError
+from millstream.kernel.hashing import stable_hash
 
 FORMAT = 2
-PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 def open_path(path: str) -> tuple[pafs.FileSystem, str]:
@@ -188,7 +189,7 @@ class CheckpointFolder:
     def _begin(self, name: str, manifest: str) -> None:
         """Make the folder of a run so that it is never without its manifest, if it can be moved."""
         if not is_local(self.fs):
-            self.fs.create_dir(f"{self.inner}/{name}", recursive=True)
+            make_folder(self.fs, f"{self.inner}/{name}")
             self._write(f"{name}/job.json", manifest)
             return
         hidden = self._hidden(name)
@@ -299,25 +300,6 @@ class CheckpointFolder:
         write_whole(f"{self.directory}/{name}", text.encode())
 
 
-def is_inside(name: object) -> bool:
-    """Whether something read from a file is a path that stays in the folder it is relative to.
-
-    Savepoints name the records that no operator owns ``state//held/...``: an empty part is harmless.
-
-    Examples
-    --------
-    >>> [is_inside(name) for name in ("state//a.parquet", "/etc/passwd", "a/../../b", "", 5)]
-    [True, False, False, False, False]
-    """
-    if not isinstance(name, str) or not name or name[0] == "/" or "\\" in name or "\0" in name:
-        return False
-    return all(part not in (".", "..") for part in name.split("/"))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
 def _is_restored(value: object) -> bool:
     names = ("id", "path", "job_id")
     return value is None or (
@@ -338,8 +320,8 @@ def _is_details(value: object) -> bool:
     # The uid of a file sink is part of the name of its folder.
     return isinstance(value, dict) and all(
         isinstance(one, dict)
-        and _is_number(one.get("number"))
-        and _is_number(one.get("query", 0))
+        and is_natural(one.get("number"))
+        and is_natural(one.get("query", 0))
         and ("files" not in one or (is_inside(f"job-{uid}") and isinstance(one["files"], str)))
         for uid, one in value.items()
     )
@@ -347,15 +329,15 @@ def _is_details(value: object) -> bool:
 
 MANIFEST: dict[str, Callable[[object], bool]] = {
     # It is part of the names of folders.
-    "job_id": lambda value: isinstance(value, str) and bool(PLAIN_NAME.fullmatch(value)),
-    "first_epoch": _is_number,
+    "job_id": is_identifier,
+    "first_epoch": is_natural,
     "restored": _is_restored,
     "operators": _is_operators,
     "details": _is_details,
-    "queries": lambda value: isinstance(value, list) and all(map(_is_number, value)),
-    "slots": _is_number,
-    "parallelism": _is_number,
-    "mode": lambda value: isinstance(value, str),
+    "queries": lambda value: isinstance(value, list) and all(map(is_natural, value)),
+    "slots": is_natural,
+    "parallelism": is_natural,
+    "mode": is_text,
 }
 """What job.json must say at least, for it is used as it is."""
 
@@ -367,8 +349,34 @@ def write_whole(path: str, data: bytes) -> None:
 
 def new_file(fs: pafs.FileSystem, path: str) -> pa.NativeFile:
     """A stream to a file that is written bit by bit; the folders that it lies in are made."""
-    fs.create_dir(path.rpartition("/")[0], recursive=True)
+    make_folder(fs, path.rpartition("/")[0], sync=False)
+    make_file(fs, path)
     return fs.open_output_stream(path)
+
+
+def folder_name(text: str) -> str:
+    """A name for a file or folder of something that may have any name.
+
+    Examples
+    --------
+    >>> folder_name("count"), folder_name("my state"), folder_name("../..")
+    ('count', 'my-state-7f24ebfc', '-e6a8929a')
+    """
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip(".-")[:60]
+    return plain if plain == text else f"{plain}-{stable_hash(text):08x}"
+
+
+def sink_folder(job_id: str, uid: str) -> str:
+    """The name of the folder of a sink in the folder that it writes to.
+
+    Examples
+    --------
+    >>> sink_folder("3f2a", "my files"), sink_folder("3f2a", "../../etc")
+    ('3f2a-my files', '3f2a-etc-0b3cf95d')
+    """
+    # Names of earlier versions stay as they are: what they have not published yet is in there.
+    harmless = "/" not in uid and uid.isprintable() and len(uid.encode()) <= 200
+    return f"{job_id}-{uid if harmless else folder_name(uid)}"
 
 
 def wall_clock_ms() -> int:

@@ -29,6 +29,7 @@ import pyarrow.fs as pafs
 
 from millstream.checkpoint.durable import create, is_local, make_folder, write_at
 from millstream.checkpoint.folder import open_path, wall_clock_ms
+from millstream.checkpoint.small_files import BadFile, read_small
 from millstream.common.errors import CheckpointError
 
 log = logging.getLogger("millstream")
@@ -267,11 +268,10 @@ def process_started(pid: int) -> int | None:
 def read_json(fs: pafs.FileSystem, path: str) -> dict[str, Any] | None:
     """What a small file says; None if there is none, or only a part of it."""
     try:
-        with fs.open_input_stream(path) as stream:
-            content = json.loads(bytes(stream.read()))
-    except (FileNotFoundError, ValueError):
+        found = read_small(fs, path, {})
+    except BadFile:
         return None
-    return content if isinstance(content, dict) else None
+    return None if found is None else found.content
 
 
 def write_json(fs: pafs.FileSystem, path: str, content: dict[str, Any]) -> None:

@@ -2,7 +2,8 @@
 
 In the folder of a run, ``status.json`` says what its driver does, ``commands/<id>.json`` is a request
 of another process, and ``answers/<id>.json`` what has become of it. So a job can be watched and
-stopped from any process that reaches its directory.
+stopped from any process that reaches its directory. Each of these files is checked before it is used,
+and set aside if it is bad.
 """
 
 from __future__ import annotations
@@ -13,15 +14,32 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pyarrow.fs as pafs
 
+from millstream.checkpoint.durable import make_folder
 from millstream.checkpoint.folder import open_path, wall_clock_ms
-from millstream.checkpoint.lease import current_holder, read_json, write_json
+from millstream.checkpoint.lease import current_holder, write_json
+from millstream.checkpoint.small_files import (
+    BadFile,
+    is_identifier,
+    is_natural,
+    is_text,
+    is_texts,
+    is_truth,
+    is_whole,
+    names_in,
+    one_of,
+    optional,
+    read_small,
+    set_aside,
+)
+from millstream.checkpoint.trust import distrust
 from millstream.common.errors import CheckpointError
 from millstream.common.job import JobStatus
+from millstream.common.secrets import masked_command
 
 COMMANDS = ("cancel", "savepoint", "stop")
 LEVELS = 2
@@ -34,6 +52,46 @@ LAST_WORD_SECONDS = 5.0
 
 DEFAULT_FOLDER = ".millstream"
 
+BAD = "BAD"
+"""The status of a run whose ``status.json`` cannot be used."""
+
+_STATUS = {
+    "name": is_text,
+    "job_id": is_identifier,
+    "status": one_of(*JobStatus.__members__),
+    "epoch": optional(is_whole),
+    "records_in": optional(is_whole),
+    "records_out": optional(is_whole),
+    "watermark": optional(is_whole),
+    "started_ms": optional(is_whole),
+    "updated_ms": optional(is_whole),
+    "pid": optional(is_natural),
+    "host": optional(is_text),
+    "command": optional(is_texts),
+    "error": optional(is_text),
+    "restarts": optional(is_whole),
+    "parallelism": optional(is_whole),
+    "ui": optional(is_text),
+}
+_COMMAND = {
+    "id": is_identifier,
+    "command": is_text,
+    "path": optional(is_text),
+    "drain": optional(is_truth),
+}
+
+
+def _is_progress(value: Any) -> bool:
+    return isinstance(value, dict) and all(is_whole(value.get(name)) for name in ("done", "total"))
+
+
+_ANSWER = {
+    "state": one_of("running", "done", "failed"),
+    "progress": optional(_is_progress),
+    "result": optional(is_text),
+    "error": optional(is_text),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class JobRecord:
@@ -41,6 +99,8 @@ class JobRecord:
 
     ``error`` is the last failure, also of a job that runs again; ``path`` is the folder of the run,
     ``directory`` the checkpoint directory it is in. ``alive`` says whether its driver lives now.
+    Secrets in ``command`` are masked. ``problem`` says why the run's status cannot be read (its status
+    is ``BAD`` then), ``distrust`` why its folder is not trusted: who else may have written there.
     """
 
     name: str
@@ -62,6 +122,8 @@ class JobRecord:
     path: str
     directory: str
     alive: bool
+    problem: str | None = None
+    distrust: str | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +166,7 @@ class Registrar:
             "name": name,
             "job_id": job_id,
             "parallelism": parallelism,
-            "command": command,
+            "command": None if command is None else masked_command(command),
             "ui": ui,
             "pid": os.getpid(),
             "host": socket.gethostname(),
@@ -112,8 +174,13 @@ class Registrar:
         }
         # What was asked of an earlier driver was not meant for this one.
         for kind in ("commands", "answers"):
-            for name in _names(self._fs, f"{self._folder}/{kind}"):
-                self._fs.delete_file(f"{self._folder}/{kind}/{name}")
+            folder = f"{self._folder}/{kind}"
+            make_folder(self._fs, folder)
+            for name in names_in(self._fs, folder):
+                try:
+                    self._fs.delete_file(f"{folder}/{name}")
+                except (OSError, ValueError) as error:
+                    set_aside(self._fs, f"{folder}/{name}", f"it cannot be deleted: {error}")
 
     def say(
         self,
@@ -141,19 +208,23 @@ class Registrar:
         write_json(self._fs, f"{self._folder}/status.json", content)
 
     def commands(self) -> list[Command]:
-        """Requests that have come since the last call, in no order."""
+        """Requests that have come since the last call, in no order; what is none is set aside."""
         folder = f"{self._folder}/commands"
         heard = []
-        for name in _names(self._fs, folder):
-            content = read_json(self._fs, f"{folder}/{name}")
-            if content is None:
+        for name in names_in(self._fs, folder):
+            path = f"{folder}/{name}"
+            try:
+                command = _read_command(self._fs, path)
+            except BadFile as error:
+                set_aside(self._fs, path, str(error))
                 continue
-            self._fs.delete_file(f"{folder}/{name}")
-            if content["command"] in COMMANDS:
-                drain = bool(content.get("drain"))
-                heard.append(Command(content["id"], content["command"], content["path"], drain))
+            if command is None:
+                continue
+            self._fs.delete_file(path)
+            if command.command in COMMANDS:
+                heard.append(command)
             else:
-                self.answer(content["id"], "failed", error=f"no command {content['command']!r}")
+                self.answer(command.id, "failed", error=f"no command {command.command!r}")
         return heard
 
     def answer(
@@ -166,7 +237,7 @@ class Registrar:
         error: str | None = None,
     ) -> None:
         """Say what has become of a request: ``running``, ``done`` or ``failed``."""
-        self._fs.create_dir(f"{self._folder}/answers", recursive=True)
+        make_folder(self._fs, f"{self._folder}/answers")
         said = None
         if progress is not None:
             said = {"done": progress[0], "total": progress[1], "unit": "bytes"}
@@ -190,7 +261,7 @@ def find_jobs(root: str) -> list[JobRecord]:
     records = []
     for folder in _job_folders(fs, inner, LEVELS):
         directory = root.rstrip("/") + folder.removeprefix(inner)
-        for name in _names(fs, folder):
+        for name in names_in(fs, folder):
             if name.isdigit():
                 record = _read_record(fs, f"{folder}/{name}", f"{directory}/{name}", directory)
                 if record is not None:
@@ -239,8 +310,8 @@ def request(
         raise _not_running(record)
     posted = Command(uuid.uuid4().hex, command, path, drain)
     fs, folder = open_path(record.path)
-    fs.create_dir(f"{folder}/commands", recursive=True)
-    write_json(fs, f"{folder}/commands/{posted.id}.json", asdict(posted))
+    make_folder(fs, f"{folder}/commands")
+    _post(fs, f"{folder}/commands/{posted.id}.json", posted)
     try:
         answer = _follow(record, posted, on_progress, timeout, wait or threading.Event().wait)
     finally:
@@ -268,7 +339,7 @@ def _follow(
     silent = ended = 0.0
     while silent < timeout:
         wait(FOLLOW_SECONDS)
-        answer = read_json(fs, f"{folder}/answers/{posted.id}.json")
+        answer = _read_answer(fs, f"{folder}/answers/{posted.id}.json")
         if answer is not None and answer["state"] != "running":
             return answer
         ended = 0.0 if _is_alive(record) else ended + FOLLOW_SECONDS
@@ -292,16 +363,71 @@ def _is_alive(record: JobRecord) -> bool:
     return now is not None and now.alive
 
 
-def _read_record(fs: pafs.FileSystem, folder: str, path: str, directory: str) -> JobRecord | None:
-    content = read_json(fs, f"{folder}/status.json")
-    if content is None or content.get("status") not in JobStatus.__members__:
+def _read_command(fs: pafs.FileSystem, path: str) -> Command | None:
+    """The request in a file; None if it was taken back."""
+    found = read_small(fs, path, _COMMAND)
+    if found is None:
         return None
-    told: dict[str, Any] = {field.name: content.get(field.name) for field in fields(JobRecord)}
-    command = told["command"]
-    told |= {"path": path, "directory": directory, "alive": False}
-    told["command"] = None if command is None else tuple(command)
-    record = JobRecord(**told)
-    return replace(record, alive=_driver_lives(record))
+    if found.distrust is not None:
+        raise BadFile(found.distrust)
+    content = found.content
+    if f"{content['id']}.json" != path.rpartition("/")[2]:
+        raise BadFile("its name is not its id")
+    return Command(
+        content["id"], content["command"], content.get("path"), bool(content.get("drain"))
+    )
+
+
+def _read_answer(fs: pafs.FileSystem, path: str) -> dict[str, Any] | None:
+    try:
+        found = read_small(fs, path, _ANSWER)
+    except BadFile as error:
+        raise CheckpointError(
+            "BAD_ANSWER",
+            f"the answer of the job in {path} cannot be used: {error}",
+            hint="look at the job with `millstream info`; ask it again",
+        ) from error
+    return None if found is None else found.content
+
+
+def _post(fs: pafs.FileSystem, path: str, posted: Command) -> None:
+    """Write a request so that the driver can read it, also if that is the process of another user."""
+    if not isinstance(fs, pafs.LocalFileSystem) or os.geteuid() != 0:
+        write_json(fs, path, asdict(posted))
+        return
+    folder, _, name = path.rpartition("/")
+    # Root gives it away first: the driver looks at it as soon as it has its name.
+    hidden = f"{folder}/.{name}"
+    write_json(fs, hidden, asdict(posted))
+    owner = os.stat(folder)
+    os.chown(hidden, owner.st_uid, owner.st_gid)
+    os.rename(hidden, path)
+
+
+def _read_record(fs: pafs.FileSystem, folder: str, path: str, directory: str) -> JobRecord | None:
+    """What the driver of a run has told; None if it has told nothing."""
+    places: dict[str, Any] = {"path": path, "directory": directory, "alive": False}
+    try:
+        found = read_small(fs, f"{folder}/status.json", _STATUS)
+    except BadFile as error:
+        return _bad_record(f"status.json: {error}", places)
+    if found is None:
+        return None
+    why = distrust(directory) or distrust(path) or found.distrust
+    told: dict[str, Any] = {name: found.content.get(name) for name in _STATUS}
+    told["command"] = None if told["command"] is None else tuple(told["command"])
+    record = JobRecord(**told, **places, distrust=why)
+    try:
+        return replace(record, alive=_driver_lives(record))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        return _bad_record(f"its lease cannot be read: {error}", places)
+
+
+def _bad_record(problem: str, places: dict[str, Any]) -> JobRecord:
+    told: dict[str, Any] = dict.fromkeys(_STATUS)
+    return JobRecord(
+        **{**told, "name": "-", "job_id": "-", "status": BAD, "problem": problem}, **places
+    )
 
 
 def _driver_lives(record: JobRecord) -> bool:
@@ -318,8 +444,7 @@ def _driver_lives(record: JobRecord) -> bool:
 
 def _job_folders(fs: pafs.FileSystem, folder: str, levels: int) -> Iterator[str]:
     """The checkpoint directories in a folder: those with folders that are named by numbers."""
-    found = fs.get_file_info(pafs.FileSelector(folder, allow_not_found=True))
-    names = sorted(info.base_name for info in found if info.type == pafs.FileType.Directory)
+    names = _folders_in(fs, folder)
     if any(name.isdigit() for name in names):
         yield folder
     elif levels > 0:
@@ -328,10 +453,16 @@ def _job_folders(fs: pafs.FileSystem, folder: str, levels: int) -> Iterator[str]
                 yield from _job_folders(fs, f"{folder}/{name}", levels - 1)
 
 
-def _names(fs: pafs.FileSystem, folder: str) -> list[str]:
-    """What is in a folder and not hidden, sorted; nothing if there is no such folder."""
-    found = fs.get_file_info(pafs.FileSelector(folder, allow_not_found=True))
-    return sorted(info.base_name for info in found if not info.base_name.startswith("."))
+def _folders_in(fs: pafs.FileSystem, folder: str) -> list[str]:
+    """The folders in a folder, sorted; none if it may not be read: it is somebody else's."""
+    if isinstance(fs, pafs.LocalFileSystem):
+        try:
+            with os.scandir(folder) as found:
+                return sorted(entry.name for entry in found if entry.is_dir())
+        except OSError:
+            return []
+    selected = fs.get_file_info(pafs.FileSelector(folder, allow_not_found=True))
+    return sorted(info.base_name for info in selected if info.type == pafs.FileType.Directory)
 
 
 def _not_running(record: JobRecord) -> CheckpointError:

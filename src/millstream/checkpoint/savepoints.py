@@ -16,8 +16,20 @@ from typing import Any
 import pyarrow.fs as pafs
 
 from millstream.checkpoint.durable import make_folder, sync_folders
-from millstream.checkpoint.folder import is_inside, open_path, write_whole
+from millstream.checkpoint.folder import open_path, write_whole
+from millstream.checkpoint.small_files import (
+    BadFile,
+    Shape,
+    is_inside,
+    is_mapping,
+    is_natural,
+    is_text,
+    is_whole,
+    optional,
+    refuse_misshapen,
+)
 from millstream.checkpoint.spark_files import QueryFiles
+from millstream.checkpoint.trust import distrust, not_trusted
 from millstream.common.errors import CheckpointError
 from millstream.common.typeinfo import TypeInformation, type_from_dict
 from millstream.kernel.snapshot.tables import (
@@ -120,7 +132,7 @@ class Savepoint:
         try:
             content = json.loads(data)
             version = content["format"]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise damaged(f"{place}/{MANIFEST}", "it is not readable") from error
         if version != FORMAT:
             raise CheckpointError(
@@ -129,14 +141,16 @@ class Savepoint:
                 hint="restore it with the Millstream version that wrote it, or a later one",
             )
         try:
+            _refuse_misshapen(content)
             tables = tuple(
                 SavepointTable(t["uid"], t["state"], tuple(StateFile(**f) for f in t["files"]))
                 for t in content["tables"]
             )
             plain = {name: content[name] for name in _PLAIN}
+        except BadFile as error:
+            raise damaged(f"{place}/{MANIFEST}", str(error)) from error
         except (KeyError, TypeError) as error:
             raise damaged(f"{place}/{MANIFEST}", f"{error} is missing") from error
-        _require_valid(place, plain, tables)
         return Savepoint(path=place, tables=tables, **plain)
 
     def read(self, file: StateFile) -> bytes:
@@ -166,28 +180,28 @@ _PLAIN = (
     "versions",
     "taken_of",
 )
-_KINDS: dict[str, type] = {
-    **dict.fromkeys(("id", "job_id", "name", "channel_order"), str),
-    **dict.fromkeys(("epoch", "created_ms"), int),
-    **dict.fromkeys(("operators", "states", "sources", "time"), dict),
+_SHAPE: Shape = {
+    **dict.fromkeys(("id", "job_id", "name", "channel_order", "taken_of"), is_text),
+    **dict.fromkeys(("epoch", "created_ms"), is_whole),
+    **dict.fromkeys(("operators", "states", "sources", "time", "versions"), is_mapping),
+}
+_FILE_SHAPE: Shape = {
+    "path": is_inside,
+    "rows": is_natural,
+    "bytes": is_natural,
+    "crc32": is_natural,
 }
 
 
-def _require_valid(
-    place: str, plain: Mapping[str, Any], tables: tuple[SavepointTable, ...]
-) -> None:
-    """Refuse a manifest that says what none of ours says: it is used as it is."""
-    for name, kind in _KINDS.items():
-        if not isinstance(plain[name], kind):
-            raise damaged(f"{place}/{MANIFEST}", f"{name} cannot be {plain[name]!r}")
-    sources = plain["sources"].values()
-    named = [file.path for table in tables for file in table.files]
-    named += [source["files"] for source in sources if "files" in source]
-    for path in named:
-        if not is_inside(path):
-            raise damaged(
-                f"{place}/{MANIFEST}", f"it names {path!r}, which is not in the savepoint"
-            )
+def _refuse_misshapen(content: dict[str, Any]) -> None:
+    """Refuse a manifest whose fields are of other types, or which names files outside its folder."""
+    refuse_misshapen(content, _SHAPE)
+    for table in content["tables"]:
+        refuse_misshapen(table, {"uid": is_text, "state": is_text})
+        for file in table["files"]:
+            refuse_misshapen(file, _FILE_SHAPE)
+    for source in content["sources"].values():
+        refuse_misshapen(source, {"files": optional(is_inside)})
 
 
 def damaged(path: str, why: str) -> CheckpointError:
@@ -240,6 +254,18 @@ def find(path: str) -> str:
     )
 
 
+def refuse_foreign(savepoint: Savepoint) -> None:
+    """Refuse a savepoint that somebody else may have written: restoring it unpickles state."""
+    why = distrust_of_savepoint(savepoint.path)
+    if why is not None:
+        raise not_trusted(f"the savepoint {savepoint.path}", why)
+
+
+def distrust_of_savepoint(path: str) -> str | None:
+    """Why the folder of a savepoint is not trusted, None if it is: see `checkpoint.trust`."""
+    return distrust(path) or distrust(f"{path}/{MANIFEST}")
+
+
 def dispose(path: str) -> None:
     """Delete a savepoint."""
     place = find(path)
@@ -253,9 +279,13 @@ def describe(path: str) -> dict[str, Any]:
     """What is in a savepoint, for people to read."""
     savepoint = Savepoint.load(path)
     operators = []
-    for uid, operator in savepoint.operators.items():
-        kept = {name: operator.get(name) for name in ("kind", "name")}
-        operators.append({"uid": uid, **kept, "states": described_states(savepoint, uid)})
+    try:
+        for uid, operator in savepoint.operators.items():
+            kept = {name: operator.get(name) for name in ("kind", "name")}
+            operators.append({"uid": uid, **kept, "states": described_states(savepoint, uid)})
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        why = f"what it says of operator {uid!r} makes no sense"
+        raise damaged(f"{savepoint.path}/{MANIFEST}", why) from error
     return {
         "path": savepoint.path,
         "format": FORMAT,

@@ -7,13 +7,14 @@ import shutil
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TextIO
 
 from millstream.cli.errors import exit_code_of
-from millstream.cli.text import progress_bar
+from millstream.cli.text import escaped, progress_bar
 from millstream.common.errors import MillstreamError
+from millstream.common.secrets import masked_uris
 
 __all__ = ["Console", "Progress"]
 
@@ -56,6 +57,8 @@ class Console:
         self.debug = debug
         self.out = sys.stdout if out is None else out
         self.err = sys.stderr if err is None else err
+        self.redact: Callable[[str], str] = str
+        """Masks the secrets that the command line has."""
 
     @property
     def width(self) -> int | None:
@@ -83,28 +86,32 @@ class Console:
         elif self.quiet:
             text = brief or ""
         if text:
-            print(text, file=self.out, flush=True)
+            self._print(text, self.out)
 
     def note(self, text: str) -> None:
         """Tell a person what goes on."""
         if not (self.as_json or self.quiet):
-            print(text, file=self.err, flush=True)
+            self._print(text, self.err)
 
     def error(self, error: BaseException) -> None:
         """Write an error: one message, with all frames only for ``--debug``."""
         if self.debug:
-            traceback.print_exception(error, file=self.err)
+            self._print("".join(traceback.format_exception(error)).rstrip("\n"), self.err)
         if self.as_json:
             told: dict[str, Any] = {"code": None, "message": _one_line(error)}
             if isinstance(error, MillstreamError):
                 told = error.to_dict()
             data = {"error": told, "exit_code": exit_code_of(error)}
-            print(json.dumps(data, indent=2), file=self.out)
+            self._print(json.dumps(data, indent=2), self.out)
         elif isinstance(error, MillstreamError):
-            print(f"millstream: {error}", file=self.err)
+            self._print(f"millstream: {error}", self.err)
         else:
             hint = "" if self.debug else "\n  what to do: --debug shows where"
-            print(f"millstream: {_one_line(error)}{hint}", file=self.err)
+            self._print(f"millstream: {_one_line(error)}{hint}", self.err)
+
+    def _print(self, text: str, stream: TextIO) -> None:
+        text = masked_uris(self.redact(text))
+        print(escaped(text, keep="\n\t"), file=stream, flush=True)
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Progress]:
@@ -118,7 +125,7 @@ class Console:
 
 
 def _one_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0].rstrip(": ")
+    return f"{type(error).__name__}: {error}".split("\n")[0].rstrip(": ")
 
 
 class Progress:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.cli.console import Console
 from millstream.cli.errors import CommandError, ExitCode
-from millstream.cli.launch import check_command, start_again, wait_for
+from millstream.cli.launch import command_for, shown, start_again, wait_for
 from millstream.cli.lookup import absolute, find_job, latest_runs, require_path, state_of
 from millstream.cli.sessions import spark_session
 from millstream.cli.text import ago, fields, local_time, size, table
+from millstream.common.secrets import masked_command
 
 if TYPE_CHECKING:
     from millstream.checkpoint.registry import JobRecord
@@ -35,12 +36,15 @@ def list_jobs(args: argparse.Namespace, console: Console) -> int:
     rows = [_row(record, now) for record in records]
     head = ["JOB", "NAME", "STATUS", "EPOCH", "IN", "OUT", "STARTED", "UPDATED", "DIRECTORY"]
     text = table(head, rows, console.width) if rows else f"No jobs under {args.where or args.root}."
-    brief = "\n".join(record.job_id for record in records)
+    brief = "\n".join(record.job_id for record in records if record.problem is None)
     console.result({"jobs": [as_data(record) for record in records]}, text, brief)
     return ExitCode.OK
 
 
 def _row(record: JobRecord, now: int) -> list[str]:
+    if record.problem is not None:
+        blank = ["-"] * 5
+        return ["-", "-", state_of(record), *blank, f"{record.path} ({record.problem})"]
     updated = "-" if record.updated_ms is None else ago(record.updated_ms, now)
     return [
         record.job_id[:12],
@@ -63,6 +67,8 @@ def _number(value: int | None) -> str:
 def as_data(record: JobRecord) -> dict[str, Any]:
     """A job for ``--json``: all that its record has."""
     data = dataclasses.asdict(record)
+    if record.command is not None:
+        data["command"] = masked_command(record.command)
     return {**data, "status": str(record.status), "state": state_of(record)}
 
 
@@ -86,11 +92,12 @@ def info(args: argparse.Namespace, console: Console) -> int:
         ("watermark", local_time(record.watermark)),
         ("parallelism", _number(record.parallelism)),
         ("restarts", _number(record.restarts)),
-        ("process", f"{record.pid} on {record.host}"),
-        ("command", " ".join(record.command) if record.command else "-"),
+        ("process", "-" if record.pid is None else f"{record.pid} on {record.host}"),
+        ("command", shown(record.command) if record.command else "-"),
         ("Spark UI", record.ui or "-"),
         ("run", record.path),
-        ("error", (record.error or "-").replace("\n", "\n             ")),
+        ("trusted", "yes" if record.distrust is None else f"no: {record.distrust}"),
+        ("error", record.error or "-"),
     ]
     console.result({"job": as_data(record)}, fields(pairs), state_of(record))
     return ExitCode.OK
@@ -208,7 +215,8 @@ def checkpoints(args: argparse.Namespace, console: Console) -> int:
 def rescale(args: argparse.Namespace, console: Console) -> int:
     """``millstream rescale``: stop with a savepoint, start again with another parallelism."""
     record = _unfinished(args)
-    command = check_command(record)
+    command = command_for(record, args)
+    console.note(f"Its command: {shown(command)}")
     folder = args.savepoint_path or _own_folder(record)
     if record.alive:
         made = _stopped(record, folder, False, console)
@@ -251,7 +259,7 @@ def _wait_for_end(record: JobRecord) -> None:
 
 
 def _running(args: argparse.Namespace) -> JobRecord:
-    record = find_job(args.job, args.root)
+    record = _trusted(args)
     if not record.alive:
         raise CommandError(
             "JOB_NOT_RUNNING",
@@ -262,8 +270,18 @@ def _running(args: argparse.Namespace) -> JobRecord:
     return record
 
 
-def _unfinished(args: argparse.Namespace) -> JobRecord:
+def _trusted(args: argparse.Namespace) -> JobRecord:
+    """The job that is meant; an error if others may have written what is to be read or run of it."""
     record = find_job(args.job, args.root)
+    if record.distrust is not None and not args.trust:
+        from millstream.checkpoint.trust import not_trusted
+
+        raise not_trusted(f"job {record.job_id} ({record.name})", record.distrust)
+    return record
+
+
+def _unfinished(args: argparse.Namespace) -> JobRecord:
+    record = _trusted(args)
     if record.status == "FINISHED":
         raise CommandError(
             "JOB_FINISHED",

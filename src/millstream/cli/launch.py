@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -26,11 +27,12 @@ from millstream.cli.program import (
     target_of,
 )
 from millstream.cli.supervise import Supervisor, run_child
+from millstream.common.secrets import is_masked, masked_command
 
 if TYPE_CHECKING:
     from millstream.checkpoint.registry import JobRecord
 
-__all__ = ["check_command", "run", "start_again", "wait_for"]
+__all__ = ["command_for", "run", "shown", "start_again", "wait_for"]
 
 _POLL_SECONDS = 0.2
 _TAIL_LINES = 20
@@ -81,8 +83,11 @@ def _log_file(directory: str | None, name: str) -> Path:
     """A new log file, in the checkpoint directory if that is on this machine."""
     if directory is None or "://" in directory:
         directory = DEFAULT_ROOT
+    from millstream.checkpoint.durable import make_folder
+    from millstream.checkpoint.folder import open_path
+
     folder = Path(directory) / "logs"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(*open_path(str(folder)))
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name)
     moment = time.strftime("%Y%m%dT%H%M%S")
     return (folder / f"{plain}-{moment}-{os.getpid()}.log").absolute()
@@ -97,7 +102,9 @@ def launch(
 ) -> dict[str, Any]:
     """Start a process in a session of its own, and wait until its job runs or has failed."""
     began_ms = time.time_ns() // 1_000_000
-    with open(log, "ab") as output:
+    from millstream.checkpoint.trust import private
+
+    with open(log, "ab", opener=private) as output:
         child = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -176,17 +183,56 @@ def wait_for(condition: Callable[[], bool], seconds: float) -> bool:
     return True
 
 
-def check_command(record: JobRecord) -> list[str]:
-    """The command a job was started with; an error if it is not known."""
-    if record.command:
-        return list(record.command)
-    raise CommandError(
-        "NO_COMMAND",
-        f"job {record.job_id} ({record.name}) does not say which command has started it",
-        exit_code=ExitCode.WRONG_STATE,
-        hint="start jobs with `millstream run`; or stop this one with a savepoint, and start it "
-        "again yourself from that",
-    )
+def shown(command: Sequence[str]) -> str:
+    """A command line for a person, with its secrets masked."""
+    return shlex.join(masked_command(command))
+
+
+def command_for(record: JobRecord, args: argparse.Namespace) -> list[str]:
+    """The command that starts a job again: the caller's own, or the one its driver has written down.
+
+    Raises
+    ------
+    CheckpointError
+        ``NOT_TRUSTED`` if somebody else may have written it.
+    CommandError
+        ``NO_COMMAND`` if it is not known, ``MASKED_COMMAND`` if it had secrets.
+    """
+    from millstream.checkpoint.trust import is_local, not_trusted
+
+    if args.run:
+        return _own_command(args.run)
+    if not record.command:
+        raise CommandError(
+            "NO_COMMAND",
+            f"job {record.job_id} ({record.name}) does not say which command has started it",
+            exit_code=ExitCode.WRONG_STATE,
+            hint="start jobs with `millstream run`; or say how this one is started: --run app.py ...",
+        )
+    if not is_local(record.path) and not args.trust:
+        why = f"nobody can tell who has written to {record.path}"
+        hint = (
+            "--trust if you trust everybody who can write there; or give the command: --run app.py"
+        )
+        raise not_trusted(f"the command {shown(record.command)!r}", why, hint)
+    if is_masked(record.command):
+        raise CommandError(
+            "MASKED_COMMAND",
+            f"the command of job {record.job_id} ({record.name}) had secrets, which are not kept: "
+            f"{shown(record.command)}",
+            exit_code=ExitCode.WRONG_STATE,
+            hint="give the options of `millstream run` again, after --run",
+        )
+    return list(record.command)
+
+
+def _own_command(arguments: Sequence[str]) -> list[str]:
+    """The command that is given after ``--run``, as `command_of` makes it."""
+    from millstream.cli.parser import make_parser
+
+    own = make_parser().parse_args(["run", *arguments])
+    check_target(own)
+    return command_of(own)
 
 
 def start_again(
@@ -202,6 +248,7 @@ def start_again(
     if own is not None:
         own.from_savepoint, own.parallelism = savepoint, parallelism
         own.checkpoint_dir = absolute(record.directory)
+        own.trust |= args.trust
         command = command_of(own, first=True)
     else:
         settings = {

@@ -24,6 +24,8 @@ __all__ = [
 
 DEFAULT_ROOT = ".millstream"
 ENDED = ("FINISHED", "FAILED", "CANCELED", "SUSPENDED")
+BAD = "BAD"
+"""The status of a run whose files cannot be used."""
 
 
 def find_job(job: str, root: str = DEFAULT_ROOT) -> JobRecord:
@@ -59,6 +61,14 @@ def find_job(job: str, root: str = DEFAULT_ROOT) -> JobRecord:
             exit_code=ExitCode.USAGE,
             hint="give more of the id, or the directory",
         )
+    if found[0].problem is not None:
+        raise CommandError(
+            "BAD_STATUS",
+            f"the run {found[0].path} cannot be used: {found[0].problem}",
+            exit_code=ExitCode.WRONG_STATE,
+            hint="start the job's program again: it goes on from its checkpoint, and writes its status "
+            "anew",
+        )
     return found[0]
 
 
@@ -80,7 +90,7 @@ def _by_name(job: str, records: list[JobRecord]) -> list[JobRecord]:
     exact = [record for record in records if record.job_id == job]
     if exact:
         return exact[-1:]
-    latest = latest_runs(records)
+    latest = [record for record in latest_runs(records) if record.problem is None]
     named = [record for record in latest if record.name == job]
     begun = [record for record in records if job and record.job_id.startswith(job)]
     return named + [record for record in begun if record not in named]
@@ -96,7 +106,7 @@ def latest_runs(records: Iterable[JobRecord]) -> list[JobRecord]:
 
 def state_of(record: JobRecord) -> str:
     """The status for a person: a job that says RUNNING but has no process is DEAD."""
-    if record.alive or record.status in ENDED:
+    if record.alive or record.status in (*ENDED, BAD):
         return str(record.status)
     return "DEAD"
 

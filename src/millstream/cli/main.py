@@ -11,6 +11,7 @@ from millstream.cli import completion, jobs, launch, program, states
 from millstream.cli.console import Console
 from millstream.cli.errors import ExitCode, exit_code_of
 from millstream.cli.parser import make_parser
+from millstream.common.secrets import Redactor
 
 __all__ = ["main"]
 
@@ -42,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = make_parser().parse_args(arguments)
     _check(args)
     console = Console(as_json=args.json, quiet=args.quiet, debug=args.debug)
+    given = sys.argv if arguments is None else arguments
+    console.redact = Redactor(dict(getattr(args, "settings", ())), given)
     name = " ".join(filter(None, (args.command, getattr(args, "subcommand", None))))
     try:
         return int(COMMANDS[name](args, console))

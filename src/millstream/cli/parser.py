@@ -58,6 +58,14 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_trust(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="use the folder although others can write to it: they can run code as you",
+    )
+
+
 def _add_program(parser: argparse.ArgumentParser) -> None:
     """The program, and the options that `run` and `explain` share."""
     parser.add_argument(
@@ -163,6 +171,7 @@ def _run(commands: Any) -> None:
         help="with --supervise: how often in a row a job is started again that ended with an "
         "error of its own (default: 3); one that was killed always is",
     )
+    _add_trust(parser)
     parser.add_argument("--attempt", type=natural, help=argparse.SUPPRESS)
 
 
@@ -235,6 +244,7 @@ def _cancel(commands: Any) -> None:
         "millstream cancel words",
     )
     parser.add_argument("job", metavar="JOB", help=_JOB)
+    _add_trust(parser)
 
 
 def _stop(commands: Any) -> None:
@@ -262,6 +272,7 @@ def _stop(commands: Any) -> None:
     parser.add_argument(
         "-d", "--drain", action="store_true", help="end all sources first: the job is over"
     )
+    _add_trust(parser)
 
 
 def _savepoint(commands: Any) -> None:
@@ -296,6 +307,7 @@ def _savepoint(commands: Any) -> None:
     parser.add_argument(
         "--epoch", type=natural, metavar="N", help="a retained epoch of a job that does not run"
     )
+    _add_trust(parser)
 
 
 def _checkpoint(commands: Any) -> None:
@@ -337,10 +349,16 @@ def _state(commands: Any) -> None:
     shown.add_argument(
         "--limit", type=positive, default=20, metavar="N", help="most rows (default: 20)"
     )
-    shown.add_argument(
+    trust = shown.add_mutually_exclusive_group()
+    trust.add_argument(
+        "--trust",
+        action="store_true",
+        help="unpickle values although others can write to the savepoint: they can run code as you",
+    )
+    trust.add_argument(
         "--untrusted",
         action="store_true",
-        help="the savepoint is not your own: unpickle nothing of it, since that can run code",
+        help="unpickle nothing, although the savepoint is your own",
     )
     compared = add_command(
         inner,
@@ -352,6 +370,7 @@ def _state(commands: Any) -> None:
     )
     compared.add_argument("left", metavar="LEFT", help="a savepoint")
     compared.add_argument("right", metavar="RIGHT", help="another one")
+    _add_trust(compared)
 
 
 def _rescale(commands: Any) -> None:
@@ -362,11 +381,14 @@ def _rescale(commands: Any) -> None:
         """
         Stops the job with a savepoint, or makes one of its checkpoint if it does not run, and
         runs the command that has started it again, as a process of its own, from that savepoint
-        and with the new parallelism. With --quiet: the path of the savepoint.
+        and with the new parallelism. The command is shown. It is taken from the job's folder if
+        nobody but you and root can write there; --run gives another one. With --quiet: the path
+        of the savepoint.
         """,
         """
         millstream rescale words -p 8
         millstream rescale words -p 8 --savepoint-path /data/savepoints
+        millstream rescale words -p 8 --run -D db.password=s3cret app.py --input words.txt
         """,
     )
     parser.add_argument("job", metavar="JOB", help=_JOB)
@@ -385,6 +407,13 @@ def _rescale(commands: Any) -> None:
         default=120.0,
         metavar="SECONDS",
         help="how long to wait until the job runs again (default: 120)",
+    )
+    _add_trust(parser)
+    parser.add_argument(
+        "--run",
+        nargs=argparse.REMAINDER,
+        metavar="...",
+        help="how to start the job: all that follows are options and arguments of `millstream run`",
     )
 
 

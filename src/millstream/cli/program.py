@@ -17,6 +17,7 @@ from typing import Any
 from millstream.cli.console import Console
 from millstream.cli.errors import CommandError, ExitCode
 from millstream.common.errors import MillstreamError
+from millstream.common.secrets import Redactor
 
 __all__ = [
     "OPTIONS",
@@ -54,6 +55,8 @@ def configuration_of(args: argparse.Namespace) -> dict[str, str]:
     }
     if getattr(args, "allow_non_restored_state", False):
         by_option["execution.savepoint.ignore-unclaimed-state"] = "true"
+    if getattr(args, "trust", False):
+        by_option["millstream.trust"] = "true"
     given = {key: str(value) for key, value in by_option.items() if value is not None}
     return {**dict(args.settings), **given}
 
@@ -84,6 +87,8 @@ def command_of(args: argparse.Namespace, *, first: bool = False) -> list[str]:
             parts += [option, str(value)]
     if first and args.allow_non_restored_state:
         parts.append("--allow-non-restored-state")
+    if args.trust:
+        parts.append("--trust")
     if args.supervise or args.attempt is not None:
         parts += ["--supervise", "--max-restarts", str(args.max_restarts)]
     return parts + target_of(args)
@@ -164,11 +169,12 @@ def _run(args: argparse.Namespace, options: dict[str, Any], *, ends: bool = True
         return _exit_code(end)
     except Exception as error:
         if getattr(args, "attempt", None) is not None and _jvm_died():
-            print(f"millstream: {type(error).__name__}: {error}", file=sys.stderr)
+            redact = Redactor(dict(args.settings), args.program)
+            print(redact(f"millstream: {type(error).__name__}: {error}"), file=sys.stderr)
             return ExitCode.JVM_DIED
         if isinstance(error, MillstreamError):
             raise
-        _print_from_program(error)
+        _print_from_program(error, Redactor(dict(args.settings), args.program))
         return ExitCode.FAILED
     return ExitCode.OK
 
@@ -203,7 +209,7 @@ def _exit_code(end: SystemExit) -> int:
     return ExitCode.FAILED
 
 
-def _print_from_program(error: BaseException) -> None:
+def _print_from_program(error: BaseException, redact: Redactor) -> None:
     """Print an error of the program as Python does, from the program's first frame on."""
     frames = error.__traceback__
     here = os.path.dirname(os.path.abspath(__file__))
@@ -211,7 +217,8 @@ def _print_from_program(error: BaseException) -> None:
         frames.tb_frame.f_code.co_filename.startswith((here, "<frozen runpy"))
     ):
         frames = frames.tb_next
-    traceback.print_exception(type(error), error, frames)
+    lines = traceback.format_exception(type(error), error, frames)
+    print(redact("".join(lines)), end="", file=sys.stderr)
 
 
 def _jvm_died() -> bool:

@@ -73,7 +73,7 @@ def show(args: argparse.Namespace, console: Console) -> int:
     from millstream.state_processor import SavepointReader
 
     with spark_session() as spark:
-        savepoint = SavepointReader.read(spark, path, trusted=not args.untrusted)
+        savepoint = SavepointReader.read(spark, path, trusted=_trusted(args))
         frame = savepoint.state(args.uid, args.name)
         # Bytes say nothing to people; the text of what is pickled stands beside them.
         columns = [name for name in frame.columns if not name.endswith("_pickled")]
@@ -90,6 +90,13 @@ def show(args: argparse.Namespace, console: Console) -> int:
     return ExitCode.OK
 
 
+def _trusted(args: argparse.Namespace) -> bool | None:
+    """Whether to unpickle values; None: if nobody else can have written them."""
+    if args.untrusted:
+        return False
+    return True if args.trust else None
+
+
 def _cells(row: Mapping[str, Any]) -> list[str]:
     return [str(value) for value in row.values()]
 
@@ -100,7 +107,7 @@ def diff(args: argparse.Namespace, console: Console) -> int:
     from millstream.state_processor import diff as compare
 
     with spark_session() as spark:
-        found = compare(spark, left, right)
+        found = compare(spark, left, right, trusted=True if args.trust else None)
     rows = [
         [
             one["uid"],

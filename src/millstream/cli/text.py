@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-__all__ = ["ago", "duration", "fields", "local_time", "progress_bar", "size", "table"]
+__all__ = ["ago", "duration", "escaped", "fields", "local_time", "progress_bar", "size", "table"]
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 _STEPS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 _NARROWEST = 8
 _GAP = "  "
 _BAR_WIDTH = 24
+# Control characters, those that turn the direction of text, other ends of lines, and half characters.
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+def escaped(text: str, *, keep: str = "\n") -> str:
+    """A text that a terminal only shows: characters that would steer the terminal are written out.
+
+    Names, errors and paths come from files that others may have written.
+
+    Examples
+    --------
+    >>> print(escaped("red: \\x1b[31m, a bell: \\a"))
+    red: \\x1b[31m, a bell: \\x07
+    """
+
+    def written_out(match: re.Match[str]) -> str:
+        character = match[0]
+        if character in keep:
+            return character
+        code = ord(character)
+        return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+    return _UNSAFE.sub(written_out, text)
 
 
 def size(count: float | None) -> str:
@@ -90,7 +116,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int | None 
     NAME       ROWS
     a long n…     3
     """
-    lines = [list(head), *(list(row) for row in rows)]
+    lines = [list(head), *([escaped(cell, keep="") for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     if width is not None:
         _narrow(widths, width - len(_GAP) * (len(head) - 1))
@@ -122,7 +148,7 @@ def _cell(text: str, width: int, to_right: bool) -> str:
 
 
 def fields(pairs: Sequence[tuple[str, str]]) -> str:
-    """Names with their values, a line each.
+    """Names with their values, a line each; further lines of a value are set in.
 
     Examples
     --------
@@ -131,7 +157,11 @@ def fields(pairs: Sequence[tuple[str, str]]) -> str:
     epoch  7
     """
     width = max(len(name) for name, _ in pairs)
-    return "\n".join(f"{name.ljust(width)}{_GAP}{value}".rstrip() for name, value in pairs)
+    further = "\n" + " " * width + _GAP
+    return "\n".join(
+        f"{name.ljust(width)}{_GAP}{escaped(value).replace(chr(10), further)}".rstrip()
+        for name, value in pairs
+    )
 
 
 def progress_bar(title: str, done: int, total: int | None, unit: str, seconds: float) -> str:

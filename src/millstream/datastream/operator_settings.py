@@ -29,6 +29,7 @@ __all__ = ["OperatorSettings", "positive_int"]
 Policy = Literal["fail", "skip"]
 
 _CHAINING = "stateless operators always fuse into the stage before them; the plan shows which"
+_LONGEST_UID = 200
 _UID_HASH = re.compile(r"[0-9a-fA-F]{32}")
 
 
@@ -82,9 +83,23 @@ class OperatorSettings:
         """Give the operator an id of its own, by which its state is found again.
 
         Without one, the id comes from the operator's place in the program, so that a savepoint
-        fits only the program it was taken from. Two operators of a job cannot share a uid.
+        fits only the program it was taken from. Two operators of a job cannot share a uid. That of a
+        sink is part of the name of a folder: no slashes, no control characters, at most 200 bytes.
+
+        Examples
+        --------
+        >>> from millstream.datastream import StreamExecutionEnvironment
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> env.from_collection([1]).print().uid("../out")
+        Traceback (most recent call last):
+        ...
+        millstream.common.errors.PlanError: [BAD_UID] the uid of a sink cannot be '../out'
+        ...
         """
-        return self._change("uid", uid=_text("uid", uid))
+        _text("uid", uid)
+        if isinstance(self._node, SinkNode):
+            _refuse_as_folder(uid)
+        return self._change("uid", uid=uid)
 
     def on_error(self, policy: Policy, output_tag: OutputTag | None = None) -> Self:
         """Say what becomes of a record that the operator's function fails on.
@@ -242,6 +257,19 @@ def positive_int(what: str, number: object) -> int:
             location=user_location(),
         )
     return number
+
+
+def _refuse_as_folder(uid: str) -> None:
+    """Raise a `PlanError` if a uid cannot be a part of the name of a folder."""
+    plain = uid.isprintable() and "/" not in uid and "\\" not in uid and uid not in (".", "..")
+    if not plain or len(uid.encode()) > _LONGEST_UID:
+        raise PlanError(
+            "BAD_UID",
+            f"the uid of a sink cannot be {short_repr(uid)}",
+            location=user_location(),
+            hint="use letters, digits and the like: no slashes, no control characters, and at most "
+            f"{_LONGEST_UID} bytes of UTF-8",
+        )
 
 
 def _text(what: str, text: object) -> str:

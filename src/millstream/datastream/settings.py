@@ -55,6 +55,7 @@ class EnvironmentSettings:
         self.savepoint_dir: str | None = None
         self.savepoint_path: str | None = None
         self.allow_non_restored_state = False
+        self.trust = False
         self.passed_on: dict[str, str] = {}
 
     @property
@@ -107,6 +108,7 @@ class EnvironmentSettings:
             checkpoint_dir=self._checkpoint_directory(job_name or self.name),
             savepoint_path=self.savepoint_path,
             allow_non_restored_state=self.allow_non_restored_state,
+            trust=self.trust,
             savepoint_dir=self.savepoint_dir,
             restart=self.restart,
             command=self.command or tuple(sys.orig_argv),
@@ -287,6 +289,7 @@ _OPTIONS: dict[str, tuple[ConfigOption[Any], Setter]] = dict(
         _option("millstream.slots", "int", EnvironmentSettings.set_slots),
         _option("millstream.channel-order", "string", EnvironmentSettings.set_channel_order),
         _option("millstream.progress", "string", EnvironmentSettings._set_progress),
+        _option("millstream.trust", "boolean", _store("trust")),
         _option("millstream.on-error", "string",
                 _pass_on("millstream.on-error", lambda k, v: _one_of(k, v, ("fail", "skip")))),
         _option("millstream.epoch.max-bytes", "string",

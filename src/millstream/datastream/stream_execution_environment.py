@@ -98,8 +98,8 @@ class StreamExecutionEnvironment(AcceptedSettings):
         ``execution.checkpointing.interval``, ``execution.checkpointing.dir``,
         ``state.checkpoints.dir``, ``pipeline.name``, ``pipeline.auto-watermark-interval``. Ours:
         ``millstream.slots``, ``millstream.channel-order``, ``millstream.progress``,
-        ``millstream.epoch.max-bytes``, ``-files`` and ``-records``, ``millstream.worker.memory``.
-        Keys that begin with ``spark.`` go to the Spark session.
+        ``millstream.trust``, ``millstream.epoch.max-bytes``, ``-files`` and ``-records``,
+        ``millstream.worker.memory``. Keys that begin with ``spark.`` go to the Spark session.
 
         Examples
         --------

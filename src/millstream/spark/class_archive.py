@@ -17,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from millstream.checkpoint.trust import distrust
 from millstream.common.errors import EnvironmentSetupError
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def cache_folder() -> Path:
 def existing_archive(java: Java) -> Path | None:
     """The archive that fits this Java and this PySpark, if it has been made and is whole."""
     try:
+        # A JVM runs what is in it.
+        if distrust(str(cache_folder())) is not None:
+            return None
         found = cache_folder().glob(f"{_prefix(java)}-*.jsa")
         return next((path for path in found if _is_whole(path) and _can_be_an_option(path)), None)
     except (OSError, RuntimeError):

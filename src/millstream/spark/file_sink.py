@@ -34,7 +34,8 @@ from millstream.checkpoint.durable import (
     sync_file,
     sync_folder,
 )
-from millstream.checkpoint.folder import is_inside, open_path
+from millstream.checkpoint.folder import open_path, sink_folder
+from millstream.checkpoint.small_files import is_inside
 from millstream.common.errors import CheckpointError, Location, MillstreamError
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.hashing import stable_hash
@@ -71,7 +72,7 @@ class SinkFolder:
 
     @property
     def own(self) -> str:
-        return f"{self.folder}/_millstream/{self.job}-{self.sink}"
+        return f"{self.folder}/_millstream/{sink_folder(self.job, self.sink)}"
 
     def name(self, prefix: str, epoch: int, part: int, ending: str) -> str:
         """The name of a published file. Jobs and sinks may share a folder: each has its own names."""
@@ -246,7 +247,7 @@ class FileSink:
             if self._committed:
                 self._publish(self._committed[-1])
             self._forget_staged()
-            make_folder(self.fs, f"{place.own}/staging/{self.attempt:08d}")
+            make_folder(self.fs, f"{place.own}/staging/{self.attempt:08d}", shared=True)
 
     def refuse_later(self, last: int) -> None:
         """Refuse a checkpoint that only knows epochs up to ``last`` if a later one is committed.

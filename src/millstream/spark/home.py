@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
+from millstream.checkpoint.trust import distrust
 from millstream.spark.class_archive import cache_folder
 
 PARTS = ("bin", "conf", "data", "jars", "licenses", "sbin")
@@ -57,6 +58,8 @@ def _home() -> Path | None:
         home = cache_folder() / f"home-{sha256(str(package).encode()).hexdigest()[:12]}"
         if not home.is_dir():
             _make(home, package)
+        if distrust(str(home)) is not None:
+            return None
     except (OSError, RuntimeError):
         # No place to write, or no links: a session starts without it.
         return None

@@ -24,8 +24,9 @@ from millstream.checkpoint.folder import (
 from millstream.checkpoint.lease import Lease
 from millstream.checkpoint.manifest import manifest_of
 from millstream.checkpoint.restoring import refuse_unfit
-from millstream.checkpoint.savepoints import Savepoint
+from millstream.checkpoint.savepoints import Savepoint, refuse_foreign
 from millstream.checkpoint.spark_files import QueryFiles, damaged
+from millstream.checkpoint.trust import require_trusted
 from millstream.common.errors import (
     CheckpointError,
     ConfigurationError,
@@ -43,7 +44,7 @@ from millstream.common.restart_strategy import (
 )
 from millstream.plan.graph import JobGraph
 from millstream.plan.numbering import with_numbers
-from millstream.plan.options import JobOptions
+from millstream.plan.options import JobOptions, redactor_of
 from millstream.plan.planner import JobPlan, plan
 from millstream.spark.client import (
     Execution,
@@ -197,6 +198,8 @@ def _open_place(graph: JobGraph, options: JobOptions, spark_version: str, batch:
     savepoint = None
     if options.savepoint_path is not None:
         savepoint = Savepoint.load(absolute_path(options.savepoint_path))
+        if not options.trust:
+            refuse_foreign(savepoint)
     if batch or options.checkpoint_dir is None:
         job_plan = plan(with_numbers(graph, {} if savepoint is None else savepoint.numbers))
         manifest = new_manifest(manifest_of(job_plan, options, spark_version), savepoint)
@@ -205,6 +208,8 @@ def _open_place(graph: JobGraph, options: JobOptions, spark_version: str, batch:
         place = Place(run, job_plan, manifest)
         return _begun(place, savepoint)
     directory = absolute_path(options.checkpoint_dir)
+    if not options.trust:
+        require_trusted(directory, f"the checkpoint directory {directory}")
     lease = Lease.take(directory, uuid.uuid4().hex)
     try:
         folder = CheckpointFolder(directory)
@@ -305,7 +310,7 @@ class _Body:
                 self.options.name,
                 self.restarts.count,
                 delay_ms / 1_000,
-                failure,
+                redactor_of(self.options)(str(failure)),
             )
             if self.outside is not None:
                 self.outside.restarting(self.restarts.count, failure)

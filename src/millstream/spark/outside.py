@@ -13,7 +13,7 @@ from millstream.checkpoint.registry import Command, Registrar
 from millstream.common.errors import MillstreamError
 from millstream.common.job import JobStatus
 from millstream.common.time import MIN_TIMESTAMP
-from millstream.plan.options import JobOptions
+from millstream.plan.options import JobOptions, redactor_of
 from millstream.spark.client import JobClient
 
 log = logging.getLogger("millstream")
@@ -35,6 +35,7 @@ class Outside:
             command=options.command,
             ui=ui,
         )
+        self._redact = redactor_of(options)
         self._restarts = 0
         self._error: str | None = None
         self._lease = lease
@@ -75,12 +76,12 @@ class Outside:
 
     def restarting(self, count: int, failure: BaseException) -> None:
         """Remember that the job has failed and will start again."""
-        self._restarts, self._error = count, str(failure)
+        self._restarts, self._error = count, self._redact(str(failure))
 
     def last_word(self, error: BaseException | None) -> None:
         """Tell how the job has ended, unless another driver has taken it over."""
         self._lease.check()
-        self._error = self._error if error is None else str(error)
+        self._error = self._error if error is None else self._redact(str(error))
         self.tell()
 
     def answer_cancels(self) -> None:
@@ -101,7 +102,7 @@ class Outside:
                 on_progress=self._progress_of(command),
             )
         except MillstreamError as error:
-            self.registrar.answer(command.id, "failed", error=str(error))
+            self._refuse(command, error)
         else:
             self.registrar.answer(command.id, "running")
             answer.add_done_callback(lambda done: self._answer(command, done))
@@ -122,4 +123,7 @@ class Outside:
         if error is None:
             self.registrar.answer(command.id, "done", result=done.result())
         else:
-            self.registrar.answer(command.id, "failed", error=str(error))
+            self._refuse(command, error)
+
+    def _refuse(self, command: Command, error: BaseException) -> None:
+        self.registrar.answer(command.id, "failed", error=self._redact(str(error)))

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
+from millstream.checkpoint.durable import make_folder
 from millstream.checkpoint.folder import Run, open_path, write_whole
 from millstream.checkpoint.part_files import PartFile, PartFiles
 from millstream.checkpoint.savepoints import OnProgress, Savepoint, StateFile, key_types_of
@@ -87,7 +88,7 @@ def note_sources(savepoint: Savepoint, run: Run) -> None:
                 entry["files_read"] = json.loads(bytes(stream.read()))
         sources[uid] = entry
     local, path = open_path(f"{run.path}/restored")
-    local.create_dir(path, recursive=True)
+    make_folder(local, path)
     write_whole(f"{run.path}/restored/sources.json", json.dumps(sources).encode())
     run.note_states(json.loads(json.dumps(savepoint.states)))
 

@@ -20,10 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import TaskContext
 
-from millstream.checkpoint.durable import sync_file
+from millstream.checkpoint.durable import make_folder, sync_file
 from millstream.checkpoint.folder import (
     CheckpointFolder,
     Run,
+    folder_name,
     new_file,
     open_path,
     wall_clock_ms,
@@ -39,7 +40,6 @@ from millstream.checkpoint.savepoints import (
 )
 from millstream.checkpoint.spark_files import QueryFiles, parsed_offset
 from millstream.common.errors import CheckpointError
-from millstream.kernel.hashing import stable_hash
 from millstream.kernel.slot_state import SlotState, decoded_header, encoded_header
 from millstream.kernel.snapshot.export import OperatorState, SlotExporter, TableName
 from millstream.kernel.snapshot.job import JobTime, operator_states
@@ -256,21 +256,9 @@ class _Taking:
         known = self.run.files_read(uid)
         place = f"sources/{folder_name(uid)}.json"
         fs, inner = open_path(self.path)
-        fs.create_dir(f"{inner}/sources", recursive=True)
+        make_folder(fs, f"{inner}/sources")
         write_whole(f"{self.path}/{place}", json.dumps(sorted({*known, *files})).encode())
         return place
-
-
-def folder_name(text: str) -> str:
-    """A name for a file or folder of something that may have any name.
-
-    Examples
-    --------
-    >>> folder_name("count"), folder_name("my state")
-    ('count', 'my-state-7f24ebfc')
-    """
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip(".-")[:60]
-    return plain if plain == text else f"{plain}-{stable_hash(text):08x}"
 
 
 def time_to_json(time: JobTime) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def diff(
     spark: SparkSession,
     left: str | SavepointReader,
     right: str | SavepointReader,
-    trusted: bool = True,
+    trusted: bool | None = None,
 ) -> list[dict[str, Any]]:
     """The states in which two savepoints differ, and how many of their keys do.
 
@@ -43,7 +43,7 @@ def diff(
         Where the comparison runs.
     left, right : str or SavepointReader
         The savepoints.
-    trusted : bool
+    trusted : bool, optional
         As in `SavepointReader.read`. Savepoints are compared without unpickling anything.
 
     Returns
@@ -80,7 +80,7 @@ def diff_state(
     right: str | SavepointReader,
     uid: str,
     name: str,
-    trusted: bool = True,
+    trusted: bool | None = None,
 ) -> DataFrame:
     """The keys of a state that differ: ``key``, ``change``, ``left`` and ``right`` as text.
 
@@ -106,7 +106,9 @@ def diff_state(
     return keys.selectExpr("key_text as key", change, *shown)
 
 
-def _opened(spark: SparkSession, side: str | SavepointReader, trusted: bool) -> SavepointReader:
+def _opened(
+    spark: SparkSession, side: str | SavepointReader, trusted: bool | None
+) -> SavepointReader:
     if isinstance(side, SavepointReader):
         return side
     return SavepointReader.read(spark, side, trusted=trusted)
@@ -131,7 +133,7 @@ def _marks(
     spark: SparkSession,
     sides: Sides,
     names: list[tuple[str, str]],
-    trusted: bool,
+    trusted: bool | None,
     *,
     with_text: bool,
 ) -> DataFrame:
@@ -153,7 +155,8 @@ def _table(reader: SavepointReader, uid: str, state: str) -> SavepointTable:
     return reader.savepoint.table(uid, state) or SavepointTable(uid, state, ())
 
 
-def _identity(reader: SavepointReader, uid: str, state: str, trusted: bool) -> Identity:
+def _identity(reader: SavepointReader, uid: str, state: str, trusted: bool | None) -> Identity:
+    trusted = reader._trusted if trusted is None else trusted
     operator = reader._operators.get(uid)
     if operator is None or state == PANES:
         return Identity(None, trusted)

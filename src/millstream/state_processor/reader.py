@@ -11,7 +11,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from millstream.checkpoint.folder import CheckpointFolder, open_path
-from millstream.checkpoint.savepoints import Savepoint, described_states, key_types_of
+from millstream.checkpoint.savepoints import (
+    Savepoint,
+    described_states,
+    distrust_of_savepoint,
+    key_types_of,
+)
 from millstream.checkpoint.state_reader import (
     TableView,
     View,
@@ -20,6 +25,7 @@ from millstream.checkpoint.state_reader import (
     refuse_untrusted_checkpoint,
     view_of,
 )
+from millstream.checkpoint.trust import require_trusted
 from millstream.common.errors import CheckpointError, PlanError, user_location
 from millstream.kernel.snapshot.export import OperatorState
 from millstream.kernel.snapshot.job import operator_states
@@ -57,7 +63,7 @@ class SavepointReader:
         self._remove: Any = lambda: None
 
     @staticmethod
-    def read(spark: SparkSession, path: str, trusted: bool = True) -> SavepointReader:
+    def read(spark: SparkSession, path: str, trusted: bool | None = None) -> SavepointReader:
         """Open a savepoint.
 
         Parameters
@@ -67,20 +73,27 @@ class SavepointReader:
         path : str
             The folder of a savepoint, a folder with one savepoint in it, a checkpoint directory, or one
             of its runs.
-        trusted : bool
+        trusted : bool, optional
             Whether to unpickle values. Who could write to the folder could let this process run any
-            code. If it is False, pickled values have no text (``value_repr`` is null, and a warning says
+            code. By default a folder of this machine is trusted if it belongs to you or to root and
+            nobody else can write to it; elsewhere access rights decide, and it is trusted. If it is
+            not trusted, pickled values have no text (``value_repr`` is null, and a warning says
             how many there are), a state of which every value is pickled is refused, and so is a
             checkpoint directory, where everything is pickled.
         """
         path = absolute_path(path)
         try:
-            return SavepointReader(spark, Savepoint.load(path), trusted=trusted)
+            savepoint = Savepoint.load(path)
+            if trusted is None:
+                trusted = distrust_of_savepoint(savepoint.path) is None
+            return SavepointReader(spark, savepoint, trusted=trusted)
         except CheckpointError as error:
             if error.code != "NO_SAVEPOINT" or not _is_checkpoint(path):
                 error.location = user_location()
                 raise
-        if not trusted:
+        if trusted is None:
+            require_trusted(path, f"the checkpoint {path}")
+        elif not trusted:
             raise refuse_untrusted_checkpoint(path)
         folder = _temporary_folder(path)
         taken = take_offline(spark, path, folder, only_to_read=True)

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from millstream.checkpoint.durable import sync_file
-from millstream.checkpoint.folder import new_file, open_path
+from millstream.checkpoint.folder import folder_name, new_file, open_path
 from millstream.checkpoint.savepoints import Savepoint, SavepointTable, StateFile, damaged
 from millstream.checkpoint.state_reader import Identity, View, ddl, reshaped, spark_type
 from millstream.checkpoint.state_writer import RowEncoder, Uniqueness, gathered, renamed_edges
 from millstream.kernel.snapshot.tables import Table
-from millstream.spark.savepoint import TableFile, folder_name
+from millstream.spark.savepoint import TableFile
 from millstream.spark.worker import ProgramRef, errors_that_travel
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from millstream import __version__
+from millstream.checkpoint.durable import make_folder
 from millstream.checkpoint.folder import open_path, wall_clock_ms, write_whole
 from millstream.checkpoint.savepoints import Savepoint, SavepointTable, new_folder
 from millstream.checkpoint.state_reader import TableView, quoted
@@ -77,10 +78,12 @@ class SavepointWriter:
         return SavepointWriter(spark, None)
 
     @staticmethod
-    def from_existing(spark: SparkSession, path: str, trusted: bool = True) -> SavepointWriter:
+    def from_existing(
+        spark: SparkSession, path: str, trusted: bool | None = None
+    ) -> SavepointWriter:
         """Begin with all that is in a savepoint; the parameters are those of `SavepointReader.read`."""
         reader = SavepointReader.read(spark, path, trusted=trusted)
-        return SavepointWriter(spark, reader, trusted=trusted)
+        return SavepointWriter(spark, reader, trusted=reader._trusted)
 
     def close(self) -> None:
         """Remove the temporary savepoint that a checkpoint was read from."""
@@ -379,7 +382,7 @@ class SavepointWriter:
                 with fs.open_input_stream(f"{inner}/{source['files']}") as stream:
                     data = bytes(stream.read())
                 own, place = open_path(f"{folder}/{source['files']}")
-                own.create_dir(place.rsplit("/", 1)[0], recursive=True)
+                make_folder(own, place.rsplit("/", 1)[0])
                 write_whole(f"{folder}/{source['files']}", data)
         return self._content.sources
 

@@ -16,6 +16,8 @@ from millstream.checkpoint.lease import Lease
 from millstream.checkpoint.registry import Command, JobRecord, Registrar, find_jobs, request
 from millstream.common.errors import CheckpointError
 
+Foreign = Callable[[Path], None]
+
 
 def registrar(directory: Path, run: str = "000001", **changes: Any) -> Registrar:
     facts = {"name": "words", "job_id": "0" * 32, "parallelism": 2, "command": ("python", "app.py")}
@@ -69,7 +71,8 @@ def test_a_driver_says_what_its_job_does(directory: Path) -> None:
         alive=True,
     )
     stored = json.loads((directory / "000001" / "status.json").read_text())
-    fields = set(JobRecord.__dataclass_fields__) - {"path", "directory", "alive"}
+    found = {"path", "directory", "alive", "problem", "distrust"}
+    fields = set(JobRecord.__dataclass_fields__) - found
     assert set(stored) == fields
     assert stored["command"] == ["python", "app.py"]
 
@@ -78,7 +81,8 @@ def test_nothing_is_left_beside_the_status(directory: Path) -> None:
     one = registrar(directory)
     say(one)
     say(one, epoch=4)
-    assert [path.name for path in (directory / "000001").iterdir()] == ["status.json"]
+    left = [path for path in (directory / "000001").rglob("*") if path.is_file()]
+    assert [path.name for path in left] == ["status.json"]
     assert find_jobs(str(directory))[0].epoch == 4
 
 
@@ -132,12 +136,89 @@ def test_all_runs_of_a_job_are_found_in_order(directory: Path) -> None:
 
 def test_runs_without_a_status_and_other_files_are_passed_over(directory: Path) -> None:
     (directory / "000001").mkdir()
-    (directory / "000002").mkdir()
-    (directory / "000002" / "status.json").write_text('{"name"')
-    (directory / "000003").mkdir()
-    (directory / "000003" / "status.json").write_text('{"name": "of something else"}')
     (directory / "notes.txt").write_text("x")
     assert find_jobs(str(directory)) == []
+
+
+GOOD = {"name": "words", "job_id": "0" * 32, "status": "RUNNING"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name"',
+        "[]",
+        "[" * 100_000,
+        '{"name": "of something else"}',
+        json.dumps({**GOOD, "job_id": "$(touch x)"}),
+        json.dumps({**GOOD, "status": ["RUNNING"]}),
+        json.dumps({**GOOD, "status": "DANCING"}),
+        json.dumps({**GOOD, "epoch": "7"}),
+        json.dumps({**GOOD, "started_ms": 1e300}),
+        json.dumps({**GOOD, "started_ms": 10**400}),
+        json.dumps({**GOOD, "command": "rm -rf /"}),
+        json.dumps({**GOOD, "command": ["app.py", 7]}),
+        json.dumps({**GOOD, "name": None}),
+        json.dumps({**GOOD, "pid": -1}),
+    ],
+)
+def test_a_bad_status_is_a_record_of_its_own(directory: Path, text: str) -> None:
+    """It does not keep other runs from being found."""
+    say(registrar(directory))
+    (directory / "000002").mkdir()
+    (directory / "000002" / "status.json").write_text(text)
+    good, bad = find_jobs(str(directory))
+    assert (good.problem, good.alive) == (None, True)
+    assert (bad.status, bad.alive, bad.path) == ("BAD", False, f"{directory}/000002")
+    assert bad.problem is not None
+    assert bad.problem.startswith("status.json: ")
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "fifo"])
+def test_a_status_is_a_plain_file(directory: Path, kind: str) -> None:
+    """A link may lead to a secret, and who opens a fifo waits for ever."""
+    (directory / "000001").mkdir()
+    path = directory / "000001" / "status.json"
+    if kind == "link":
+        (directory / "elsewhere").write_text(json.dumps(GOOD))
+        path.symlink_to(directory / "elsewhere")
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+    (record,) = find_jobs(str(directory))
+    assert record.status == "BAD"
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", '{"holder": 7, "host": []}', None])
+def test_a_bad_lease_breaks_its_own_record(directory: Path, text: str | None) -> None:
+    """Nor does anybody wait for a fifo in its place."""
+    say(registrar(directory))
+    for lease in (directory / "lease").iterdir():
+        if text is None:
+            lease.unlink()
+            os.mkfifo(lease)
+        else:
+            lease.write_text(text)
+    (record,) = find_jobs(str(directory))
+    assert not record.alive
+
+
+def test_folders_that_may_not_be_read_are_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a shared root every user has folders that others cannot look into."""
+    say(registrar(tmp_path / "mine"))
+    (tmp_path / "other").mkdir()
+    scandir = os.scandir
+
+    def refuse(path: str) -> Any:
+        if str(path).endswith("/other"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert [record.directory for record in find_jobs(str(tmp_path))] == [str(tmp_path / "mine")]
 
 
 def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
@@ -210,7 +291,7 @@ def test_a_job_that_does_not_run_is_not_asked(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError) as caught:
         request(record, "cancel", wait=lambda seconds: None)
     assert caught.value.code == "JOB_NOT_RUNNING"
-    assert not (tmp_path / "000001" / "commands").exists()
+    assert list((tmp_path / "000001" / "commands").iterdir()) == []
 
 
 def test_a_driver_that_dies_is_not_waited_for(record: JobRecord, tmp_path: Path) -> None:
@@ -274,11 +355,137 @@ def test_what_was_asked_of_an_earlier_driver_is_forgotten(directory: Path) -> No
 def test_a_command_that_makes_no_sense_is_answered_as_failed(directory: Path) -> None:
     one = registrar(directory)
     commands = directory / "000001" / "commands"
-    commands.mkdir()
     (commands / "1.json").write_text(json.dumps({"id": "1", "command": "dance"}))
     assert one.commands() == []
     answer = json.loads((directory / "000001" / "answers" / "1.json").read_text())
     assert (answer["state"], "dance" in answer["error"]) == ("failed", True)
+
+
+CANCEL = {"id": "bad", "command": "cancel", "path": None, "drain": False}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        '{"id": "bad"',
+        "[]",
+        "{}",
+        json.dumps({"command": "cancel"}),
+        json.dumps({"id": "bad"}),
+        json.dumps({**CANCEL, "command": ["cancel"]}),
+        json.dumps({**CANCEL, "path": {"a": 1}}),
+        json.dumps({**CANCEL, "drain": "yes"}),
+        json.dumps({**CANCEL, "id": "../../../escaped"}),
+        json.dumps({**CANCEL, "id": "other"}),
+        json.dumps({**CANCEL, "id": "x" * 100}),
+    ],
+)
+def test_a_bad_command_is_set_aside_and_others_are_heard(
+    directory: Path, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = registrar(directory)
+    commands = directory / "000001" / "commands"
+    (commands / "bad.json").write_text(text)
+    (commands / "good.json").write_text(json.dumps({**CANCEL, "id": "good"}))
+    assert [command.id for command in one.commands()] == ["good"]
+    assert [path.name for path in commands.iterdir()] == [".rejected-bad.json"]
+    assert "bad.json' is set aside" in caplog.text
+    assert one.commands() == []
+    files = {path.name for path in directory.parent.rglob("*") if path.is_file()}
+    assert not any("escaped" in name for name in files), "nothing is written outside the run"
+
+
+def test_what_is_no_file_among_commands_does_not_end_the_job(directory: Path) -> None:
+    commands = directory / "000001" / "commands"
+    (commands / "folder.json").mkdir(parents=True)
+    one = registrar(directory)
+    (commands / "another.json").mkdir()
+    os.mkfifo(commands / "fifo.json")
+    (commands / "link.json").symlink_to("/etc/passwd")
+    os.close(os.open(bytes(commands) + b"/\xff\x1b[31m.json", os.O_CREAT | os.O_WRONLY))
+    assert one.commands() == []
+    assert all(path.name.startswith(".rejected-") for path in commands.iterdir())
+
+
+def test_commands_of_other_users_are_set_aside(directory: Path, foreign: Foreign) -> None:
+    one = registrar(directory)
+    commands = directory / "000001" / "commands"
+    for name in ("theirs", "open"):
+        (commands / f"{name}.json").write_text(json.dumps({**CANCEL, "id": name}))
+    (commands / "open.json").chmod(0o666)
+    foreign(commands / "theirs.json")
+    assert one.commands() == []
+    assert {path.name for path in commands.iterdir()} == {
+        ".rejected-theirs.json",
+        ".rejected-open.json",
+    }
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can ask the job of another user")
+def test_a_request_of_root_belongs_to_the_user_of_the_job(
+    record: JobRecord, foreign: Foreign
+) -> None:
+    commands = Path(record.path) / "commands"
+    foreign(commands)
+    owners: list[int] = []
+
+    def look(seconds: float) -> None:
+        owners.extend(path.stat().st_uid for path in commands.iterdir())
+
+    with pytest.raises(CheckpointError, match="NO_ANSWER"):
+        request(record, "cancel", timeout=registry.FOLLOW_SECONDS, wait=look)
+    assert set(owners) == {commands.stat().st_uid} != {0}
+
+
+def test_an_answer_that_makes_no_sense_is_an_error(record: JobRecord) -> None:
+    def answers(seconds: float) -> None:
+        (posted,) = (Path(record.path) / "commands").iterdir()
+        (Path(record.path) / "answers" / posted.name).write_text('{"state": "dancing"}')
+
+    with pytest.raises(CheckpointError) as caught:
+        request(record, "cancel", wait=answers)
+    assert caught.value.code == "BAD_ANSWER"
+
+
+# -- rights ---------------------------------------------------------------------------------------
+
+
+def test_all_that_a_driver_writes_is_its_own(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        Lease.take(str(tmp_path / "root/job"), "me")
+        one = registrar(tmp_path / "root/job")
+        say(one)
+        one.answer("1", "done")
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o7777 for path in (tmp_path / "root").rglob("*")}
+    modes["root"] = (tmp_path / "root").stat().st_mode & 0o7777
+    del modes["000001"]  # The fixture makes it.
+    assert modes == {
+        "root": 0o700, "job": 0o700, "lease": 0o700, "00000001.json": 0o600, "status.json": 0o600,
+        "commands": 0o700, "answers": 0o700, "1.json": 0o600,
+    }  # fmt: skip
+
+
+def test_a_record_says_why_it_is_not_trusted(directory: Path, foreign: Foreign) -> None:
+    say(registrar(directory))
+    assert find_jobs(str(directory))[0].distrust is None
+    (directory / "000001").chmod(0o777)
+    (record,) = find_jobs(str(directory))
+    assert record.distrust == f"{directory}/000001 can be written to by everybody"
+    (directory / "000001").chmod(0o700)
+    foreign(directory / "000001" / "status.json")
+    assert "status.json belongs to user" in str(find_jobs(str(directory))[0].distrust)
+
+
+def test_secrets_of_the_command_are_not_written_down(directory: Path) -> None:
+    say(registrar(directory, command=("app.py", "--password", "hunter2", "-D", "x.token=hunter2")))
+    assert "hunter2" not in (directory / "000001" / "status.json").read_text()
+    assert find_jobs(str(directory))[0].command == (
+        "app.py", "--password", "*****", "-D", "x.token=*****",
+    )  # fmt: skip
 
 
 def test_request_waits_by_the_clock_unless_told_otherwise(record: JobRecord) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from millstream.checkpoint.savepoints import (
     dispose,
     find,
     new_folder,
+    refuse_foreign,
     retained,
 )
 from millstream.common import Types
@@ -55,6 +57,64 @@ def saved(folder: Path, **changes: Any) -> Savepoint:
     )
     savepoint.write()
     return savepoint
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content["tables"][0]["files"][0].update(path="../../secret"),
+        lambda content: content["tables"][0]["files"][0].update(path="/etc/passwd"),
+        lambda content: content["tables"][0]["files"][0].update(bytes="4"),
+        lambda content: content["tables"][0].update(uid=7),
+        lambda content: content.update(sources={"s": {"files": "../../../authorized_keys"}}),
+        lambda content: content.update(operators=[]),
+        lambda content: content.update(epoch="7"),
+        lambda content: content.update(name=None),
+        lambda content: content.update(tables=7),
+    ],
+)
+def test_a_manifest_that_makes_no_sense_is_refused(tmp_path: Path, change: Any) -> None:
+    """Files are read and copied by the names that it gives."""
+    saved(tmp_path)
+    content = json.loads((tmp_path / "savepoint.json").read_text())
+    change(content)
+    (tmp_path / "savepoint.json").write_text(json.dumps(content))
+    with pytest.raises(CheckpointError) as caught:
+        Savepoint.load(str(tmp_path))
+    assert caught.value.code == "SAVEPOINT_DAMAGED"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"operators": {"count": 7}},
+        {"states": {"count": {"total": {}}}},
+        {"states": {"count": 7}},
+        {
+            "states": {
+                "count": {"total": {"name": "total", "kind": "value", "value": {"type": "X"}}}
+            }
+        },
+    ],
+)
+def test_a_description_that_makes_no_sense_is_damage(tmp_path: Path, changes: Any) -> None:
+    saved(tmp_path, **changes)
+    with pytest.raises(CheckpointError) as caught:
+        describe(str(tmp_path))
+    assert caught.value.code == "SAVEPOINT_DAMAGED"
+    assert "'count'" in str(caught.value)
+
+
+def test_a_savepoint_of_somebody_else_is_not_restored(
+    tmp_path: Path, foreign: Callable[[Path], None]
+) -> None:
+    savepoint = saved(tmp_path / "one")
+    refuse_foreign(savepoint)
+    foreign(tmp_path / "one/savepoint.json")
+    with pytest.raises(CheckpointError) as caught:
+        refuse_foreign(savepoint)
+    assert caught.value.code == "NOT_TRUSTED"
+    assert "savepoint.json belongs to user" in str(caught.value)
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ class Savepoints:
         self.calls.append(("retained", run_directory))
         return self.epochs
 
-    def load(self, spark: Any, path: str, trusted: bool = True) -> Any:
+    def load(self, spark: Any, path: str, trusted: bool | None = None) -> Any:
         self.calls.append(("load", spark, path, trusted))
         return SimpleNamespace(state=self._read)
 
@@ -109,8 +109,8 @@ class Savepoints:
         self.calls.append(("read", uid, name))
         return Frame(self.rows)
 
-    def diff(self, spark: Any, left: str, right: str) -> list[dict[str, Any]]:
-        self.calls.append(("diff", spark, left, right))
+    def diff(self, spark: Any, left: str, right: str, trusted: bool | None) -> list[dict[str, Any]]:
+        self.calls.append(("diff", spark, left, right, trusted))
         return self.differences
 
 

@@ -7,7 +7,9 @@ import io
 import pytest
 
 from millstream.cli.console import Console
-from millstream.cli.text import progress_bar, table
+from millstream.cli.text import escaped, fields, progress_bar, table
+from millstream.common.errors import MillstreamError
+from millstream.common.secrets import Redactor
 
 
 class Terminal(io.StringIO):
@@ -21,6 +23,56 @@ def test_tables_fit_the_width_of_the_terminal() -> None:
     assert {len(line) for line in lines} == {50}
     assert lines[1].count("…") == 2
     assert len(table(["FIRST", "SECOND", "N"], rows).splitlines()[1]) == 85
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("\x1b]0;title\x07", "\\x1b]0;title\\x07"),
+        ("back\b\r", "back\\x08\\x0d"),
+        ("\x9b2J", "\\x9b2J"),
+        ("\u202egnp.exe", "\\u202egnp.exe"),
+        ("a\u2028b", "a\\u2028b"),
+        ("\udcff", "\\udcff"),
+        ("\x7f\x00", "\\x7f\\x00"),
+        ("Grüße, 語, 🙂", "Grüße, 語, 🙂"),
+    ],
+)
+def test_text_does_not_steer_the_terminal(text: str, shown: str) -> None:
+    assert escaped(text) == shown
+    for write in (
+        lambda console: console.result({}, text, text),
+        lambda console: console.note(text),
+        lambda console: console.error(MillstreamError("X", text)),
+        lambda console: console.error(ValueError(text)),
+    ):
+        out = io.StringIO()
+        write(Console(out=out, err=out))
+        assert shown in out.getvalue()
+        assert text == shown or text not in out.getvalue()
+
+
+def test_a_value_cannot_pretend_to_be_another_row_or_field() -> None:
+    assert table(["NAME"], [["a\nb\tc"]]) == "NAME\na\\x0ab\\x09c"
+    assert fields([("name", "x\nerror  none"), ("error", "y")]).splitlines() == [
+        "name   x", "       error  none", "error  y",
+    ]  # fmt: skip
+
+
+def test_secrets_of_the_command_line_are_masked_in_all_that_is_written() -> None:
+    out = io.StringIO()
+    console = Console(out=out, err=out, debug=True)
+    console.redact = Redactor({"db.password": "hunter2"})
+    console.note("hunter2")
+    try:
+        raise ValueError("hunter2 is wrong")
+    except ValueError as error:
+        console.error(error)
+    console.note("pg://me:hunter2@host/db")
+    console.result({"x": "hunter2"}, "hunter2")
+    assert "hunter2" not in out.getvalue()
+    assert out.getvalue().count("*****") >= 4
 
 
 def test_only_a_terminal_sets_a_width(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -363,3 +363,138 @@ def test_a_job_that_cannot_be_started_again_is_not_stopped(registry: Registry, r
     assert "[NO_COMMAND]" in err
     assert run("rescale", "job-2", "-p", "3")[0] == 4
     assert registry.requests == []
+
+
+# -- what others may have written ------------------------------------------------------------------
+
+
+FOREIGN = replace(ONE, distrust="/jobs/1 belongs to user mallory")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("cancel", "job-1"),
+        ("stop", "job-1"),
+        ("savepoint", "job-1", "/sp"),
+        ("rescale", "job-1", "-p", "3"),
+        ("rescale", "job-1", "-p", "3", "--run", __file__),
+    ],
+)
+@pytest.mark.parametrize("alive", [True, False])
+def test_nothing_is_done_in_a_folder_of_somebody_else(
+    registry: Registry,
+    savepoints: Savepoints,
+    run: Run,
+    launched: list[Any],
+    arguments: tuple[str, ...],
+    alive: bool,
+) -> None:
+    registry.jobs = [replace(FOREIGN, alive=alive, command=("sh", "-c", "touch pwned"))]
+    code, out, err = run(*arguments)
+    assert (code, out) == (4, "")
+    assert "[NOT_TRUSTED]" in err
+    assert "belongs to user mallory" in err
+    assert "--trust" in err
+    assert (registry.requests, savepoints.calls, launched) == ([], [], [])
+
+
+def test_who_trusts_a_folder_says_so(registry: Registry, run: Run) -> None:
+    registry.jobs = [FOREIGN]
+    assert run("cancel", "job-1", "--trust")[0] == 0
+    assert registry.requests == [("1" * 32, "cancel", None, False)]
+
+
+def test_info_says_whether_a_job_is_trusted(registry: Registry, run: Run) -> None:
+    registry.jobs = [FOREIGN]
+    assert "trusted      no: /jobs/1 belongs to user mallory" in run("info", "job-1")[1]
+
+
+def test_the_command_to_run_again_is_shown(
+    registry: Registry, savepoints: Savepoints, run: Run, launched: list[Any], tmp_path: Path
+) -> None:
+    registry.jobs = [replace(DEAD, directory=str(tmp_path), command=("app.py", "two words"))]
+    err = run("rescale", "job-2", "-p", "3", "--savepoint-path", "/sp")[2]
+    assert "Its command: app.py 'two words'\n" in err
+
+
+def test_the_caller_can_give_the_command_himself(
+    registry: Registry, savepoints: Savepoints, run: Run, launched: list[Any], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    Path("app.py").touch()
+    registry.jobs = [replace(DEAD, directory=str(tmp_path), command=("sh", "-c", "touch pwned"))]
+    given = ("--run", "-D", "db.password=hunter2", "app.py", "--input", "words")
+    code, out, err = run("rescale", "job-2", "-p", "3", "--savepoint-path", "/sp", *given)
+    assert code == 0, err
+    assert "hunter2" not in out + err
+    ((command, _),) = launched
+    assert command[1:] == [
+        "-m", "millstream.cli", "run", "-C", str(tmp_path), "-D", "db.password=hunter2", "-p", "3",
+        "--checkpoint-dir", str(tmp_path), "--from-savepoint", "/sp", "app.py", "--input", "words",
+    ]  # fmt: skip
+
+
+def test_a_command_whose_secrets_were_masked_is_not_run_again(registry: Registry, run: Run) -> None:
+    registry.jobs = [replace(ONE, command=("app.py", "--password", "*****"))]
+    code, _, err = run("rescale", "job-1", "-p", "3")
+    assert code == 4
+    assert "[MASKED_COMMAND]" in err
+    assert "--run" in err
+    assert registry.requests == []
+
+
+def test_a_command_in_a_store_elsewhere_is_not_run_again_unless_it_is_trusted(
+    registry: Registry, savepoints: Savepoints, run: Run, launched: list[Any]
+) -> None:
+    """Nobody can tell who has written it."""
+    path = "s3://bucket/jobs/2"
+    job = replace(DEAD, path=f"{path}/000001", directory=path, command=("app.py",))
+    registry.jobs = [job]
+    code, _, err = run("rescale", "job-2", "-p", "3", "--savepoint-path", "/sp")
+    assert (code, launched) == (4, [])
+    assert "nobody can tell who has written to s3://bucket/jobs/2/000001" in err
+    assert run("rescale", "job-2", "-p", "3", "--savepoint-path", "/sp", "--trust")[0] == 0
+    assert len(launched) == 1
+
+
+def test_secrets_that_an_earlier_version_wrote_down_are_not_shown(
+    registry: Registry, run: Run, run_json: Json
+) -> None:
+    registry.jobs = [replace(ONE, command=("app.py", "--password", "hunter2"))]
+    assert "app.py --password" in run("info", "job-1")[1]
+    assert "hunter2" not in run("info", "job-1")[1]
+    assert "hunter2" not in json.dumps(run_json("info", "job-1")[1])
+    assert "hunter2" not in json.dumps(run_json("list")[1])
+
+
+# -- files that make no sense ----------------------------------------------------------------------
+
+
+def _told(folder: Path, text: str) -> None:
+    folder.mkdir(parents=True)
+    (folder / "status.json").write_text(text)
+
+
+def test_a_bad_status_breaks_its_own_row_of_the_list(
+    run: Run, run_json: Json, tmp_path: Path
+) -> None:
+    good = {"name": "\x1b[2Jevil", "job_id": "1" * 32, "status": "FINISHED", "epoch": 4}
+    _told(tmp_path / "good/000001", json.dumps(good))
+    _told(tmp_path / "bad/000001", '{"name"')
+    _told(tmp_path / "worse/000001", json.dumps({**good, "epoch": [], "job_id": "`id`"}))
+    code, out, err = run("list", str(tmp_path))
+    assert (code, err) == (0, "")
+    assert "\x1b" not in out
+    assert "\\x1b[2Jevil" in out
+    rows = {line.split()[2]: line for line in out.splitlines() if "/worse/" not in line}
+    assert rows["FINISHED"].endswith(f"{tmp_path}/good")
+    assert rows["BAD"].endswith(f"{tmp_path}/bad/000001 (status.json: it is no JSON, or cut short)")
+    assert f"{tmp_path}/worse/000001 (status.json: what it says of job_id, epoch is missing" in out
+    assert run("list", "--quiet", str(tmp_path))[1] == "1" * 32 + "\n"
+    assert len(run_json("list", str(tmp_path))[1]["jobs"]) == 3
+    code, _, err = run("info", f"{tmp_path}/bad")
+    assert code == 4
+    assert "[BAD_STATUS]" in err
+    assert "status.json: it is no JSON" in err

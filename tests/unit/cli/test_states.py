@@ -57,7 +57,7 @@ def test_state_show_prints_rows_up_to_the_limit(
     where = ("state", "show", str(tmp_path), "--uid", "counts", "--name", "count")
     assert run(*where)[:2] == (0, "KEY  VALUE\nto       2\nbe       3\n")
     assert savepoints.calls == [
-        ("load", "spark", str(tmp_path), True),
+        ("load", "spark", str(tmp_path), None),
         ("read", "counts", "count"),
     ]
     assert run(*where, "--limit", "1")[1].splitlines()[1:] == [
@@ -72,6 +72,9 @@ def test_state_show_prints_rows_up_to_the_limit(
         "more": True,
     }
     assert savepoints.calls[-2] == ("load", "spark", str(tmp_path), False)
+    run(*where, "--trust")
+    assert savepoints.calls[-2] == ("load", "spark", str(tmp_path), True)
+    assert run(*where, "--trust", "--untrusted")[0] == 2
     assert run("--quiet", *where)[1] == "to\t2\nbe\t3\n"
 
 
@@ -91,6 +94,8 @@ def test_state_diff_says_what_differs(
 ) -> None:
     two = ("state", "diff", str(tmp_path), str(tmp_path))
     assert run(*two)[:2] == (0, "The two savepoints hold the same state.\n")
+    run(*two, "--trust")
+    assert [call[-1] for call in savepoints.calls] == [None, True]
     savepoints.differences = [
         {"uid": "counts", "state": "count", "change": "changed",
          "rows_left": 10, "rows_right": 12, "different": 3},

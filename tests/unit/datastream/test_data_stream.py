@@ -330,6 +330,35 @@ def test_settings_change_the_node_in_a_chain_or_alone(env: Env, pairs: DataStrea
     assert (last(env).name, last(env).parallelism, last(env).uid) == ("again", 1, "text")
 
 
+@pytest.mark.parametrize(
+    "uid",
+    [
+        "..",
+        ".",
+        "../x",
+        "a/b",
+        "/",
+        "a\\b",
+        "x" * 201,
+        "ü" * 101,
+        "\0",
+        "a\nb",
+        "\x1b[2J",
+        "\ud800",
+    ],
+)
+def test_the_uid_of_a_sink_can_name_a_folder(pairs: DataStream, uid: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        pairs.print().uid(uid)
+    assert caught.value.code == "BAD_UID"
+    assert caught.value.location is not None
+
+
+def test_plain_uids_of_sinks_are_taken(pairs: DataStream) -> None:
+    for uid in ("out", "my files", "Größe 2.0", "x" * 200, "..."):
+        pairs.print().uid(uid)
+
+
 def test_uid_twice_is_refused(pairs: DataStream) -> None:
     pairs.uid("a")
     with pytest.raises(PlanError) as info:

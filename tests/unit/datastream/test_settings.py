@@ -47,6 +47,7 @@ def configured(key: str, value: object) -> JobOptions:
         ("millstream.slots", 8, "slots", 8),
         ("millstream.channel-order", "watermark", "channel_order", "watermark"),
         ("millstream.progress", "true", "show_progress", True),
+        ("millstream.trust", "true", "trust", True),
         ("millstream.progress", False, "show_progress", False),
         ("millstream.progress", "auto", "show_progress", None),
         ("spark.master", "local[2]", "configuration", {"spark.master": "local[2]"}),

@@ -113,6 +113,12 @@ def test_an_archive_is_found_again(java: Java, cache: Path) -> None:
     assert f'"-XX:SharedArchiveFile={archive}"' in options(java)
 
 
+def test_an_archive_that_others_can_write_is_not_used(java: Java, cache: Path) -> None:
+    made(java)
+    cache.chmod(0o777)
+    assert existing_archive(java) is None
+
+
 def test_another_java_needs_another_archive(java: Java, tmp_path: Path) -> None:
     put(java)
     assert existing_archive(Java(java.program, BANNER.replace("17.0.15+6", "17.0.16+8"))) is None

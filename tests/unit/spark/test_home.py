@@ -37,6 +37,13 @@ def test_it_is_made_once(cache: Path) -> None:
     assert len(list(cache.iterdir())) == 1
 
 
+def test_a_home_that_others_can_write_to_is_not_used(cache: Path) -> None:
+    with quick_home({}):
+        Path(os.environ["SPARK_HOME"]).chmod(0o777)
+    with quick_home({}):
+        assert "SPARK_HOME" not in os.environ
+
+
 def test_it_is_gone_after_an_error_too() -> None:
     with pytest.raises(ValueError, match="no session"), quick_home({}):
         raise ValueError("no session")

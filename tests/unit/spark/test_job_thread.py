@@ -15,6 +15,7 @@ import pytest
 from millstream.checkpoint.folder import CheckpointFolder, Run
 from millstream.checkpoint.lease import Lease
 from millstream.checkpoint.registry import find_jobs, request
+from millstream.checkpoint.savepoints import Savepoint
 from millstream.common.errors import (
     CheckpointError,
     ConfigurationError,
@@ -25,10 +26,11 @@ from millstream.common.errors import (
 )
 from millstream.common.job import JobStatus
 from millstream.common.restart_strategy import Restarts, RestartStrategies
+from millstream.plan.graph import JobGraph
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import JobPlan
 from millstream.spark.client import JobClient
-from millstream.spark.job import Place, _Body, _made, _strategy
+from millstream.spark.job import Place, _Body, _made, _open_place, _strategy
 from millstream.spark.outside import Outside
 from millstream.spark.progress import Totals
 
@@ -99,6 +101,7 @@ class Job:
         strategy: Any = None,
         spark_lives: Callable[[], bool] = lambda: True,
         registered: bool = True,
+        options: JobOptions | None = None,
     ) -> None:
         self.directory = str(folder / "checkpoint")
         self.folder = CheckpointFolder(self.directory)
@@ -112,7 +115,9 @@ class Job:
         }
         lease = Lease.take(self.directory, "me")
         run = self.folder.open_run(manifest)
-        self.options = JobOptions(name="fake", savepoint_path="/from", show_progress=False)
+        self.options = options or JobOptions(
+            name="fake", savepoint_path="/from", show_progress=False
+        )
         self.client = JobClient(run.job_id, Totals(), str(folder / "savepoints"))
         self.made: list[tuple[Run, JobOptions]] = []
         self.left = list(executions)
@@ -189,6 +194,26 @@ def test_a_cancelled_job_keeps_its_run(tmp_path: Path) -> None:
     assert not job.finished
     assert job.told["status"] == "CANCELED"
     Lease.take(job.directory, "next").check()
+
+
+def test_secrets_of_a_job_are_masked_in_its_status_and_its_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    errors = [RuntimeError("login with hunter2 and t0k3n failed") for _ in range(2)]
+    options = JobOptions(
+        show_progress=False,
+        configuration={"db.password": "hunter2"},
+        command=("app.py", "--token", "t0k3n"),
+    )
+    fakes = [Fake(False, error) for error in errors]
+    job = Job(tmp_path, *fakes, strategy=again(1), options=options).start()
+    with caplog.at_level(logging.WARNING, logger="millstream"):
+        job.failure()
+    status = Path(job.place.run.path, "status.json").read_text()
+    for text in (status, caplog.text):
+        assert "login with ***** and ***** failed" in text
+        assert "hunter2" not in text
+        assert "t0k3n" not in text
 
 
 # -- restarts -------------------------------------------------------------------------------------
@@ -587,3 +612,39 @@ def wait_until(condition: Callable[[], Any]) -> Any:
             return found
         pause.wait(0.01)
     raise TimeoutError
+
+
+# -- whose folders --------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_directory_of_somebody_else_is_not_used(
+    tmp_path: Path, foreign: Callable[[Path], None]
+) -> None:
+    """What is resumed from it is unpickled."""
+    job = Job(tmp_path, Fake(True)).start()
+    job.end()
+    foreign(Path(job.directory))
+    options = JobOptions(checkpoint_dir=job.directory, mode="streaming")
+    with pytest.raises(CheckpointError) as caught:
+        _open_place(JobGraph(), options, "4.3.0", False)
+    assert caught.value.code == "NOT_TRUSTED"
+    # Who trusts it comes further: the graph has no sink.
+    with pytest.raises(PlanError, match="NO_SINK"):
+        _open_place(JobGraph(), replace(options, trust=True), "4.3.0", False)
+
+
+def test_a_savepoint_of_somebody_else_is_not_used(
+    tmp_path: Path, foreign: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "saved"
+    path.mkdir()
+    texts = dict.fromkeys(("id", "job_id", "name", "channel_order"), "x")
+    parts: dict[str, Any] = {"operators": {}, "states": {}, "sources": {}, "time": {}, "tables": ()}
+    Savepoint(path=str(path), epoch=1, created_ms=1, **texts, **parts).write()
+    foreign(path)
+    options = JobOptions(savepoint_path=str(path), mode="streaming")
+    with pytest.raises(CheckpointError) as caught:
+        _open_place(JobGraph(), options, "4.3.0", False)
+    assert caught.value.code == "NOT_TRUSTED"
+    with pytest.raises(PlanError, match="NO_SINK"):
+        _open_place(JobGraph(), replace(options, trust=True), "4.3.0", False)

@@ -47,6 +47,17 @@ def test_later_epochs_go_and_earlier_ones_stay(tmp_path: Path) -> None:
     assert published(tmp_path) == [f"epoch {n}" for n in range(10, 14)]
 
 
+def test_a_uid_that_leads_elsewhere_stays_in_the_folder(tmp_path: Path) -> None:
+    folder, uid = tmp_path / "out", "../../../elsewhere"
+    to = FileSink(FilesSinkSpec(path=str(folder), format="text"), None, "job", uid, 1)
+    to.open()
+    write(to, range(2))
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    details = {"details": {uid: {"files": str(folder), "query": 0}}}
+    take_back(details, "job", first_epoch=0, epochs={0: 0})
+    assert published(folder) == ["epoch 0"]
+
+
 def test_other_jobs_in_the_folder_are_left_alone(tmp_path: Path) -> None:
     write(sink(tmp_path), range(3))
     take_back(manifest(tmp_path), "another job", first_epoch=0, epochs={0: 0})

@@ -1,0 +1,217 @@
+"""Small JSON files that other processes have written: read, checked, and set aside if they are bad."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import re
+import stat
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.fs as pafs
+
+from millstream.checkpoint.trust import distrust_of
+
+__all__ = [
+    "BadFile",
+    "Shape",
+    "SmallFile",
+    "is_identifier",
+    "is_inside",
+    "is_mapping",
+    "is_natural",
+    "is_text",
+    "is_texts",
+    "is_truth",
+    "is_whole",
+    "names_in",
+    "one_of",
+    "optional",
+    "read_small",
+    "refuse_misshapen",
+    "set_aside",
+]
+
+log = logging.getLogger("millstream")
+
+MOST_BYTES = 4 << 20
+REJECTED = ".rejected-"
+"""What the name of a file begins with that was set aside; names with a dot in front are not read."""
+
+Check = Callable[[Any], bool]
+Shape = Mapping[str, Check]
+"""What each field of a file has to be. Fields that are not named may be anything."""
+
+_IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+class BadFile(ValueError):
+    """A file that is there, but cannot be used; says why."""
+
+
+@dataclass(frozen=True)
+class SmallFile:
+    """The content of a file; ``distrust`` says why its writer is not trusted, None if nothing does."""
+
+    content: dict[str, Any]
+    distrust: str | None
+
+
+# -- what a field may be ---------------------------------------------------------------------------
+
+
+def is_text(value: object) -> bool:
+    """Any text."""
+    return isinstance(value, str)
+
+
+def is_identifier(value: object) -> bool:
+    """A name that is also safe as the name of a file, and on a command line.
+
+    Examples
+    --------
+    >>> is_identifier("3f2a"), is_identifier("../x"), is_identifier("$(id)"), is_identifier("-x")
+    (True, False, False, False)
+    """
+    return isinstance(value, str) and _IDENTIFIER.fullmatch(value) is not None
+
+
+def is_whole(value: object) -> bool:
+    """A whole number of 64 bits."""
+    return type(value) is int and -(2**63) <= value < 2**63
+
+
+def is_inside(value: object) -> bool:
+    """A path that stays in the folder it is relative to.
+
+    Savepoints name the records that no operator owns ``state//held/...``: an empty part is harmless.
+
+    Examples
+    --------
+    >>> [is_inside(path) for path in ("state//a.parquet", "/etc/passwd", "a/../../b", "", 5)]
+    [True, False, False, False, False]
+    """
+    if not isinstance(value, str) or not value or value[0] == "/":
+        return False
+    if "\\" in value or "\0" in value:
+        return False
+    return all(part not in (".", "..") for part in value.split("/"))
+
+
+def is_natural(value: object) -> bool:
+    """A whole number of 64 bits from 0 on."""
+    return is_whole(value) and value >= 0  # type: ignore[operator]
+
+
+def is_truth(value: object) -> bool:
+    """True or False."""
+    return isinstance(value, bool)
+
+
+def is_texts(value: object) -> bool:
+    """A list of texts."""
+    return isinstance(value, list) and all(map(is_text, value))
+
+
+def is_mapping(value: object) -> bool:
+    """A JSON object, be it what it may."""
+    return isinstance(value, dict)
+
+
+def optional(check: Check) -> Check:
+    """What a check allows, or nothing."""
+    return lambda value: value is None or check(value)
+
+
+def one_of(*values: str) -> Check:
+    """One of some texts."""
+    return lambda value: isinstance(value, str) and value in values
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def read_small(fs: pafs.FileSystem, path: str, shape: Shape) -> SmallFile | None:
+    """Read a file and check each of its fields; None if there is none.
+
+    Raises
+    ------
+    BadFile
+        If it is no plain file, too large, not readable, no JSON object, or a field is not as it should.
+    """
+    try:
+        if isinstance(fs, pafs.LocalFileSystem):
+            data, why = _read_local(path)
+        else:
+            with fs.open_input_stream(path) as stream:
+                data, why = bytes(stream.read(MOST_BYTES + 1)), None
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise BadFile(f"it cannot be read: {error.strerror or error}") from error
+    return SmallFile(_checked(data, shape), why)
+
+
+def _read_local(path: str) -> tuple[bytes, str | None]:
+    """The bytes of a file and why its writer is not trusted: owner and content are of one descriptor."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise BadFile("it is a symbolic link") from error
+        raise
+    with open(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise BadFile("it is no plain file")
+        return file.read(MOST_BYTES + 1), distrust_of(found, path)
+
+
+def _checked(data: bytes, shape: Shape) -> dict[str, Any]:
+    if len(data) > MOST_BYTES:
+        raise BadFile(f"it has more than {MOST_BYTES >> 20} MB")
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise BadFile("it is no JSON, or cut short") from error
+    if not isinstance(content, dict):
+        raise BadFile("it is no JSON object")
+    refuse_misshapen(content, shape)
+    return content
+
+
+def refuse_misshapen(content: object, shape: Shape) -> None:
+    """Raise a `BadFile` if something is no JSON object, or a field of it is not as it should be."""
+    if not isinstance(content, dict):
+        raise BadFile("a part of it is no JSON object")
+    wrong = [name for name, check in shape.items() if not check(content.get(name))]
+    if wrong:
+        raise BadFile(f"what it says of {', '.join(wrong)} is missing or makes no sense")
+
+
+def set_aside(fs: pafs.FileSystem, path: str, why: str) -> None:
+    """Rename a file that cannot be used, so that it is not read again, and say so."""
+    folder, _, name = path.rpartition("/")
+    log.warning("%r is set aside: %s", path, why)
+    # Not with Arrow's functions: they cannot take a name that is no UTF-8.
+    move = os.rename if isinstance(fs, pafs.LocalFileSystem) else fs.move
+    with suppress(OSError):
+        move(path, f"{folder}/{REJECTED}{name}")
+
+
+def names_in(fs: pafs.FileSystem, folder: str) -> list[str]:
+    """What is in a folder and not hidden, sorted; nothing if it is none, or may not be read."""
+    if isinstance(fs, pafs.LocalFileSystem):
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            return []
+        return sorted(name for name in names if not name.startswith("."))
+    found = fs.get_file_info(pafs.FileSelector(folder, allow_not_found=True))
+    return sorted(info.base_name for info in found if not info.base_name.startswith("."))

@@ -1,0 +1,28 @@
+"""Files of other users, for tests that may or may not run as root."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SOMEBODY = 54_321
+
+
+@pytest.fixture
+def foreign(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """Makes a file or folder one of another user.
+
+    Root can give files away. For anybody else the process becomes another user, as far as Millstream
+    can see: then all files are of somebody else.
+    """
+
+    def give_away(path: Path) -> None:
+        if os.getuid() == 0:
+            os.chown(path, SOMEBODY, SOMEBODY, follow_symlinks=False)
+        else:
+            monkeypatch.setattr(os, "geteuid", lambda: SOMEBODY)
+
+    return give_away
