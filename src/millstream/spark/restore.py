@@ -25,7 +25,14 @@ import pyarrow.parquet as pq
 from millstream.checkpoint.durable import make_folder
 from millstream.checkpoint.folder import Run, open_path, write_whole
 from millstream.checkpoint.part_files import PartFile, PartFiles
-from millstream.checkpoint.savepoints import OnProgress, Savepoint, StateFile, key_types_of
+from millstream.checkpoint.savepoints import (
+    OnProgress,
+    Savepoint,
+    StateFile,
+    damaged,
+    key_types_of,
+)
+from millstream.checkpoint.small_files import is_texts
 from millstream.checkpoint.value_files import ValueFile
 from millstream.kernel.buffers import STATE, Row
 from millstream.kernel.snapshot.build import SlotBuilder, WaitingEdge, divided, shelf_bits
@@ -84,13 +91,24 @@ def note_sources(savepoint: Savepoint, run: Run) -> None:
     for uid, source in savepoint.sources.items():
         entry = {"source": source["source"], "offset": source["offset"]}
         if "files" in source:
-            with fs.open_input_stream(f"{inner}/{source['files']}") as stream:
-                entry["files_read"] = json.loads(bytes(stream.read()))
+            entry["files_read"] = _files_read(fs, f"{inner}/{source['files']}")
         sources[uid] = entry
     local, path = open_path(f"{run.path}/restored")
     make_folder(local, path)
     write_whole(f"{run.path}/restored/sources.json", json.dumps(sources).encode())
     run.note_states(json.loads(json.dumps(savepoint.states)))
+
+
+def _files_read(fs: pafs.FileSystem, path: str) -> list[str]:
+    """The names of the files that a source has read, as a savepoint lists them."""
+    try:
+        with fs.open_input_stream(path) as stream:
+            found = json.loads(bytes(stream.read()))
+    except (OSError, ValueError, RecursionError) as error:
+        raise damaged(path, "it is gone, cut short, or no JSON") from error
+    if not is_texts(found):
+        raise damaged(path, "it is no list of files")
+    return list(found)
 
 
 def forget_values(run: Run, component: int, stage: int) -> None:
