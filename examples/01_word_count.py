@@ -2,10 +2,12 @@
 
     python examples/01_word_count.py [FILE OR FOLDER]
 
-All sources are bounded, so the job runs as a batch and prints each word once. With a source that
-has no end, or in STREAMING mode, it prints a new count after every word.
+A job runs as a stream unless told otherwise, so it prints a new count after every word. With
+``env.set_runtime_mode("BATCH")`` it prints each word once, with its last count.
 
 Prints:
+    ('to', 1)
+    ('be', 1)
     ('or', 1)
     ('not', 1)
     ('to', 2)

@@ -41,6 +41,7 @@ spark = SparkSession.builder.master("local[2]").config("spark.log.level", "ERROR
 sales = spark.createDataFrame([("Oslo", 4), ("Rome", 5), ("Oslo", 5)], "city string, amount int")
 
 env = StreamExecutionEnvironment.get_execution_environment(spark=spark)
+env.set_runtime_mode("BATCH")  # Spark reads a batch DataFrame in a batch only
 totals = env.from_dataframe(sales).key_by("city").process(Total(), output_type=TOTAL)
 totals.foreach_batch(show_largest)
 env.execute("totals")

@@ -251,6 +251,15 @@ def test_batch_mode_on_an_unbounded_source_is_refused(make_env: MakeEnv) -> None
     assert "'for ever'" in str(caught.value)
 
 
+def test_a_batch_dataframe_in_a_stream_is_refused(spark: Any, make_env: MakeEnv) -> None:
+    env = make_env("streaming")
+    env.from_dataframe(spark.range(3)).sink_to(Collecting())
+    with pytest.raises(PlanError) as caught:
+        env.execute_async()
+    assert caught.value.code == "BATCH_DATAFRAME"
+    assert "env.from_dataframe(spark.range(3))" in str(caught.value)
+
+
 def test_a_missing_input_file_is_a_readable_error(make_env: MakeEnv, tmp_path: Path) -> None:
     for mode in ("batch", "streaming"):
         env = make_env(mode)

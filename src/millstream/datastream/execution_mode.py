@@ -8,7 +8,11 @@ __all__ = ["RuntimeExecutionMode"]
 
 
 class RuntimeExecutionMode(Enum):
-    """The three ways to run one program; its results are the same in all of them."""
+    """The three ways to run one program, STREAMING unless another is set.
+
+    Its results are the same in all of them, except that rolling aggregations give every update in a
+    stream and the last value of each key in a batch.
+    """
 
     STREAMING = 0
     """Epoch by epoch, with checkpoints."""

@@ -43,7 +43,7 @@ class EnvironmentSettings:
     def __init__(self) -> None:
         self.config = ExecutionConfig()
         self.checkpoints = CheckpointConfig()
-        self.mode = RuntimeExecutionMode.AUTOMATIC
+        self.mode = RuntimeExecutionMode.STREAMING
         self.slots: int | None = None
         self.channel_order: ChannelOrder = "arrival"
         self.default_parallelism: int | None = None

@@ -132,7 +132,7 @@ class StreamExecutionEnvironment(AcceptedSettings):
     def set_runtime_mode(
         self, execution_mode: RuntimeExecutionMode | str
     ) -> StreamExecutionEnvironment:
-        """Set whether to run as a stream or as a batch; by default as the sources suggest."""
+        """Set whether to run as a stream, the default, as a batch, or as the sources suggest."""
         self._settings.set_mode(execution_mode)
         return self
 

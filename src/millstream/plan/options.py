@@ -34,7 +34,7 @@ class JobOptions:
     """
 
     name: str = "millstream job"
-    mode: RunMode = "automatic"
+    mode: RunMode = "streaming"
     parallelism: int = 2
     slots: int | None = None
     channel_order: ChannelOrder = "arrival"

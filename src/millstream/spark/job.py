@@ -42,10 +42,11 @@ from millstream.common.restart_strategy import (
     RestartStrategies,
     RestartStrategyConfiguration,
 )
-from millstream.plan.graph import JobGraph
+from millstream.plan.graph import JobGraph, SourceNode
 from millstream.plan.numbering import with_numbers
 from millstream.plan.options import JobOptions, redactor_of
 from millstream.plan.planner import JobPlan, plan
+from millstream.plan.specs import DataFrameSpec
 from millstream.spark.client import (
     Execution,
     JobClient,
@@ -130,12 +131,8 @@ def _made(make: Callable[[], Execution]) -> Execution:
 
 def is_batch(job_plan: JobPlan, options: JobOptions) -> bool:
     """Whether to run as a batch; AUTOMATIC does if all sources are bounded."""
-    unbounded = [
-        source
-        for component in job_plan.components
-        for source in component.sources
-        if not source.source.bounded
-    ]
+    sources = [source for component in job_plan.components for source in component.sources]
+    unbounded = [source for source in sources if not source.source.bounded]
     if options.mode == "batch" and unbounded:
         raise PlanError(
             "UNBOUNDED_BATCH",
@@ -143,7 +140,22 @@ def is_batch(job_plan: JobPlan, options: JobOptions) -> bool:
             location=unbounded[0].location,
             hint="use RuntimeExecutionMode.STREAMING, or a bounded source",
         )
-    return options.mode == "batch" or (options.mode == "automatic" and not unbounded)
+    batch = options.mode == "batch" or (options.mode == "automatic" and not unbounded)
+    if not batch:
+        _refuse_batch_dataframes(sources)
+    return batch
+
+
+def _refuse_batch_dataframes(sources: list[SourceNode]) -> None:
+    """Spark does not read a batch DataFrame in a streaming query."""
+    for source in sources:
+        if isinstance(source.source, DataFrameSpec) and source.source.bounded:
+            raise PlanError(
+                "BATCH_DATAFRAME",
+                "a batch DataFrame cannot be a source of a job in STREAMING mode",
+                location=source.location,
+                hint='call env.set_runtime_mode("BATCH"), or read the data with spark.readStream',
+            )
 
 
 def _strategy(options: JobOptions, batch: bool) -> RestartStrategyConfiguration:

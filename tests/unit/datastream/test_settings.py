@@ -76,7 +76,7 @@ def test_key(key: str, value: object, field: str, expected: object) -> None:
 def test_defaults() -> None:
     chosen = Env.get_execution_environment()._settings.options(None)
     assert chosen.name == JobOptions().name
-    assert (chosen.mode, chosen.slots, chosen.channel_order) == ("automatic", None, "arrival")
+    assert (chosen.mode, chosen.slots, chosen.channel_order) == ("streaming", None, "arrival")
     assert chosen.parallelism >= 1 and chosen.slot_count == chosen.parallelism
     assert chosen.checkpoint_interval_ms is None and chosen.checkpoint_dir is None
 

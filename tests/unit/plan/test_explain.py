@@ -24,6 +24,7 @@ class ReadsWatermark(ProcessFunction):
 
 def test_stages_levels_and_reasons_are_named() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_runtime_mode("AUTOMATIC")
     numbers = env.from_collection([1, 2, 3]).map(lambda v: v + 1).name("plus one")
     first = numbers.key_by(lambda v: v % 2).process(Pass()).uid("first")
     first.union(numbers).key_by(lambda v: v).process(Pass()).uid("second").print()
