@@ -235,6 +235,7 @@ class DataStream(StreamOperations):
             selector, found = key_of(self._node.output_type, key_selector)
         else:
             selector = plain_callable(key_selector, KEY)
+            self._env._check_travels(selector, "key selector of key_by")
             found = None
         if key_type is not None or found is None:
             found = output_type_of(key_type, key_selector, KEY)

@@ -36,6 +36,7 @@ from millstream.plan.graph import (
     UnionNode,
 )
 from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec, SourceSpec
+from millstream.plan.travel import refuse_what_cannot_travel, unpicklable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,6 +68,7 @@ class StreamExecutionEnvironment(AcceptedSettings):
         self._graph = JobGraph()
         self._adopted: dict[int, tuple[JobGraph, dict[int, int]]] = {}
         self._listeners: list[JobListener] = []
+        self._sends_functions = True
 
     @staticmethod
     def get_execution_environment(
@@ -392,7 +394,20 @@ class StreamExecutionEnvironment(AcceptedSettings):
     # -- the graph -------------------------------------------------------------------------------
 
     def _add(self, node_class: type[N], **fields: Any) -> N:
-        return self._graph.add(node_class, location=user_location(), **fields)
+        node = self._graph.add(node_class, location=user_location(), **fields)
+        if self._sends_functions:
+            try:
+                refuse_what_cannot_travel(node)
+            except PlanError:
+                del self._graph.nodes[node.id]
+                raise
+        return node
+
+    def _check_travels(self, function: Any, what: str) -> None:
+        """Refuse a function at once that becomes part of an operator later."""
+        error = unpicklable(function, what, user_location()) if self._sends_functions else None
+        if error is not None:
+            raise error
 
     def _stream(self, node_class: type[N], **fields: Any) -> DataStream:
         return DataStream(self, self._graph, self._add(node_class, **fields).id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -14,10 +14,11 @@ from millstream.common.errors import MillstreamError, PlanError
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.snapshot.build import waiting_edges
 from millstream.plan.compile import Compiler, Programs
-from millstream.plan.graph import Node, SourceNode
+from millstream.plan.graph import SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component
-from millstream.plan.specs import ChannelSpec, DataFrameSpec, FilesSinkSpec, FunctionSinkSpec
+from millstream.plan.specs import ChannelSpec, DataFrameSpec
+from millstream.plan.travel import refuse_what_cannot_travel
 from millstream.spark.channel_source import ChannelReader, channel_rows
 from millstream.spark.keyed_stage import batch_stage, streaming_stage
 from millstream.spark.memory import worker_bytes
@@ -70,22 +71,8 @@ class QueryBuilder:
             raise self._unpicklable(error) from error
 
     def _unpicklable(self, error: Exception) -> PlanError:
-        from pyspark import cloudpickle
-
         for node_id in sorted(self.component.live):
-            node = self.component.graph[node_id]
-            for name, part in _travelling(node):
-                try:
-                    cloudpickle.dumps(part)
-                except Exception as cause:
-                    return PlanError(
-                        "UNPICKLABLE_FUNCTION",
-                        f"the {name} of operator {node.name!r} cannot be sent to the workers: "
-                        f"{cause}",
-                        location=node.location,
-                        hint="make what it holds (a lock, a connection, a session) in open(), "
-                        "not before",
-                    )
+            refuse_what_cannot_travel(self.component.graph[node_id])
         return PlanError("UNPICKLABLE_FUNCTION", f"the job cannot be sent to the workers: {error}")
 
     def _limited(self, spec: ChannelSpec) -> ChannelSpec:
@@ -206,14 +193,3 @@ class QueryBuilder:
             on_epoch,
             fence,
         )
-
-
-def _travelling(node: Node) -> Iterator[tuple[str, Any]]:
-    """What of an operator is sent to the workers."""
-    for name in ("function", "selector", "source", "strategy"):
-        yield name, getattr(node, name, None)
-    sink = getattr(node, "sink", None)
-    if isinstance(sink, FunctionSinkSpec):
-        yield "function", sink.function
-    elif isinstance(sink, FilesSinkSpec):
-        yield "encoder", sink.encoder

@@ -10,11 +10,16 @@ import cloudpickle
 
 from millstream.common.errors import PlanError
 from millstream.plan.graph import JobGraph, Node
+from millstream.plan.travel import refuse_what_cannot_travel
 
 __all__ = ["FunctionCopies"]
 
 # Sources and sinks stay what they are: a test source remembers its marks, a sink its records.
 _FIELDS = ("function", "selector", "second", "strategy")
+_IN_TESTS = (
+    "; to test it as it is, use run_local(program, copy_functions=False), "
+    "where program is a function that builds it"
+)
 
 
 class FunctionCopies:
@@ -50,15 +55,5 @@ def _functions(node: Node) -> dict[str, Any]:
 
 def _unpicklable(graph: JobGraph, error: Exception) -> PlanError:
     for node in graph:
-        for name, function in _functions(node).items():
-            try:
-                cloudpickle.dumps(function)
-            except Exception as cause:
-                return PlanError(
-                    "UNPICKLABLE_FUNCTION",
-                    f"the {name} of operator {node.name!r} cannot be sent to the workers: {cause}",
-                    location=node.location,
-                    hint="make what it holds (a lock, a connection, a session) in open(), "
-                    "not before; to test it as it is, use run_local(..., copy_functions=False)",
-                )
+        refuse_what_cannot_travel(node, _IN_TESTS)
     return PlanError("UNPICKLABLE_FUNCTION", f"the job cannot be sent to the workers: {error}")

@@ -67,6 +67,8 @@ def _built(program: Program) -> tuple[StreamExecutionEnvironment, JobGraph]:
         return env, graph
     if callable(program):
         env = StreamExecutionEnvironment.get_execution_environment()
+        # Functions are looked at when they are copied, unless the test wants no copies.
+        env._sends_functions = False
         _observe(program(env))
         return env, env._job_graph()
     raise PlanError(
