@@ -26,6 +26,7 @@ from millstream.datastream.job_client import JobClient, JobListener
 from millstream.datastream.launch import Launch
 from millstream.datastream.settings import EnvironmentSettings
 from millstream.datastream.stream_types import declared_type
+from millstream.datastream.unexecuted import Unexecuted
 from millstream.plan.graph import (
     ExchangeNode,
     JobGraph,
@@ -69,6 +70,7 @@ class StreamExecutionEnvironment(AcceptedSettings):
         self._adopted: dict[int, tuple[JobGraph, dict[int, int]]] = {}
         self._listeners: list[JobListener] = []
         self._sends_functions = True
+        self._unexecuted = Unexecuted()
 
     @staticmethod
     def get_execution_environment(
@@ -375,6 +377,7 @@ class StreamExecutionEnvironment(AcceptedSettings):
 
     def close(self) -> None:
         """Forget what was built and has not run; the Spark session stays."""
+        self._unexecuted.asked_for()
         self._graph, self._adopted = JobGraph(), {}
 
     def _tell(self, what: Callable[..., None], *news: object) -> None:
@@ -384,6 +387,7 @@ class StreamExecutionEnvironment(AcceptedSettings):
     def _explain(self, targets: list[int]) -> ExecutionPlan:
         from millstream.plan.explain import explain
 
+        self._unexecuted.asked_for()
         part = part_of(self._graph, targets)
         for node in list(part):
             if not isinstance(node, SinkNode) and not part.consumers(node.id):
@@ -401,6 +405,7 @@ class StreamExecutionEnvironment(AcceptedSettings):
             except PlanError:
                 del self._graph.nodes[node.id]
                 raise
+        self._unexecuted.built(node.location)
         return node
 
     def _check_travels(self, function: Any, what: str) -> None:
@@ -422,6 +427,7 @@ class StreamExecutionEnvironment(AcceptedSettings):
         return known[node_id]
 
     def _job_graph(self) -> JobGraph:
+        self._unexecuted.asked_for()
         sinks = [node.id for node in self._graph if isinstance(node, SinkNode)]
         if not sinks:
             raise PlanError(

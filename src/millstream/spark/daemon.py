@@ -40,7 +40,7 @@ def without_a_listener(serve: Callable[..., int]) -> Callable[..., int]:
     def wrapped(*arguments: object) -> int:
         try:
             return serve(*arguments)
-        except BrokenPipeError:
+        except ConnectionError:
             os._exit(1)
 
     return wrapped

@@ -19,6 +19,7 @@ from millstream.spark import class_archive
 from millstream.spark.failures import readable, workers_without
 from millstream.spark.home import quick_home
 from millstream.spark.memory import ARENA
+from millstream.spark.quiet import quiet_start, silence_py4j
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,6 +84,7 @@ def get_session(
 
     ``spare_slots``: how many tasks a new local session runs at once beside those of the job.
     """
+    silence_py4j()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     extra = {key: value for key, value in configuration.items() if key.startswith("spark.")}
     spark = _beside(given) if given is not None else _active_or_new(parallelism, spare_slots, extra)
@@ -112,6 +114,7 @@ def _active_or_new(parallelism: int, spare_slots: int, extra: Mapping[str, str])
         if local:
             around.enter_context(quick_home(extra))
             around.enter_context(_listening_here())
+            around.enter_context(quiet_start())
         driver = {"spark.driver.extraJavaOptions": _java_options(java, with_archive=local)}
         own = {**START_SETTINGS, **(LOCAL_SETTINGS if local else {}), **driver, **RUNTIME_SETTINGS}
         for key, value in {**own, **extra}.items():

@@ -15,7 +15,10 @@ without_a_listener(serve)(None, True)
 """
 
 
-@pytest.mark.parametrize(("error", "silent"), [("BrokenPipeError", True), ("ValueError", False)])
+@pytest.mark.parametrize(
+    ("error", "silent"),
+    [("BrokenPipeError", True), ("ConnectionResetError", True), ("ValueError", False)],
+)
 def test_a_worker_ends_in_silence_only_when_nobody_listens(error: str, silent: bool) -> None:
     command = [sys.executable, "-c", SCRIPT.format(error=error)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
