@@ -1,11 +1,13 @@
 """Settings of an environment, most of which Spark leaves little or nothing to do for.
 
 Each is checked and remembered for its getter; one without an effect is explained once in the log.
-What Spark has a word for (Python files, archives, jars, the Python interpreter) is passed on to it.
+What Spark has a word for (jars, the Python interpreter) is passed on to it.
 """
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from typing import Self
 
 from millstream.common.errors import ConfigurationError, short_repr, user_location
@@ -38,18 +40,40 @@ class AcceptedSettings:
         accepted_without_effect(option, why)
         return self
 
-    # -- passed on to Spark ----------------------------------------------------------------------
+    # -- files, packages, the interpreter ------------------------------------------------------------
 
     def add_python_file(self, file_path: str) -> None:
-        """Make a Python file, package or zip importable for functions: Spark's ``pyFiles``."""
-        self._settings.append("spark.submit.pyFiles", checked_path(file_path))
+        """Make a Python file, or what is in a folder or a zip, importable for functions.
+
+        It holds for the jobs that start later, also on a session that exists already. A path on
+        another machine, such as ``hdfs://...``, is for Spark's own ``pyFiles``: it has to be there
+        before the session.
+        """
+        file, known = local_path(file_path), self._settings.dependencies
+        if file is None:
+            self._settings.append("spark.submit.pyFiles", file_path)
+        else:
+            self._settings.dependencies = replace(known, files=(*known.files, file))
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Unpack an archive in the working directory of the tasks: Spark's ``archives``."""
-        archive = checked_path(archive_path)
-        self._settings.append(
-            "spark.archives", f"{archive}#{target_dir}" if target_dir else archive
-        )
+        """Unpack an archive in the working directory of the tasks.
+
+        Parameters
+        ----------
+        archive_path
+            A zip, a tar, or a folder that is taken as it is.
+        target_dir
+            The name that functions find it under; by default that of the archive, with its ending.
+        """
+        archive, known = local_path(archive_path), self._settings.dependencies
+        name = None if target_dir is None else _checked_name(target_dir)
+        if archive is None:
+            self._settings.append(
+                "spark.archives", f"{archive_path}#{name}" if name else archive_path
+            )
+        else:
+            archives = (*known.archives, (archive, name))
+            self._settings.dependencies = replace(known, archives=archives)
 
     def set_python_executable(self, python_exec: str) -> None:
         """Set the Python interpreter of the tasks; by default the one of this program."""
@@ -63,12 +87,20 @@ class AcceptedSettings:
     def set_python_requirements(
         self, requirements_file_path: str, requirements_cache_dir: str | None = None
     ) -> None:
-        """Accept a requirements file; Spark does not install packages."""
-        checked_path(requirements_file_path)
-        self._note(
-            "set_python_requirements",
-            "Spark installs no packages; put them into the interpreter of the tasks, "
-            "or ship an environment with add_python_archive and set_python_executable",
+        """Install packages for the functions, with pip, when a job starts.
+
+        Parameters
+        ----------
+        requirements_file_path
+            A requirements file of pip.
+        requirements_cache_dir
+            A folder with the packages, as ``pip download`` makes it; pip then asks nowhere else.
+        """
+        file = os.path.abspath(checked_path(requirements_file_path))
+        folder = requirements_cache_dir
+        cache = None if folder is None else os.path.abspath(checked_path(folder))
+        self._settings.dependencies = replace(
+            self._settings.dependencies, requirements=(file, cache)
         )
 
     def add_classpaths(self, *classpaths: str) -> None:
@@ -229,6 +261,19 @@ class AcceptedSettings:
     def register_type(self, type_class_name: str) -> None:
         """Accept a Java class."""
         self._note("register_type", _NO_JVM_TYPES)
+
+
+def local_path(path: str) -> str | None:
+    """The path of a file on this machine; None if it is on another one."""
+    local = checked_path(path).removeprefix("file://")
+    return None if "://" in local else os.path.abspath(local)
+
+
+def _checked_name(target_dir: str) -> str:
+    parts = checked_path(target_dir).replace("\\", "/").split("/")
+    if ".." in parts or os.path.isabs(target_dir):
+        raise _bad("add_python_archive", "a name below the working directory", target_dir)
+    return target_dir
 
 
 def _bad(method: str, wanted: str, value: object) -> ConfigurationError:

@@ -20,7 +20,7 @@ from millstream.datastream.checkpoint_storage import checked_path
 from millstream.datastream.checkpointing_mode import CheckpointingMode
 from millstream.datastream.execution_mode import RuntimeExecutionMode
 from millstream.datastream.launch import Launch
-from millstream.plan.options import ChannelOrder, JobOptions
+from millstream.plan.options import ChannelOrder, Dependencies, JobOptions
 
 if TYPE_CHECKING:
     from enum import Enum
@@ -57,6 +57,7 @@ class EnvironmentSettings:
         self.allow_non_restored_state = False
         self.trust = False
         self.passed_on: dict[str, str] = {}
+        self.dependencies = Dependencies()
 
     @property
     def parallelism(self) -> int:
@@ -114,6 +115,7 @@ class EnvironmentSettings:
             command=self.command or tuple(sys.orig_argv),
             show_progress=self.progress,
             configuration={**self.config.get_global_job_parameters(), **self.passed_on},
+            dependencies=self.dependencies,
             **named,
         )
 

@@ -17,6 +17,28 @@ LEAST_RETAINED_EPOCHS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
+class Dependencies:
+    """What a program brings along for its functions; paths are on the driver's machine.
+
+    ``archives``: with the name to unpack each under, None for the archive's own. ``requirements``:
+    a file for pip, and the folder with packages if pip is not to ask elsewhere.
+    """
+
+    files: tuple[str, ...] = ()
+    archives: tuple[tuple[str, str | None], ...] = ()
+    requirements: tuple[str, str | None] | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.files or self.archives or self.requirements)
+
+    @property
+    def all_paths(self) -> tuple[str, ...]:
+        """All files and folders that are named."""
+        asked = [path for path in self.requirements or () if path is not None]
+        return (*self.files, *(archive for archive, _ in self.archives), *asked)
+
+
+@dataclass(frozen=True, kw_only=True)
 class JobOptions:
     """Everything about a run that is not in the graph.
 
@@ -51,6 +73,7 @@ class JobOptions:
     command: tuple[str, ...] | None = None
     show_progress: bool | None = None
     configuration: Mapping[str, str] = field(default_factory=dict)
+    dependencies: Dependencies = Dependencies()
 
     @property
     def slot_count(self) -> int:

@@ -20,6 +20,7 @@ from millstream.plan.planner import Component
 from millstream.plan.specs import ChannelSpec, DataFrameSpec
 from millstream.plan.travel import refuse_what_cannot_travel
 from millstream.spark.channel_source import ChannelReader, channel_rows
+from millstream.spark.dependencies import work_place
 from millstream.spark.keyed_stage import batch_stage, streaming_stage
 from millstream.spark.memory import worker_bytes
 from millstream.spark.named_sources import stream_reader
@@ -57,6 +58,8 @@ class QueryBuilder:
         self.begin = run.sources()
         self.run = uuid.uuid4().hex[:12]
         self.values = slot_values(options.slot_count, options.parallelism)
+        python = options.configuration.get("spark.pyspark.python")
+        self.place = work_place(options.dependencies, spark, python)
         compiler = Compiler(component, options, batch=not streaming, wall_clock_ms=wall_clock_ms)
         self.programs: Programs = compiler.compile()
 
@@ -64,7 +67,8 @@ class QueryBuilder:
         """A program ready to travel; what cannot be pickled is an error of the program's."""
         try:
             key = f"{self.run}-{self.component.index}-{name}"
-            return ProgramRef.of(key, program, worker_bytes(self.options.configuration))
+            memory = worker_bytes(self.options.configuration)
+            return ProgramRef.of(key, program, memory, self.place)
         except MillstreamError:
             raise
         except Exception as error:

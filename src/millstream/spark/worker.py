@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from pyspark import cloudpickle
 
 from millstream.common.errors import MillstreamError, stopped_by_user
+from millstream.spark.dependencies import ANYWHERE, WorkPlace
 from millstream.spark.memory import limited_memory, out_of_memory
 
 BEGIN, END = "<<<millstream-error ", " millstream-error>>>"
@@ -35,10 +36,14 @@ class ProgramRef:
     key: str
     blob: bytes
     memory: int | None = None
+    place: WorkPlace = ANYWHERE
 
     @staticmethod
-    def of(key: str, program: Any, memory: int | None = None) -> ProgramRef:
-        return ProgramRef(key, cloudpickle.dumps((program, _classes_of_the_script())), memory)
+    def of(
+        key: str, program: Any, memory: int | None = None, place: WorkPlace | None = None
+    ) -> ProgramRef:
+        blob = cloudpickle.dumps((program, _classes_of_the_script()))
+        return ProgramRef(key, blob, memory, place or ANYWHERE)
 
     def get(self) -> Any:
         program = _programs.get(self.key)
@@ -89,9 +94,12 @@ def wall_clock_ms() -> int:
 
 @contextmanager
 def errors_that_travel(ref: ProgramRef) -> Iterator[None]:
-    """Put a Millstream error into the message of the exception, the only part the driver sees."""
+    """Run a task where its job works.
+
+    A Millstream error goes into the message of the exception, the only part the driver sees.
+    """
     try:
-        with _task(), limited_memory(ref.memory):
+        with _task(), limited_memory(ref.memory), ref.place.entered():
             yield
     except BaseException as error:
         ref.forget()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from millstream.datastream import (
     StreamExecutionEnvironment,
     TimeCharacteristic,
 )
-from millstream.plan.options import JobOptions
+from millstream.plan.options import Dependencies, JobOptions
 
 Env = StreamExecutionEnvironment
 
@@ -137,7 +138,6 @@ def test_other_keys_are_explained(noted: list[str], caplog: pytest.LogCaptureFix
         ("add_default_kryo_serializer", ("a", "b")),
         ("register_type_with_kryo_serializer", ("a", "b")),
         ("register_type", ("a",)),
-        ("set_python_requirements", ("requirements.txt",)),
         ("add_classpaths", ("file:///a.jar",)),
         ("register_cached_file", ("/a", "a")),
     ],
@@ -174,15 +174,35 @@ def test_refused(env: Env, call: str, value: Any) -> None:
 def test_files_and_jars_go_to_spark(env: Env) -> None:
     env.add_jars("/a.jar", "/b.jar")
     env.add_jars("/c.jar")
-    env.add_python_file("/lib.py")
-    env.add_python_archive("/venv.zip", "venv")
+    env.add_python_file("hdfs://host/lib.py")
+    env.add_python_archive("hdfs://host/venv.zip", "venv")
     env.set_python_executable("venv/bin/python")
     assert env._settings.options(None).configuration == {
         "spark.jars": "/a.jar,/b.jar,/c.jar",
-        "spark.submit.pyFiles": "/lib.py",
-        "spark.archives": "/venv.zip#venv",
+        "spark.submit.pyFiles": "hdfs://host/lib.py",
+        "spark.archives": "hdfs://host/venv.zip#venv",
         "spark.pyspark.python": "venv/bin/python",
     }
+
+
+def test_python_files_go_along_with_the_jobs_that_start_later(env: Env) -> None:
+    assert not env._settings.options(None).dependencies
+    env.add_python_file("lib.py")
+    env.add_python_file("file:///folder")
+    env.add_python_archive("/a.zip")
+    env.add_python_archive("/b.tar.gz", "data")
+    env.set_python_requirements("requirements.txt", "wheels")
+    assert env._settings.options(None).dependencies == Dependencies(
+        files=(os.path.abspath("lib.py"), "/folder"),
+        archives=(("/a.zip", None), ("/b.tar.gz", "data")),
+        requirements=(os.path.abspath("requirements.txt"), os.path.abspath("wheels")),
+    )
+
+
+@pytest.mark.parametrize("name", ["../up", "/root", "a/../../b"])
+def test_archives_stay_in_the_working_directory(env: Env, name: str) -> None:
+    with pytest.raises(ConfigurationError, match="a name below the working directory"):
+        env.add_python_archive("/a.zip", name)
 
 
 def test_getters_return_what_was_set(env: Env) -> None:
