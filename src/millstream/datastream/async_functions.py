@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, Generic
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.time import positive_millis
 from millstream.datastream.base_functions import Function, RuntimeContext
 from millstream.datastream.operator_settings import positive_int
+from millstream.datastream.type_variables import IN, OUT
 
 __all__ = [
     "NO_RETRY_STRATEGY",
@@ -48,7 +49,7 @@ class ResultFuture(ABC):
         """Say that there will be none, and why."""
 
 
-class AsyncFunction(Function):
+class AsyncFunction(Function, Generic[IN, OUT]):
     """Any number out for each record, after waiting for something outside: a service, a database.
 
     While a record waits, others do as well. ``async_invoke`` has one of three forms:
@@ -83,10 +84,10 @@ class AsyncFunction(Function):
         """Tidy up, see `Function.close`. An ``async def`` runs on the loop of ``async_invoke``."""
 
     @abstractmethod
-    def async_invoke(self, value: Any) -> Any:
+    def async_invoke(self, value: IN) -> Any:
         """Return the results of a record, as a list that may be empty."""
 
-    def timeout(self, value: Any) -> Any:
+    def timeout(self, value: IN) -> Any:
         """Return what takes the place of results that did not come in time; it must not block.
 
         By default it fails the job with a `TimeoutError`.
@@ -145,7 +146,7 @@ class RetryPredicates:
         return partial(exception_type_predicate, expected_error_type=error_class)
 
 
-class AsyncRetryPredicate(ABC):
+class AsyncRetryPredicate(ABC, Generic[OUT]):
     """What is tried again."""
 
     @abstractmethod
@@ -157,7 +158,7 @@ class AsyncRetryPredicate(ABC):
         """Return a function of the exception; None: an exception fails the job."""
 
 
-class RetryPredicate(AsyncRetryPredicate):
+class RetryPredicate(AsyncRetryPredicate[OUT]):
     """Two functions, either of which may be missing."""
 
     def __init__(
@@ -178,7 +179,7 @@ class RetryPredicate(AsyncRetryPredicate):
 # -- how often, and when ---------------------------------------------------------------------------
 
 
-class AsyncRetryStrategy(ABC):
+class AsyncRetryStrategy(ABC, Generic[OUT]):
     """Says whether a request is tried again, and after how long.
 
     It is asked after each attempt whose results or exception its predicate refuses. Make one with the
@@ -272,7 +273,7 @@ class AsyncRetryStrategy(ABC):
         )
 
 
-class NoRetryStrategy(AsyncRetryStrategy):
+class NoRetryStrategy(AsyncRetryStrategy[OUT]):
     """One attempt."""
 
     def can_retry(self, current_attempts: int) -> bool:
@@ -289,7 +290,7 @@ NO_RETRY_STRATEGY: AsyncRetryStrategy = NoRetryStrategy()
 """One attempt."""
 
 
-class _LimitedRetryStrategy(AsyncRetryStrategy):
+class _LimitedRetryStrategy(AsyncRetryStrategy[OUT]):
     """So many attempts more, if one of the predicates wants them."""
 
     def __init__(
@@ -305,7 +306,7 @@ class _LimitedRetryStrategy(AsyncRetryStrategy):
         return self._predicate
 
 
-class FixedDelayRetryStrategy(_LimitedRetryStrategy):
+class FixedDelayRetryStrategy(_LimitedRetryStrategy[OUT]):
     """Equal delays, see `AsyncRetryStrategy.fixed_delay`."""
 
     def __init__(
@@ -322,7 +323,7 @@ class FixedDelayRetryStrategy(_LimitedRetryStrategy):
         return self._delay
 
 
-class ExponentialBackoffDelayRetryStrategy(_LimitedRetryStrategy):
+class ExponentialBackoffDelayRetryStrategy(_LimitedRetryStrategy[OUT]):
     """Growing delays, see `AsyncRetryStrategy.exponential_backoff`."""
 
     def __init__(

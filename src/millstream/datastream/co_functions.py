@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Generic
 
 from millstream.common.state import (
     BroadcastState,
@@ -15,6 +15,7 @@ from millstream.common.state import (
 from millstream.datastream.base_functions import Function, KeyedProcessFunction
 from millstream.datastream.time_domain import TimeDomain
 from millstream.datastream.timerservice import TimerService
+from millstream.datastream.type_variables import IN1, IN2, KEY, OUT
 
 __all__ = [
     "BaseBroadcastProcessFunction",
@@ -226,7 +227,7 @@ class BaseBroadcastProcessFunction(Function):
         """Take in a record of the broadcast stream; what it yields is emitted once in the job."""
 
 
-class BroadcastProcessFunction(BaseBroadcastProcessFunction):
+class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, OUT]):
     """Records without a key meet a broadcast stream.
 
     Examples
@@ -245,7 +246,9 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction):
     """
 
 
-class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction):
+class KeyedBroadcastProcessFunction(
+    BaseBroadcastProcessFunction, Generic[KEY, IN1, IN2, OUT]
+):
     """Records with keys, state and timers meet a broadcast stream.
 
     Examples

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Generic
 
 from millstream.datastream.base_functions import Function, KeyedStateStore
+from millstream.datastream.type_variables import IN, KEY, OUT, W, W2
 
 __all__ = [
     "AllWindowFunction",
@@ -16,7 +17,7 @@ __all__ = [
 ]
 
 
-class WindowFunction(Function):
+class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
     """Any number of results for a window and its key.
 
     Examples
@@ -27,23 +28,23 @@ class WindowFunction(Function):
     """
 
     @abstractmethod
-    def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
+    def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None:
         """Return or yield what becomes of the records of a window."""
 
 
-class AllWindowFunction(Function):
+class AllWindowFunction(Function, Generic[IN, OUT, W]):
     """Any number of results for a window over all records, without keys."""
 
     @abstractmethod
-    def apply(self, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
+    def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None:
         """Return or yield what becomes of the records of a window."""
 
 
-class _Context(ABC):
+class _Context(ABC, Generic[W2]):
     """The circumstances of one firing."""
 
     @abstractmethod
-    def window(self) -> Any:
+    def window(self) -> W2:
         """Return the window."""
 
     @abstractmethod
@@ -63,10 +64,12 @@ class _Context(ABC):
         """Return the state of the key, shared by all its windows."""
 
 
-class ProcessWindowFunction(Function):
+class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
     """Any number of results for a window, with the clocks and with state.
 
-    ``yield value`` emits, ``yield tag, value`` goes to a side output.
+    ``yield value`` emits, ``yield tag, value`` goes to a side output. The type parameters are for type
+    checkers and may be left out: ``ProcessWindowFunction[tuple, str, str, TimeWindow]`` takes tuples,
+    emits texts, and has texts as keys.
 
     Examples
     --------
@@ -75,25 +78,25 @@ class ProcessWindowFunction(Function):
     ...         yield key, context.window().start, len(elements)
     """
 
-    class Context(_Context):
+    class Context(_Context[W2]):
         """The circumstances of one firing."""
 
     @abstractmethod
-    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any] | None:
+    def process(self, key: KEY, context: Any, elements: Iterable[IN]) -> Iterable[Any] | None:
         """Return or yield what becomes of a window. It is called at each firing."""
 
     def clear(self, context: Any) -> None:
         """Forget the state of a window, which will not fire again."""
 
 
-class ProcessAllWindowFunction(Function):
+class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
     """Any number of results for a window over all records, without keys."""
 
-    class Context(_Context):
+    class Context(_Context[W2]):
         """The circumstances of one firing."""
 
     @abstractmethod
-    def process(self, context: Any, elements: Iterable[Any]) -> Iterable[Any] | None:
+    def process(self, context: Any, elements: Iterable[IN]) -> Iterable[Any] | None:
         """Return or yield what becomes of a window. It is called at each firing."""
 
     def clear(self, context: Any) -> None:
