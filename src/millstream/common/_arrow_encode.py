@@ -265,6 +265,7 @@ def _row_parts(
 def _tuple_parts(
     type_info: TupleTypeInfo, values: Sequence[Any]
 ) -> tuple[Sequence[Sequence[Any]], bool]:
+    # Lists and rows are checked one by one; a row can be of a kind that does not fit.
     if _NONE not in _screen(type_info, values, tuple):
         return values, False
     missing = (None,) * len(type_info.field_types)

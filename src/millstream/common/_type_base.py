@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from millstream.common._type_certainty import Certainty
 from millstream.common.errors import PlanError, short_repr, user_location
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ class TypeInformation(ABC):
     """
 
     __slots__ = ()
+
+    certainty = Certainty.DECLARED
+    """Who says that values have this type; it does not count when types are compared."""
 
     @property
     @abstractmethod

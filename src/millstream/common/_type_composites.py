@@ -32,7 +32,7 @@ def _fields_misfit(
 
 @dataclass(frozen=True, repr=False, init=False)
 class TupleTypeInfo(TypeInformation):
-    """Tuples with a type for each field. Values of tuple subclasses come back as plain tuples.
+    """Tuples with a type for each field. Lists, rows and named tuples come back as plain tuples.
 
     Parameters
     ----------
@@ -57,17 +57,18 @@ class TupleTypeInfo(TypeInformation):
 
     @property
     def is_immutable(self) -> bool:
-        return all(field.is_immutable for field in self.field_types)
+        return False  # a list fits
 
     def get_field_types(self) -> list[TypeInformation]:
         """The types of the fields."""
         return list(self.field_types)
 
     def _misfit(self, value: Any) -> str | None:
-        # A list would be as good to Arrow, but it can be changed and `is_immutable` would be wrong.
-        if not isinstance(value, tuple):
+        if isinstance(value, Row) and value.get_row_kind() is not RowKind.INSERT:
+            return f"a row of kind {value.get_row_kind()} cannot be stored as a TUPLE"
+        if not isinstance(value, (tuple, list, Row)):
             return got(value, "tuple")
-        return _fields_misfit(self.field_types, value, range(len(value)))
+        return _fields_misfit(self.field_types, tuple(value), range(len(value)))
 
     def to_dict(self) -> dict[str, Any]:
         return {"type": self.kind, "fields": [field.to_dict() for field in self.field_types]}
@@ -80,8 +81,9 @@ class TupleTypeInfo(TypeInformation):
 class RowTypeInfo(TypeInformation):
     """Rows with a type, and perhaps a name, for each field.
 
-    A `Row`, a tuple or a list fits by position; with names, a named `Row` or a dict fits by name.
-    They come back as `Row`, named if the type has names.
+    A `Row`, a tuple or a list fits by position, a dict by name; a named `Row` fits by name if the type
+    has names. They come back as `Row`, named if the type has names. Without names, the fields answer
+    to ``f0``, ``f1`` and so on.
 
     Parameters
     ----------
@@ -138,12 +140,12 @@ class RowTypeInfo(TypeInformation):
             if self.field_names is None or value._fields is None:
                 return value._values
             return self._by_name(dict(zip(value._fields, value._values, strict=False)))
-        if isinstance(value, dict) and self.field_names is not None:
+        if isinstance(value, dict):
             return self._by_name(value)
         return value if isinstance(value, (tuple, list)) else got(value, "Row")
 
     def _by_name(self, value: dict[Any, Any]) -> Sequence[Any] | str:
-        names = self.field_names or ()
+        names = self.get_field_names()
         if value.keys() != set(names):
             found = ", ".join(map(str, value))
             return f"expected the fields {', '.join(names)}, got {found or 'none'}"

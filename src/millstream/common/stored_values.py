@@ -15,7 +15,7 @@ from millstream.common.typeinfo import (
 )
 from millstream.common.types import Row
 
-__all__ = ["as_stored"]
+__all__ = ["as_stored", "holds_records", "is_plain_tuple"]
 
 
 def as_stored(type_info: TypeInformation, value: Any) -> Any:
@@ -47,6 +47,26 @@ def as_stored(type_info: TypeInformation, value: Any) -> Any:
     if element is None or (isinstance(type_info, PrimitiveArrayTypeInfo) and type_info.holds_bytes):
         return value
     return [as_stored(element, item) for item in value]
+
+
+def holds_records(type_info: TypeInformation) -> bool:
+    """Return whether values may be rows or tuples, or hold some: a function may write lists instead.
+
+    Examples
+    --------
+    >>> from millstream.common import Types
+    >>> holds_records(Types.LIST(Types.TUPLE([Types.LONG()]))), holds_records(Types.LONG())
+    (True, False)
+    """
+    text = str(type_info)
+    return "ROW" in text or "TUPLE" in text
+
+
+def is_plain_tuple(type_info: TypeInformation) -> bool:
+    """Return whether the type is one of tuples that hold neither tuples nor rows."""
+    if not isinstance(type_info, TupleTypeInfo):
+        return False
+    return not any(map(holds_records, type_info.field_types))
 
 
 def _row(type_info: RowTypeInfo, value: Any) -> Row:

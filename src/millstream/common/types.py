@@ -93,9 +93,10 @@ def same_fields(values: list[Any]) -> tuple[tuple[str, ...] | None, list[list[An
 class Row:
     """A record with fields, read by position, by name, or as attributes.
 
-    ``Row(1, "a")`` has no names; ``Row(id=1, name="a")`` has them, in this order. A row without
-    names can be called to make rows whose names are its values. Named rows are equal if they hold
-    the same values under the same names, in whatever order.
+    ``Row(1, "a")`` has no names of its own, and its fields answer to ``f0``, ``f1`` and so on;
+    ``Row(id=1, name="a")`` has names, in this order. A row without names can be called to make rows
+    whose names are its values. Named rows are equal if they hold the same values under the same
+    names, in whatever order; a named row never equals one without names.
 
     Parameters
     ----------
@@ -111,6 +112,8 @@ class Row:
     Row(name='Ada', born=1815)
     >>> row.name, row["born"], row[0], "name" in row
     ('Ada', 1815, 'Ada', True)
+    >>> Row("Ada", 1815).f1
+    1815
     >>> Person = Row("name", "born")
     >>> Person("Ada", 1815) == row
     True
@@ -139,7 +142,7 @@ class Row:
         return row
 
     def as_dict(self, recursive: bool = False) -> dict[str, Any]:
-        """The values by name.
+        """The values by name; a row without names has ``f0``, ``f1`` and so on.
 
         Parameters
         ----------
@@ -151,9 +154,8 @@ class Row:
         >>> Row(a=1, b=Row(c=2)).as_dict(True)
         {'a': 1, 'b': {'c': 2}}
         """
-        names = self._names("as_dict")
         values = [_plain(value) for value in self._values] if recursive else self._values
-        return dict(zip(names, values, strict=False))
+        return dict(zip(self._names(), values, strict=False))
 
     def get_row_kind(self) -> RowKind:
         """What the row says about a changelog; INSERT unless set."""
@@ -180,25 +182,25 @@ class Row:
         self._fields = tuple(field_names)
 
     def get_fields_by_names(self, names: Sequence[str]) -> list[Any]:
-        """The values under these names; all values of a row that has no names.
+        """The values under these names; all values of a row that has no names, and not these.
 
         Examples
         --------
         >>> Row(a=1, b=2).get_fields_by_names(["b", "a"])
         [2, 1]
         """
-        if self._fields is None:
+        if self._fields is None and not set(names) <= set(self._names()):
             return list(self._values)
         return [self._values[self._index(name)] for name in names]
 
-    def _names(self, method: str) -> tuple[str, ...]:
+    def _names(self) -> tuple[str, ...]:
         if self._fields is None:
-            raise TypeError(f"{method} needs a row with field names: {self!r}")
+            return tuple([f"f{i}" for i in range(len(self._values))])
         return self._fields
 
     def _index(self, name: str) -> int:
         try:
-            return self._names("access by name").index(name)
+            return self._names().index(name)
         except ValueError:
             raise ValueError(f"no field {name!r} in {self!r}") from None
 
@@ -209,7 +211,7 @@ class Row:
         return self._row_kind in (RowKind.INSERT, RowKind.UPDATE_AFTER)
 
     def __contains__(self, item: object) -> bool:
-        return item in (self._values if self._fields is None else self._fields)
+        return item in self._names() or (self._fields is None and item in self._values)
 
     def __call__(self, *args: Any) -> Row:
         if len(args) > len(self._values):
@@ -229,9 +231,9 @@ class Row:
 
     def __getattr__(self, name: str) -> Any:
         # Pickle and copy ask for dunder names before the slots are filled.
-        if name.startswith("_") or self._fields is None or name not in self._fields:
+        if name.startswith("_") or name not in self._names():
             raise AttributeError(name)
-        return self._values[self._fields.index(name)]
+        return self._values[self._index(name)]
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._row_kind is RowKind.INSERT:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from millstream.common._type_certainty import inferred
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.time import positive_millis
 from millstream.common.typeinfo import TypeInformation, infer_return_type
@@ -157,8 +158,8 @@ def _output_type(declared: Any, function: Any) -> TypeInformation | None:
     if declared is not None:
         return declared_type(declared)
     if isinstance(function, AsyncFunction):
-        return infer_return_type(function.async_invoke, elements=True)
-    return infer_return_type(function)
+        return inferred(infer_return_type(function.async_invoke, elements=True))
+    return inferred(infer_return_type(function))
 
 
 def _check_function(function: Any) -> None:

@@ -246,9 +246,7 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, O
     """
 
 
-class KeyedBroadcastProcessFunction(
-    BaseBroadcastProcessFunction, Generic[KEY, IN1, IN2, OUT]
-):
+class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, IN1, IN2, OUT]):
     """Records with keys, state and timers meet a broadcast stream.
 
     Examples

@@ -376,7 +376,7 @@ def connected(
 def check_keys(stream: KeyedStream, other: KeyedStream) -> tuple[Any, Any]:
     """Return the key selectors of both streams, if their keys can ever be equal."""
     types = (stream._key_type, other._key_type)
-    kinds = {found.kind for found in types if found is not None}
+    kinds = {found.kind for found in types if found is not None and found.certainty}
     if kinds & _TEXTS and kinds & _NUMBERS:
         raise PlanError(
             "KEY_TYPES",

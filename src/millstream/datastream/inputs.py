@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from millstream.common._type_certainty import inferred
 from millstream.common.errors import PlanError, TypeMismatchError, short_repr, user_location
 from millstream.common.stored_values import as_stored
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
@@ -34,7 +35,7 @@ def checked_elements(
         times = list(timestamps)
     _check_times(times, len(values))
     if declared is None:
-        return values, times, infer_from_values(values)
+        return values, times, inferred(infer_from_values(values))
     _check_types(values, declared)
     return [as_stored(declared, value) for value in values], times, declared
 

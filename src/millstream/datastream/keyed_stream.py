@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from millstream.common._type_certainty import guessed
 from millstream.common.errors import PlanError, user_location
 from millstream.common.typeinfo import TypeInformation
 from millstream.datastream.adapters import KeyedFilter, KeyedFlatMap, KeyedMap
@@ -124,20 +125,23 @@ class KeyedStream(FieldAggregates, DataStream):
         Parameters
         ----------
         func
-            A function of what was folded so far and of the new record, which returns a value of
-            the same type. The first record of a key is emitted as it is.
+            A function of what was folded so far and of the new record. It must return a value of
+            the stream's type only if that type is declared. The first record of a key is emitted
+            as it is.
         """
         check_function(func, REDUCE)
-        return self._reduce("Reduce", func)
+        return self._reduce("Reduce", func, guessed(self._node.output_type))
 
     def _aggregate(
         self, name: str, reducer: type[FieldReduce], field: int | str, numbers: bool = False
     ) -> DataStream:
         found = checked_field(self._node.output_type, field, reducer.kind, numbers=numbers)
-        return self._reduce(name, reducer(found))
+        own_type = self._node.output_type
+        # A sum may be too large for its type; the other results are fields of records.
+        return self._reduce(name, reducer(found), guessed(own_type) if numbers else own_type)
 
-    def _reduce(self, name: str, func: Any) -> DataStream:
-        return self._keyed(name, func, self._node.output_type, kind="reduce")
+    def _reduce(self, name: str, func: Any, output_type: TypeInformation | None) -> DataStream:
+        return self._keyed(name, func, output_type, kind="reduce")
 
     def _keyed(
         self, name: str, func: Any, output_type: TypeInformation | None, kind: str = "process"

@@ -7,6 +7,13 @@ import typing
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from millstream.common._type_certainty import (
+    Certainty,
+    declared,
+    inferred,
+    is_declared,
+    no_surer_than,
+)
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.typeinfo import (
     BasicArrayTypeInfo,
@@ -38,7 +45,7 @@ _NUMBERS = frozenset({"BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "BIG_IN
 _LISTS = (ListTypeInfo, ObjectArrayTypeInfo, BasicArrayTypeInfo, PrimitiveArrayTypeInfo)
 
 
-def declared_type(declared: Any) -> TypeInformation | None:
+def declared_type(found: Any) -> TypeInformation | None:
     """Return the type that a program declares, as type information or as a type hint.
 
     Examples
@@ -46,38 +53,47 @@ def declared_type(declared: Any) -> TypeInformation | None:
     >>> declared_type(Types.LONG()), declared_type(tuple[str, int])
     (LONG, TUPLE(STRING, LONG))
     """
-    if declared is None or isinstance(declared, TypeInformation):
-        return declared
-    if isinstance(declared, type) or typing.get_origin(declared) is not None or declared is Any:
-        return infer_type(declared) or Types.PICKLED_BYTE_ARRAY()
-    called = callable(declared)
+    if found is None or isinstance(found, TypeInformation):
+        return declared(found)
+    if isinstance(found, type) or typing.get_origin(found) is not None or found is Any:
+        return infer_type(found) or Types.PICKLED_BYTE_ARRAY()
+    called = callable(found)
     raise PlanError(
         "NOT_A_TYPE",
-        f"a type is needed, got {short_repr(declared)}",
+        f"a type is needed, got {short_repr(found)}",
         location=user_location(),
         hint="call it, as in Types.LONG()" if called else "use Types, or a hint like list[int]",
     )
 
 
-def output_type_of(declared: Any, func: Any, kind: FunctionKind) -> TypeInformation | None:
-    """Return the type of a function's results: as declared, or else as it is annotated."""
-    if declared is not None:
-        return declared_type(declared)
+def output_type_of(output_type: Any, func: Any, kind: FunctionKind) -> TypeInformation | None:
+    """Return the type of a function's results: as declared, or else as it is annotated.
+
+    An annotation is not enforced, see `millstream.common._type_certainty`.
+    """
+    if output_type is not None:
+        return declared_type(output_type)
     method = getattr(func, kind.method) if isinstance(func, kind.base) else func
-    return infer_return_type(method, elements=kind.yields)
+    return inferred(infer_return_type(method, elements=kind.yields))
 
 
 def common_type(types: Sequence[TypeInformation | None]) -> TypeInformation | None:
-    """Return the one type of several streams, None if one of them is unknown."""
+    """Return the one type of several streams, None if one of them is unknown or they differ.
+
+    Declared types must not differ.
+    """
     known = [type_info for type_info in types if _is_known(type_info)]
-    if any(type_info != known[0] for type_info in known):
+    enforced = list(filter(is_declared, known))
+    if any(type_info != enforced[0] for type_info in enforced):
         raise PlanError(
             "UNION_TYPES",
-            f"union needs streams of one type, got {', '.join(map(str, known))}",
+            f"union needs streams of one type, got {', '.join(map(str, enforced))}",
             location=user_location(),
             hint="map them to one type first",
         )
-    return known[0] if len(known) == len(types) else None
+    if len(known) < len(types) or any(type_info != known[0] for type_info in known):
+        return None
+    return no_surer_than(known[0], *known)
 
 
 def key_of(
@@ -85,7 +101,7 @@ def key_of(
 ) -> tuple[Callable[[Any], Any], TypeInformation | None]:
     """Return the selector of a field as a key, and the key's type."""
     found, field_type = _resolve(type_info, field, "key_by")
-    return FieldKey(found), field_type
+    return FieldKey(found), no_surer_than(field_type, type_info)
 
 
 def projected_type(
@@ -99,7 +115,7 @@ def projected_type(
             location=user_location(),
             hint="give positions or names, as in project(0, 2)",
         )
-    if _is_known(type_info) and not isinstance(type_info, TupleTypeInfo | RowTypeInfo):
+    if _is_sure(type_info) and not isinstance(type_info, TupleTypeInfo | RowTypeInfo):
         raise PlanError(
             "NO_FIELDS",
             f"project needs tuples or rows, and this stream has {type_info}",
@@ -111,13 +127,18 @@ def projected_type(
     types = [field_type for _, field_type in found if field_type is not None]
     if len(types) < len(names):
         return names, None
+    return names, no_surer_than(_type_of_fields(type_info, names, types), type_info)
+
+
+def _type_of_fields(
+    type_info: TypeInformation | None, names: Sequence[int | str], types: list[TypeInformation]
+) -> TypeInformation:
     if not isinstance(type_info, RowTypeInfo):
-        return names, TupleTypeInfo(types)
+        return TupleTypeInfo(types)
     all_names = type_info.field_names
     if all_names is None:
-        return names, RowTypeInfo(types)
-    kept = [name if isinstance(name, str) else all_names[name] for name in names]
-    return names, RowTypeInfo(types, kept)
+        return RowTypeInfo(types)
+    return RowTypeInfo(types, [n if isinstance(n, str) else all_names[n] for n in names])
 
 
 def checked_field(
@@ -137,7 +158,8 @@ ROW_NAMED(word: STRING, count: LONG)
     ...
     """
     found, field_type = _resolve(type_info, field, call)
-    if numbers and _is_known(field_type) and field_type.kind not in _NUMBERS:
+    is_sure = _is_sure(type_info) and _is_known(field_type)
+    if numbers and is_sure and field_type is not None and field_type.kind not in _NUMBERS:
         raise PlanError(
             "NOT_A_NUMBER",
             f"{call} cannot add up field {field!r} of {type_info}, a {field_type}",
@@ -151,10 +173,26 @@ def _is_known(type_info: TypeInformation | None) -> typing.TypeGuard[TypeInforma
     return type_info is not None and not isinstance(type_info, PickledBytesTypeInfo)
 
 
+def _is_sure(type_info: TypeInformation | None) -> bool:
+    """Whether a program can be refused because of the type."""
+    return _is_known(type_info) and type_info.certainty is not Certainty.GUESSED
+
+
 def _resolve(
     type_info: TypeInformation | None, field: int | str, call: str
 ) -> tuple[int | str, TypeInformation | None]:
     """Return a field as it is to be asked for at run time, and its type if that is known."""
+    if _is_sure(type_info) or not _is_known(type_info):
+        return _found(type_info, field, call)
+    try:
+        return _found(type_info, field, call)
+    except PlanError:
+        return _found(None, field, call)
+
+
+def _found(
+    type_info: TypeInformation | None, field: int | str, call: str
+) -> tuple[int | str, TypeInformation | None]:
     if isinstance(field, bool) or not isinstance(field, int | str):
         raise PlanError(
             "BAD_FIELD",

@@ -29,4 +29,4 @@ else:
     W = TypeVar("W")
     W2 = TypeVar("W2")
 
-__all__ = ["IN", "IN1", "IN2", "KEY", "OUT", "W", "W2"]
+__all__ = ["IN", "IN1", "IN2", "KEY", "OUT", "W2", "W"]

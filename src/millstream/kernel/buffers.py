@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from millstream.common._type_certainty import is_declared
 from millstream.common.pickling import dumps_apart, loads_apart
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
@@ -92,11 +93,28 @@ class ArrowCodec:
         return [pa.concat_arrays(parts) for parts in zip(*batches, strict=True)]
 
 
+@dataclass(frozen=True)
+class InferredCodec(PickleCodec):
+    """Values of a type that is not declared: whatever they are, they come back as they are."""
+
+    type_info: TypeInformation
+
+    def decode(self, data: memoryview) -> list[Any]:
+        # Records that waited in an older savepoint are columns. A pickle never begins like this.
+        if data[:4] == ARROW_STREAM:
+            return ArrowCodec(self.type_info).decode(data)
+        return super().decode(data)
+
+
+ARROW_STREAM = b"\xff\xff\xff\xff"
+"""What Arrow's streams begin with."""
+
+
 def codec_for(type_info: TypeInformation | None) -> Codec:
-    """Arrow columns for a declared type, a pickle for an unknown one."""
+    """Arrow columns for a declared type, a pickle for any other."""
     if type_info is None or type_info == Types.PICKLED_BYTE_ARRAY():
         return PickleCodec()
-    return ArrowCodec(type_info)
+    return ArrowCodec(type_info) if is_declared(type_info) else InferredCodec(type_info)
 
 
 @dataclass(slots=True)

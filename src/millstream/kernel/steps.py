@@ -20,6 +20,7 @@ from millstream.common.errors import (
     user_code_error,
 )
 from millstream.common.output_tag import OutputTag
+from millstream.common.stored_values import is_plain_tuple
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
 from millstream.kernel.calls import apply_each
@@ -159,10 +160,17 @@ class StoredStep(Step):
     def __init__(self, info: OperatorInfo, type_info: TypeInformation) -> None:
         super().__init__(info)
         self.type_info = type_info
+        self._is_plain_tuple = is_plain_tuple(type_info)
 
     def push(self, flow: Flow) -> None:
+        if isinstance(flow.values, Columns) or (
+            self._is_plain_tuple and set(map(type, flow.values)) <= {tuple, type(None)}
+        ):
+            # They are stored as they are; the buffer's codec checks the fields.
+            self.send(flow)
+            return
         try:
-            columns = self.type_info.to_arrow_arrays(as_list(flow.values))
+            columns = self.type_info.to_arrow_arrays(flow.values)
         except TypeMismatchError as error:
             raise TypeMismatchError(
                 error.code,

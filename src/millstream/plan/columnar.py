@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millstream.common._type_certainty import Certainty
 from millstream.common.recognition import field_read_by
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.kernel.columns import field_index, field_types
@@ -67,6 +68,8 @@ def kept_by(node: KeyedNode, type_info: TypeInformation | None) -> int | None:
 
 
 def _key_column(node: KeyedNode, type_info: TypeInformation | None) -> int | None:
+    if type_info is not None and type_info.certainty is Certainty.GUESSED:
+        return None  # a value that does not fit has no place in a column
     key = None if isinstance(node.selector, Place) else field_read_by(node.selector)
     place = None if key is None else field_index(type_info, key)
     return place if place is not None and field_types(type_info)[place].kind in KEYS else None

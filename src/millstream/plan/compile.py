@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from millstream.common._type_certainty import is_declared
+from millstream.common.stored_values import holds_records
 from millstream.common.time import to_millis
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.async_io import AsyncStep
@@ -123,11 +125,11 @@ class Compiler:
     def _outputs(self, node: Node) -> dict[str, Chain]:
         """The chains behind a keyed operator, by output tag; branches of one tag share a chain."""
         roots: dict[str, Step] = {MAIN: Step(self._info(node))}
-        self._grow(node, roots[MAIN], node, None, skip_sides=True)
+        self._grow(node, self._stored(node, roots[MAIN]), node, None, skip_sides=True)
         for reader, _ in self.component.consumers(node.id):
             if isinstance(reader, SideOutputNode):
                 root = roots.setdefault(reader.tag, Step(self._info(reader)))
-                self._grow(reader, root, node, None)
+                self._grow(reader, self._stored(reader, root), node, None)
         return {tag: Chain(root) for tag, root in roots.items()}
 
     def _hosted(self, node: Node, outputs: dict[str, Chain]) -> HostedOperator:
@@ -155,7 +157,8 @@ class Compiler:
 
     def _operator(self, node: Node, *, timed: bool) -> KeyedOperator:
         info, kinds = self._info(node), self._kinds(node)
-        freeze = node.output_type is None or not node.output_type.is_immutable
+        of_type = node.output_type
+        freeze = of_type is None or not is_declared(of_type) or not of_type.is_immutable
         if isinstance(node, TimestampsNode):
             one_channel = not self.component.follows_source(node)
             return kinds(TimelineOperator)(
@@ -307,7 +310,7 @@ class Compiler:
         self, reader: SideOutputNode, parent: Step, entry: Node, timeline: int | None
     ) -> None:
         root = parent.sides.setdefault(reader.tag, Step(self._info(reader)))
-        self._grow(reader, root, entry, timeline)
+        self._grow(reader, self._stored(reader, root), entry, timeline)
 
     def _stateless(self, node: StatelessNode) -> Step:
         info, kinds = self._info(node), self._kinds(node)
@@ -316,16 +319,15 @@ class Compiler:
         steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep, "async": AsyncStep}
         return kinds(steps[node.kind])(info, node.function)
 
-    def _stored(self, node: StatelessNode, step: Step) -> Step:
-        """Behind a function whose type holds rows: what it returns may be looser than it declares.
+    def _stored(self, node: Node, step: Step) -> Step:
+        """Behind a function whose type holds rows or tuples: it may return lists instead.
 
         Plain values need no step: a buffer's codec checks them, and nothing would change.
         """
-        type_info = node.output_type
-        changes = node.kind not in ("filter",) and type_info is not None and "ROW" in str(type_info)
-        if not changes:
+        passes_on = isinstance(node, TimestampsNode) or getattr(node, "kind", "") == "filter"
+        type_info = None if passes_on else node.output_type
+        if type_info is None or not is_declared(type_info) or not holds_records(type_info):
             return step
-        assert type_info is not None
         stored = StoredStep(self._info(node), type_info)
         step.children.append(stored)
         return stored
@@ -359,6 +361,8 @@ class Compiler:
         codec = codec_for(node.output_type)
         if (columnar := self._columnar(reader)) is not None:
             codec = ArrowCodec(columnar.aggregate.partial_type())
+        elif node.output_type is not None and self._reads_columns(reader):
+            codec = ArrowCodec(node.output_type)
         if reader.id in self.component.hosted:
             route = self._route(reader, number)
             ordered_by = self._ordered_by(entry, timeline)
@@ -403,6 +407,17 @@ class Compiler:
         if not isinstance(node, KeyedNode) or node.kind != "window":
             return None
         return columnar_window(node, self._input_type(node))
+
+    def _reads_columns(self, node: Node) -> bool:
+        """Whether a window keeps its records as columns, or folds them by column."""
+        if not isinstance(node, KeyedNode) or node.kind != "window":
+            return False
+        type_info = self._input_type(node)
+        if kept_by(node, type_info) is not None:
+            return True
+        return (
+            node.function.session_gap is not None and field_aggregate(node, type_info) is not None
+        )
 
     def _input_type(self, node: Node) -> TypeInformation | None:
         return self.component.graph[node.inputs[0]].output_type

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
+from millstream.common._type_certainty import inferred
 from millstream.common.errors import PlanError, user_location
 from millstream.common.typeinfo import TypeInformation, infer_from_values
 from millstream.common.watermark_strategy import (
@@ -147,7 +148,8 @@ ABORT mark before record 3
         return ChannelSpec(source=self._channels, per_epoch=cuts or None)
 
     def get_produced_type(self) -> TypeInformation | None:
-        return infer_from_values([v for table in self._channels.tables for v in table.values])
+        values = [value for table in self._channels.tables for value in table.values]
+        return inferred(infer_from_values(values))
 
     def watermarks(self) -> WatermarkStrategy:
         """The strategy that follows the WATERMARK marks, and nothing else.

@@ -51,9 +51,9 @@ FITS: list[tuple[TypeInformation, list[Any]]] = [
     (Types.BASIC_ARRAY(Types.STRING()), [[None, "a"]]),
     (Types.LIST(PAIR), [[], [("a", 1), None]]),
     (Types.MAP(Types.STRING(), Types.LONG()), [{}, {"a": None}]),
-    (PAIR, [("a", 1), (None, None), Pair("a", 1)]),
+    (PAIR, [("a", 1), (None, None), Pair("a", 1), ["a", 1], Row("a", 1)]),
     (PERSON, [Row("a", 1), Row(age=1, name="a"), ("a", 1), ["a", 1], {"name": "a", "age": None}]),
-    (Types.ROW([Types.LONG()]), [Row(1), Row(a=1), (1,)]),
+    (Types.ROW([Types.LONG()]), [Row(1), Row(a=1), (1,), [1], {"f0": 1}]),
 ]
 MISFITS: list[tuple[TypeInformation, list[Any]]] = [
     (Types.STRING(), [1, b"a", "\ud800"]),
@@ -77,10 +77,11 @@ MISFITS: list[tuple[TypeInformation, list[Any]]] = [
     (Types.BASIC_ARRAY(Types.STRING()), ["ab", [1]]),
     (Types.LIST(PAIR), [[("a", "b")], ("a", 1)]),
     (Types.MAP(Types.STRING(), Types.LONG()), [{None: 1}, {"a": "b"}, {1: 1}, [("a", 1)]]),
-    (PAIR, [("a",), ("a", 1, 2), ("a", "b"), ["a", 1], Row("a", 1), "ab"]),
+    (PAIR, [("a",), ("a", 1, 2), ("a", "b"), ["a"], Row("a", "b"), "ab"]),
+    (PAIR, [Row.of_kind(RowKind.DELETE, "a", 1)]),
     (PERSON, [Row("a"), Row(name="a"), Row(a="a", b=1), {"name": "a"}, {}, "ab", Row("a", "b")]),
     (PERSON, [Row.of_kind(RowKind.DELETE, "a", 1)]),
-    (Types.ROW([Types.LONG()]), [{"f0": 1}, 1, Row()]),
+    (Types.ROW([Types.LONG()]), [{"a": 1}, 1, Row()]),
 ]
 
 

@@ -183,7 +183,8 @@ def test_union_of_nothing_is_the_stream(env: Env, pairs: DataStream) -> None:
 
 def test_union_refused(env: Env, pairs: DataStream) -> None:
     with pytest.raises(PlanError) as info:
-        pairs.union(env.from_collection([1]))
+        declared = env.from_collection([("a", 1)], pairs.get_type())
+        declared.union(env.from_collection([1], Types.LONG()))
     check_error(info.value, "UNION_TYPES", here=__file__, hint="map them to one type")
     with pytest.raises(PlanError, match="another environment"):
         pairs.union(Env.get_execution_environment().from_collection([("c", 3)]))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millstream.common._type_certainty import inferred
 from millstream.common.errors import MillstreamError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.typeinfo import Types
@@ -173,3 +174,14 @@ def test_records_that_share_an_object_do_not_share_it_behind_the_buffer() -> Non
     one, other = round_trip(plain([shared, shared]), PickleCodec()).values
     one.append(1)
     assert other == []
+
+
+def test_any_value_passes_a_buffer_of_a_type_that_is_not_declared() -> None:
+    codec = codec_for(inferred(Types.LONG()))
+    values = [1, 2.5, "a", 2**64]
+    assert codec.decode(memoryview(codec.encode(values))) == values
+
+
+def test_columns_of_an_older_savepoint_are_read_where_the_type_is_not_declared() -> None:
+    written = ArrowCodec(Types.LONG()).encode([1, 2])
+    assert codec_for(inferred(Types.LONG())).decode(memoryview(written)) == [1, 2]

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
+from millstream.common._type_certainty import no_surer_than
 from millstream.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
 from millstream.datastream.function_checks import FunctionKind, check_function
 from millstream.datastream.functions import Function
@@ -209,7 +210,7 @@ def _pair_type(
     known = [
         t for t in (first, second) if t is not None and not isinstance(t, PickledBytesTypeInfo)
     ]
-    return Types.TUPLE(known) if len(known) == 2 else None
+    return no_surer_than(Types.TUPLE(known), *known) if len(known) == 2 else None
 
 
 def _call_of(function: Any, kind: FunctionKind) -> Callable[..., Any]:

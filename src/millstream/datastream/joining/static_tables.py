@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
+from millstream.common._type_certainty import inferred
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.pickling import dumps
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, infer_from_values
@@ -152,7 +153,7 @@ def _rows_of_list(table: Any) -> Rows:
                 "give all rows the same fields; only dicts may leave some out",
             )
     rows = [named_row(names, tuple(fields.get(name) for name in names)) for fields in found]
-    return Rows(names, rows, infer_from_values(rows))
+    return Rows(names, rows, inferred(infer_from_values(rows)))
 
 
 def _fields(item: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Generic
 
 from millstream.datastream.base_functions import Function, KeyedStateStore
-from millstream.datastream.type_variables import IN, KEY, OUT, W, W2
+from millstream.datastream.type_variables import IN, KEY, OUT, W2, W
 
 __all__ = [
     "AllWindowFunction",

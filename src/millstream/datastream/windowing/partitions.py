@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import TYPE_CHECKING, Any, cast
 
+from millstream.common._type_certainty import guessed
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.typeinfo import TypeInformation
 from millstream.datastream.bounded_operations import (
@@ -146,7 +147,8 @@ class PartitionWindowedStream:
     def reduce(self, reduce_function: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
         """Fold the records of each partition into one, as they come, see `WindowedStream.reduce`."""
         fold = Reduced(plain_callable(reduce_function, REDUCE))
-        return self._operator("Reduce Partition", PassedOn(), self._stream._node.output_type, fold)
+        of_type = guessed(self._stream._node.output_type)
+        return self._operator("Reduce Partition", PassedOn(), of_type, fold)
 
     def aggregate(
         self, aggregate_function: AggregateFunction, output_type: Any = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from millstream.common._type_certainty import guessed, no_surer_than
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.output_tag import OutputTag
 from millstream.common.time import to_millis
@@ -159,7 +160,7 @@ class _Windows(FieldAggregates):
         check_function(reduce_function, REDUCE)
         reduce: Any = getattr(reduce_function, "reduce", reduce_function)
         fold = Reduced(reduce)
-        own_type = self._input_type()
+        own_type = guessed(self._input_type())
         return self._folded("Reduce", fold, window_function, output_type, own_type)
 
     def aggregate(
@@ -206,7 +207,8 @@ class _Windows(FieldAggregates):
     ) -> DataStream:
         found = checked_field(self._input_type(), field, reducer.kind, numbers=numbers)
         fold = Reduced(reducer(found), prefers_older=True, selects=issubclass(reducer, _BY))
-        return self._operator(name, PassedOn(), self._input_type(), fold)
+        own_type = self._input_type()
+        return self._operator(name, PassedOn(), guessed(own_type) if numbers else own_type, fold)
 
     def _folded(
         self,
@@ -313,7 +315,8 @@ class WindowedStream(_Windows):
         """Count the records of each window: pairs (key, number)."""
         key_type = self._key_type
         type_info = None if key_type is None else Types.TUPLE([key_type, Types.LONG()])
-        return self._operator("Count", CountedKey(), type_info, Aggregated(Count()))
+        of_pairs = no_surer_than(type_info, key_type)
+        return self._operator("Count", CountedKey(), of_pairs, Aggregated(Count()))
 
 
 class AllWindowedStream(_Windows):
