@@ -15,6 +15,7 @@ from spark_support import Collecting, data_files, lines_of
 
 from millstream.common import RestartStrategies, Row, Types, WatermarkStrategy
 from millstream.common.errors import UserCodeError
+from millstream.common.serialization import Encoder
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import (
     DataGeneratorSource,
@@ -76,6 +77,33 @@ def test_print_writes_records_in_order_with_their_prefix(
         "err> 1",
         "err> 2",
     ]
+
+
+@MODES
+def test_records_of_a_declared_type_are_written_as_flink_does(
+    make_env: MakeEnv, capsys: Any, tmp_path: Path, mode: str
+) -> None:
+    env = make_env(mode)
+    pair = Types.TUPLE([Types.STRING(), Types.INT()])
+    flags = Types.ROW_NAMED(["word", "yes"], [Types.STRING(), Types.BOOLEAN()])
+    source = env.from_collection([("hi", 1)], pair)
+    source.key_by(lambda p: p[0]).sum(1).filter(lambda p: True).print("declared")
+    source.map(lambda p: p).print("unknown")
+    env.from_collection([("hi", 1)]).print("inferred")
+    source.print("python", text="python")
+    rows = source.map(lambda p: Row(word=p[0], yes=True), output_type=flags)
+    rows.print("row")
+    lines = FileSink.for_row_format(str(tmp_path / "out"), Encoder.simple_string_encoder())
+    rows.sink_to(lines.build())
+    env.execute()
+    assert sorted(capsys.readouterr().out.splitlines()) == [
+        "declared> (hi,1)",
+        "inferred> ('hi', 1)",
+        "python> ('hi', 1)",
+        "row> +I[hi,True]",
+        "unknown> ('hi', 1)",
+    ]
+    assert lines_of(tmp_path / "out") == ["+I[hi, true]"]
 
 
 def test_a_collecting_sink_hears_of_each_epoch_once_and_in_order(make_env: MakeEnv) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from millstream.common.errors import PlanError, short_repr, user_location
+from millstream.common.text import TextStyle, checked_style, encoded_text
 from millstream.common.typeinfo import TypeInformation, Types
 
 __all__ = [
@@ -141,7 +142,10 @@ class Encoder:
 
     Examples
     --------
-    >>> Encoder.simple_string_encoder().encode(("a", 1))
+    >>> lines = Encoder.simple_string_encoder()
+    >>> lines.of_type(Types.TUPLE([Types.STRING(), Types.INT()])).encode(("a", 1))
+    b'(a,1)\\n'
+    >>> lines.encode(("a", 1))
     b"('a', 1)\\n"
     """
 
@@ -149,9 +153,23 @@ class Encoder:
         self._encode = encode
 
     @staticmethod
-    def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
-        """Writes ``str(record)`` on a line of its own."""
-        return Encoder(_LineEncoder(_charset(charset_name)))
+    def simple_string_encoder(charset_name: str = "UTF-8", text: TextStyle = "flink") -> Encoder:
+        """Writes each record on a line of its own.
+
+        Parameters
+        ----------
+        charset_name
+            The charset, UTF-8 if not given.
+        text
+            ``"flink"``: records of a declared type as Flink writes them, ``(hi,1)`` or
+            ``+I[hi, 1, null]``, others as Python does. ``"python"``: all as ``str(record)``.
+        """
+        return Encoder(_LineEncoder(_charset(charset_name), checked_style(text)))
+
+    def of_type(self, type_info: TypeInformation | None) -> Encoder:
+        """The encoder for records of a type, if it makes a difference."""
+        encode = self._encode
+        return Encoder(encode.of_type(type_info)) if isinstance(encode, _LineEncoder) else self
 
     def encode(self, value: Any) -> bytes:
         """The bytes of a record."""
@@ -161,8 +179,13 @@ class Encoder:
 class _LineEncoder:
     """A class and not a lambda, so that encoders can be pickled."""
 
-    def __init__(self, charset: str) -> None:
+    def __init__(self, charset: str, style: TextStyle, to_text: Callable[[Any], str] = str) -> None:
         self._charset = charset
+        self._style = style
+        self._to_text = to_text
+
+    def of_type(self, type_info: TypeInformation | None) -> _LineEncoder:
+        return _LineEncoder(self._charset, self._style, encoded_text(type_info, self._style))
 
     def __call__(self, value: Any) -> bytes:
-        return f"{value}\n".encode(self._charset)
+        return f"{self._to_text(value)}\n".encode(self._charset)

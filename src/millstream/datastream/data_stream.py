@@ -10,6 +10,7 @@ from millstream.common.execution_config import ExecutionConfig
 from millstream.common.fencing import FencingToken
 from millstream.common.output_tag import OutputTag
 from millstream.common.state import MapStateDescriptor
+from millstream.common.text import TextStyle
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.datastream.collect import CloseableIterator, CollectBuffer
@@ -358,9 +359,20 @@ class DataStream(StreamOperations):
 
     # -- sinks -----------------------------------------------------------------------------------
 
-    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Print the records on the driver, in order, as epochs are committed."""
-        return self._sink("Print", PrintSink(sink_identifier or "").to_spec())
+    def print(
+        self, sink_identifier: str | None = None, *, text: TextStyle = "flink"
+    ) -> DataStreamSink:
+        """Print the records on the driver, in order, as epochs are committed.
+
+        Parameters
+        ----------
+        sink_identifier
+            Stands before every record, as in ``words> (hi,1)``.
+        text
+            ``"flink"`` for the text that PyFlink prints, ``"python"`` for ``str(record)``; they
+            differ for records of a declared type.
+        """
+        return self._sink("Print", PrintSink(sink_identifier or "", text=text).to_spec())
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
         """Write the records to a sink.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from millstream.common.errors import CheckpointError, Location, user_code_error
+from millstream.common.text import TextStyle
 
 FileFormat = Literal["text", "csv", "json", "parquet"]
 
@@ -128,6 +129,7 @@ class PrintSpec:
 
     prefix: str = ""
     to_stderr: bool = False
+    text: TextStyle = "flink"
 
 
 @dataclass(frozen=True, kw_only=True)

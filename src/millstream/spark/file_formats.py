@@ -33,7 +33,8 @@ def encoded(spec: FilesSinkSpec, type_info: TypeInformation | None, values: list
     elif spec.format == "json":
         text = "".join(json.dumps(_plain(value), default=str) + "\n" for value in values)
     else:
-        to_text = spec.encoder or str
+        of_type = getattr(spec.encoder, "of_type", None)
+        to_text = (spec.encoder or str) if of_type is None else of_type(type_info)
         text = "".join(f"{to_text(value)}\n" for value in values)
     return _compressed(text.encode(), _compression(spec))
 

@@ -15,6 +15,7 @@ from pyspark import TaskContext
 from millstream.checkpoint.lease import Fence
 from millstream.common.errors import MillstreamError, user_code_error
 from millstream.common.fencing import FencingToken
+from millstream.common.text import printed_text
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.buffers import (
     CONTROL,
@@ -316,7 +317,7 @@ class Writer:
             self.files[sink].commit(token.epoch, staged)
         for sink, parts in records.items():
             token.check()
-            deliver(self.nodes[sink], merged(parts), token.epoch)
+            deliver(self.nodes[sink], merged(parts), token.epoch, self.types.get(sink))
         self.on_epoch(token.epoch, report)
 
     def _write_frame(self, node: SinkNode, frame: DataFrame, token: FencingToken) -> None:
@@ -341,7 +342,9 @@ class Writer:
         return decoded_frame(rows, edges, self.types.get(node.id), node.location)
 
 
-def deliver(node: SinkNode, records: Records, epoch: int) -> None:
+def deliver(
+    node: SinkNode, records: Records, epoch: int, type_info: TypeInformation | None
+) -> None:
     """Hand records to a sink on the driver."""
     spec = node.sink
     if isinstance(spec, CollectSpec):
@@ -350,5 +353,6 @@ def deliver(node: SinkNode, records: Records, epoch: int) -> None:
     elif isinstance(spec, PrintSpec):
         stream = sys.stderr if spec.to_stderr else sys.stdout
         prefix = f"{spec.prefix}> " if spec.prefix else ""
-        stream.write("".join(f"{prefix}{value}\n" for value in records.values))
+        text = printed_text(type_info, spec.text)
+        stream.write("".join(f"{prefix}{text(value)}\n" for value in records.values))
         stream.flush()

@@ -11,7 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from millstream.common import Row, Types
+from millstream.common._type_certainty import inferred
 from millstream.common.errors import PlanError
+from millstream.common.serialization import Encoder
 from millstream.datastream.connectors.file_system import FileSink
 from millstream.datastream.formats.csv import CsvBulkWriters, CsvSchema
 from millstream.spark.file_formats import encoded, extension
@@ -101,3 +103,27 @@ def test_an_option_that_would_have_no_effect_is_refused(
         sink.to_spec()
     assert named in str(caught.value)
     assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("type_info", "style", "text"),
+    [
+        (Types.TUPLE([Types.STRING(), Types.BOOLEAN()]), "flink", "(a,true)\n(null,false)\n"),
+        (Types.ROW([Types.STRING(), Types.BOOLEAN()]), "flink", "+I[a, true]\n+I[null, false]\n"),
+        (inferred(Types.TUPLE([Types.STRING(), Types.BOOLEAN()])), "flink", None),
+        (Types.TUPLE([Types.STRING(), Types.BOOLEAN()]), "python", None),
+        (None, "flink", None),
+    ],
+)
+def test_the_string_encoder_knows_the_type_of_the_stream(
+    type_info: Any, style: Any, text: str | None
+) -> None:
+    values = [("a", True), (None, False)]
+    sink = FileSink.for_row_format("/out", Encoder.simple_string_encoder(text=style)).build()
+    expected = "".join(f"{value}\n" for value in values) if text is None else text
+    assert encoded(sink.to_spec(), type_info, values).decode() == expected
+
+
+def test_an_encoder_of_the_users_is_called_as_it_is() -> None:
+    sink = FileSink.for_row_format("/out", Encoder(lambda value: f"<{value}>\n".encode())).build()
+    assert encoded(sink.to_spec(), Types.BOOLEAN(), [True]).decode() == "<True>\n"

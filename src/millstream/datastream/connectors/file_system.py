@@ -10,7 +10,6 @@ from typing import Any, Self
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.execution_config import accepted_without_effect
-from millstream.common.serialization import Encoder
 from millstream.common.time import to_millis
 from millstream.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from millstream.datastream.checkpoint_storage import checked_path
@@ -24,6 +23,7 @@ from millstream.datastream.connectors.file_policies import (
     OutputFileConfig,
     RollingPolicy,
 )
+from millstream.datastream.connectors.line_encoders import line_encoder
 from millstream.datastream.connectors.spark import option_text
 from millstream.datastream.spark_schema import row_type_of_ddl, row_type_of_schema, to_ddl
 from millstream.plan.specs import FILE_SINK_OPTIONS, FileFormat, FilesSinkSpec, FilesSpec
@@ -322,7 +322,7 @@ class FileSink(Sink):
         **options
             What Spark's writer takes, such as ``compression="gzip"``.
         """
-        return _sink("text", path, prefix, options, _encoder(encoder))
+        return _sink("text", path, prefix, options, line_encoder(encoder))
 
     @staticmethod
     def csv(path: str, *, prefix: str = "part", header: bool = True, **options: object) -> FileSink:
@@ -454,43 +454,3 @@ def _check_options(writer: BulkWriterFactory) -> None:
             location=user_location(),
             hint=f"it knows {', '.join(choice)}; write_to({writer.format!r}, ...) takes all of Spark's",
         )
-
-
-def _encoder(encoder: Any) -> Callable[[Any], str] | None:
-    if encoder is None or (callable(encoder) and not isinstance(encoder, Encoder)):
-        return encoder
-    for method in ("encode", "serialize"):
-        if hasattr(encoder, method):
-            return LineEncoder(encoder, method)
-    raise PlanError(
-        "BAD_ENCODER",
-        f"an encoder makes a line of a record, got {short_repr(encoder)}",
-        location=user_location(),
-        hint="give a function such as str, or Encoder.simple_string_encoder()",
-    )
-
-
-@dataclass(frozen=True)
-class LineEncoder:
-    """Makes a line of text of what Flink's encoders and serialization schemas give: bytes."""
-
-    encoder: Any
-    method: str
-
-    def __post_init__(self) -> None:
-        try:
-            self("\u00e9")
-        except UnicodeDecodeError:
-            raise PlanError(
-                "CHARSET",
-                f"text files are written as UTF-8, not as {self.encoder!r} encodes",
-                location=user_location(),
-                hint="use an encoder for UTF-8",
-            ) from None
-        except Exception:  # it may be made for records, not for text
-            pass
-
-    def __call__(self, value: Any) -> str:
-        data = getattr(self.encoder, self.method)(value)
-        text = data.decode() if isinstance(data, bytes) else data
-        return str(text).removesuffix("\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millstream.common.text import TextStyle, checked_style
 from millstream.datastream.connectors.base import Sink
 from millstream.plan.specs import DiscardSpec, PrintSpec
 
@@ -17,15 +18,21 @@ class PrintSink(Sink):
         Stands before every record, as in ``prefix> record``.
     stderr
         Print to the standard error stream instead.
+    text
+        ``"flink"``: as PyFlink does, which writes records of a declared type as Java does, such as
+        ``(hi,1)`` or ``true``, and others as Python does. ``"python"``: all as ``str(record)``.
 
     Examples
     --------
     >>> PrintSink("words").to_spec()
-    PrintSpec(prefix='words', to_stderr=False)
+    PrintSpec(prefix='words', to_stderr=False, text='flink')
     """
 
-    def __init__(self, sink_identifier: str = "", stderr: bool = False) -> None:
-        self._spec = PrintSpec(prefix=sink_identifier, to_stderr=stderr)
+    def __init__(
+        self, sink_identifier: str = "", stderr: bool = False, text: TextStyle = "flink"
+    ) -> None:
+        style = checked_style(text)
+        self._spec = PrintSpec(prefix=sink_identifier, to_stderr=stderr, text=style)
 
     def to_spec(self) -> PrintSpec:
         return self._spec
