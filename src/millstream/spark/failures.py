@@ -54,6 +54,38 @@ def readable_errors() -> Iterator[None]:
         raise found from None
 
 
+_INTERRUPTS = (
+    "java.lang.InterruptedException",
+    "java.io.InterruptedIOException",
+    "java.nio.channels.ClosedByInterruptException",
+)
+
+
+class EpochFailed(Exception):
+    """A failed epoch as Spark is told of it: in few words.
+
+    Spark searches the text of a failed ``foreachBatch`` function for an interrupt, with an expression
+    that overflows the stack on a long text: Spark then prints a thousand lines. An interrupt, which the
+    end of a query causes, is still named as Spark expects it.
+
+    Examples
+    --------
+    >>> print(EpochFailed.of(ValueError("x" * 10_000)))
+    ValueError: see the driver
+    """
+
+    @staticmethod
+    def of(error: BaseException) -> EpochFailed:
+        """What to tell Spark of an error."""
+        text = str(error)
+        for name in _INTERRUPTS:
+            if name in text:
+                return EpochFailed(
+                    f"py4j.protocol.Py4JJavaError: An error occurred while calling the writer: {name}"
+                )
+        return EpochFailed(f"{type(error).__name__}: see the driver")
+
+
 def is_outage(error: BaseException) -> bool:
     """Whether the same job may well run if it is started again: nothing is wrong with it."""
     return isinstance(error, MillstreamError) and error.code == WORKER_NOT_STARTED

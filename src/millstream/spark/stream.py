@@ -20,7 +20,7 @@ from millstream.plan.planner import Component
 from millstream.plan.specs import ChannelSpec, FilesSpec
 from millstream.spark.builder import QueryBuilder
 from millstream.spark.control import ControlChannel
-from millstream.spark.failures import file_gone
+from millstream.spark.failures import EpochFailed, file_gone
 from millstream.spark.named_sources import BY_NAME, source_name
 from millstream.spark.progress import Totals
 from millstream.spark.sources import announced_channels
@@ -71,6 +71,8 @@ class Stream:
         self.pause = threading.Event()
         self.draining = False
         self.written = -1
+        # Spark turns an exception of a streaming writer into text; this is the exception itself.
+        self.failure: BaseException | None = None
         self.tick_ms = self._tick_ms()
         self.ticked_ms, self.ticked = wall_clock_ms(), time.monotonic()
         self.tick_waits = False
@@ -111,15 +113,22 @@ class Stream:
         )
 
     def _write(self, rows: DataFrame, batch: int) -> None:
-        with self.writing:
-            if self.suspended.is_set():
-                raise Suspended(f"epoch {batch} does not begin: the job is stopped")
-            self._refuse_missing_files(batch)
-            self.writer.write(rows, self.first_epoch + batch)
-            self.written = batch
-            if batch == 1:
-                # Spark has committed the epoch before, with which the stages have begun.
-                self.builder.forget_restored()
+        try:
+            with self.writing:
+                self._write_epoch(rows, batch)
+        except BaseException as error:
+            self.failure = error
+            raise EpochFailed.of(error) from None
+
+    def _write_epoch(self, rows: DataFrame, batch: int) -> None:
+        if self.suspended.is_set():
+            raise Suspended(f"epoch {batch} does not begin: the job is stopped")
+        self._refuse_missing_files(batch)
+        self.writer.write(rows, self.first_epoch + batch)
+        self.written = batch
+        if batch == 1:
+            # Spark has committed the epoch before, with which the stages have begun.
+            self.builder.forget_restored()
 
     def _refuse_missing_files(self, batch: int) -> None:
         """Fail if a file of the epoch is gone: Spark would read the others and say nothing."""
@@ -134,8 +143,7 @@ class Stream:
             ):
                 name = source_name(self.component.uids[node.id]) if named else str(place)
                 for path in files.missing_files(name, batch):
-                    self.writer.failure = file_gone(path, node.location)
-                    raise self.writer.failure
+                    raise file_gone(path, node.location)
 
     def _on_epoch(self, epoch: int, report: EpochReport) -> None:
         """Called when an epoch is written; Spark commits it afterwards."""
@@ -157,7 +165,7 @@ class Stream:
         if not query.isActive:
             error = query.exception()
             if error is not None and not self.suspended.is_set():
-                raise self.writer.failure or error
+                raise self.failure or error
             return True
         progress = query.lastProgress
         if progress is None:

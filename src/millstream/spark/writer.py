@@ -219,8 +219,6 @@ class Writer:
         )
         self.ref = make_ref("writer", self.program)
         self.on_epoch = on_epoch
-        # Spark turns an exception of a streaming writer into text; this is the exception itself.
-        self.failure: BaseException | None = None
 
     def _part(self, node: SinkNode, uids: dict[int, str]) -> SinkPart:
         spec = node.sink
@@ -267,9 +265,6 @@ class Writer:
             self._commit(messages, token)
             # Spark writes down next that the epoch is done.
             token.check()
-        except BaseException as error:
-            self.failure = error
-            raise
         finally:
             if frames:
                 rows.unpersist()

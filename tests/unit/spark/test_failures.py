@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from millstream.common.errors import Location, MillstreamError, PlanError, UserCodeError
 from millstream.spark import worker
-from millstream.spark.failures import is_outage, readable, readable_errors
+from millstream.spark.failures import EpochFailed, is_outage, readable, readable_errors
 from millstream.spark.worker import (
     BEGIN,
     END,
@@ -20,6 +21,12 @@ from millstream.spark.worker import (
     marked,
 )
 
+# The expression by which Spark 4.3 looks for an interrupt in the text of a failed epoch.
+INTERRUPTED = re.compile(
+    r"py4j.protocol.Py4JJavaError: An error occurred while calling((.|\r\n|\r|\n)*)"
+    r"(java\.lang\.InterruptedException|java\.io\.InterruptedIOException"
+    r"|java\.nio\.channels\.ClosedByInterruptException)"
+)
 REF = ProgramRef("", b"")
 
 
@@ -160,3 +167,12 @@ def test_outside_of_a_task_nothing_is_changed() -> None:
     with errors_that_travel(REF):
         assert os._exit is not before
     assert os._exit is before
+
+
+@pytest.mark.parametrize("interrupt", ["java.lang.InterruptedException", ""])
+def test_spark_is_told_of_a_failed_epoch_in_few_words(interrupt: str) -> None:
+    """Its expression overflows the stack on long texts, but has to find an interrupt."""
+    lines = "\n\tat org.apache.spark.Somewhere(Somewhere.scala:1)" * 500
+    told = str(EpochFailed.of(RuntimeError(f"An error occurred{lines}: {interrupt}{lines}")))
+    assert len(told) < 200
+    assert bool(INTERRUPTED.search(told)) == bool(interrupt)
