@@ -16,7 +16,7 @@ exit codes:
   1    the job, or the command, has failed
   2    wrong usage
   3    there is no such job or savepoint
-  4    the job is in the wrong state, for example finished
+  4    the job is in the wrong state, for example finished, or its folder is not trusted
   130  interrupted"""
 
 
