@@ -141,6 +141,16 @@ def test_a_key_whose_records_do_not_fit_fails_by_the_limit(make_env: MakeEnv) ->
     assert "600 MB" in error.message
 
 
+def test_a_record_that_does_not_fit_fails_by_the_limit(make_env: MakeEnv) -> None:
+    """A record is in memory a few times over: as an object, as bytes, and in a batch of rows."""
+    env = make_env("streaming", LIMIT)
+    records = env.from_collection([1]).map(lambda n: bytes(350 << 20))
+    records.key_by(len).process(Count()).sink_to(Collecting())
+    error = failure_of(env)
+    assert error.code == "WORKER_MEMORY"
+    assert "600 MB" in error.message
+
+
 class Hoard(Count):
     """Keeps all it sees."""
 

@@ -103,7 +103,8 @@ class QueryFiles:
         if committed:
             yield from self._of_epoch(max(committed))
         for source in self._names("sources"):
-            yield from (f"sources/{source}/{name}" for name in self._names(f"sources/{source}"))
+            names = (name for name in self._names(f"sources/{source}") if name[0] != ".")
+            yield from (f"sources/{source}/{name}" for name in names)
 
     def _of_epoch(self, epoch: int) -> Iterator[str]:
         yield from (f"offsets/{epoch}", f"commits/{epoch}")

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from millstream.checkpoint.value_files import read_values
+from millstream.common.errors import MillstreamError
 from millstream.kernel.buffers import STATE, Row
 from millstream.kernel.pages import MemoryStore, Store
 from millstream.spark.rows import COLUMNS, SCHEMA, chunks, from_arrow, to_arrow
@@ -21,6 +22,10 @@ from millstream.spark.worker import ProgramRef, errors_that_travel
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+MAX_VALUE_BYTES = 256 << 20
+"""The JVM copies a value several times on its way into the store: more would fill its heap of 4 GB."""
 
 
 class SlotStore:
@@ -34,6 +39,14 @@ class SlotStore:
         return None if found is None else bytes(found[0])
 
     def put(self, name: str, value: bytes) -> None:
+        if len(value) > MAX_VALUE_BYTES:
+            raise MillstreamError(
+                "STATE_TOO_LARGE",
+                f"operator {name.split('/')[0]!r} has {len(value) >> 20:,} MB in one value of its "
+                f"state, and Spark's state store takes {MAX_VALUE_BYTES >> 20} MB at most",
+                parameters={"bytes": len(value), "limit_bytes": MAX_VALUE_BYTES},
+                hint="keep less in a value: list and map state are stored in parts, a value is not",
+            )
         self._state.updateValue((name,), (value,))
 
     def remove(self, name: str) -> None:

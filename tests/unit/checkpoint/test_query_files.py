@@ -116,6 +116,12 @@ def test_a_damaged_file_is_found_without_its_checksum(
     assert QueryFiles(str(tmp_path)).damaged() == expected
 
 
+def test_checksums_and_files_that_spark_is_about_to_write_are_no_logs(tmp_path: Path) -> None:
+    write(tmp_path, "sources/source_b/.0.crc", "\0\1\2")
+    write(tmp_path, "sources/source_b/.1.tmp", "")
+    assert QueryFiles(str(tmp_path)).damaged() == []
+
+
 def test_a_snapshot_is_whole_if_it_can_be_unpacked(tmp_path: Path) -> None:
     write(tmp_path, "offsets/3", LOG)
     write(tmp_path, "commits/3", "v1", "{}")
