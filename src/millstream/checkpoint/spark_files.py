@@ -97,6 +97,10 @@ class QueryFiles:
         return [f"{self.path}/{name}" for name in names if not self._is_whole(name)]
 
     def _of_the_end(self) -> Iterator[str]:
+        yield "metadata"
+        for operator in self._numbers("state"):
+            folder = f"state/{operator}/_metadata/v2"
+            yield from (f"{folder}/{number}" for number in self._numbers(folder))
         planned, committed = self._numbers("offsets"), self._numbers("commits")
         if planned and max(planned) not in committed:
             yield f"offsets/{max(planned)}"
@@ -175,7 +179,10 @@ def _is_well_formed(name: str, file: Any) -> bool:
             return False
     if name.endswith(".changelog"):
         return bool(file.size())
-    version, *lines = bytes(file.read()).decode(errors="replace").split("\n")
+    text = bytes(file.read()).decode(errors="replace")
+    if name == "metadata":
+        return text != "" and _is_entry(text)
+    version, *lines = text.split("\n")
     return version.startswith("v") and version[1:].isdigit() and all(map(_is_entry, lines))
 
 
