@@ -93,6 +93,19 @@ def test_it_is_the_same_in_a_keyed_function(make_env: MakeEnv) -> None:
     assert "in process_element: sys.exit(1)" in error.user_traceback
 
 
+def test_it_is_the_same_in_functions_of_sinks(make_env: MakeEnv) -> None:
+    env = make_env()
+    env.from_collection([1]).foreach_batch(lambda frame, epoch: leaves(epoch)).name("Batches")
+    error = failure_of(env)
+    assert isinstance(error, UserCodeError)
+    assert (error.operator, "SystemExit: enough of 0" in error.message) == ("Batches", True)
+    env = make_env()
+    env.from_collection([1]).add_sink(leaves).name("Records")
+    error = failure_of(env)
+    assert isinstance(error, UserCodeError)
+    assert (error.operator, "SystemExit: enough of 1" in error.message) == ("Records", True)
+
+
 def test_a_process_that_is_gone_has_left_a_note(make_env: MakeEnv) -> None:
     env = make_env()
     env.from_collection([1]).map(ends_the_process).name("Leave").sink_to(Collecting())

@@ -125,7 +125,7 @@ class WriterProgram:
             return files.stage(as_list(records.values), task.token.epoch, task.number, task.attempt)
         except MillstreamError:
             raise
-        except Exception as error:
+        except BaseException as error:
             raise user_code_error(error, part.name, part.uid, location=part.location) from error
 
     def _invoke(self, part: SinkPart, records: Records, task: WriterTask) -> None:
@@ -138,7 +138,7 @@ class WriterProgram:
             self._open(part, task)
             for value in records.values:
                 invoke(value)
-        except Exception as error:
+        except BaseException as error:
             raise user_code_error(
                 error, part.name, part.uid, value, location=part.location
             ) from error
@@ -323,7 +323,8 @@ class Writer:
                 spec.function(frame, token.epoch, *more)
             except MillstreamError:
                 raise
-            except Exception as error:
+            except BaseException as error:
+                # sys.exit() in it would end the thread on which Spark waits.
                 uid = self.program.sinks[node.id].uid
                 raise user_code_error(error, node.name, uid, location=node.location) from error
         elif isinstance(spec, SparkFormatSpec):
