@@ -45,7 +45,8 @@ class AcceptedSettings:
     def add_python_file(self, file_path: str) -> None:
         """Make a Python file, or what is in a folder or a zip, importable for functions.
 
-        It holds for the jobs that start later, also on a session that exists already. A path on
+        It holds for the jobs that start later, also on a session that exists already, and also for
+        those of other environments; what a job's own environment adds comes first. A path on
         another machine, such as ``hdfs://...``, is for Spark's own ``pyFiles``: it has to be there
         before the session.
         """

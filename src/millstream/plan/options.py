@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -31,11 +32,44 @@ class Dependencies:
     def __bool__(self) -> bool:
         return bool(self.files or self.archives or self.requirements)
 
+    def before(self, earlier: Dependencies) -> Dependencies:
+        """These, and behind them those of an earlier job that are still there.
+
+        Examples
+        --------
+        >>> import sys
+        >>> Dependencies(files=("/b",)).before(Dependencies(files=("/gone", sys.prefix))).files == (
+        ...     "/b",
+        ...     sys.prefix,
+        ... )
+        True
+        """
+        names = {_name_of(archive) for archive in self.archives}
+        files = [f for f in earlier.files if f not in self.files and os.path.exists(f)]
+        archives = [
+            archive
+            for archive in earlier.archives
+            if _name_of(archive) not in names and os.path.exists(archive[0])
+        ]
+        asked = earlier.requirements
+        if asked is not None and not all(os.path.exists(p) for p in asked if p is not None):
+            asked = None
+        return Dependencies(
+            files=(*self.files, *files),
+            archives=(*self.archives, *archives),
+            requirements=self.requirements or asked,
+        )
+
     @property
     def all_paths(self) -> tuple[str, ...]:
         """All files and folders that are named."""
         asked = [path for path in self.requirements or () if path is not None]
         return (*self.files, *(archive for archive, _ in self.archives), *asked)
+
+
+def _name_of(archive: tuple[str, str | None]) -> str:
+    path, name = archive
+    return name or os.path.basename(path)
 
 
 @dataclass(frozen=True, kw_only=True)

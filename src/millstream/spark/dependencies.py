@@ -3,7 +3,7 @@
 On one machine the driver lays them out in a folder for the job: a task begins by going there, and
 finds archives under their names and Python files on its path. On a cluster Spark brings them into
 the working directory of the executors. Either way the session may exist already, and the next job
-on it may bring other ones.
+on it may bring more.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ __all__ = ["ANYWHERE", "WorkPlace", "work_place"]
 
 _SHOWN_LINES = 5
 _made: dict[tuple[object, ...], Path] = {}
+_brought = Dependencies()
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,16 @@ def _use(paths: tuple[str, ...]) -> None:
 
 
 def work_place(wanted: Dependencies, spark: SparkSession, python: str | None) -> WorkPlace | None:
-    """Bring a job's dependencies to where its tasks will be; None if it has none."""
-    if not wanted:
+    """Bring a job's dependencies to where its tasks will be; None if there are none.
+
+    What an earlier job of this process has brought stays, as with Spark's own ``addPyFile``.
+    """
+    global _brought
+    together = wanted.before(_brought)
+    if not together:
         return None
-    folder = _laid_out(wanted, python or sys.executable)
+    folder = _laid_out(together, python or sys.executable)
+    _brought = together
     if (spark.conf.get("spark.master", None) or "local").startswith("local"):
         found = [str(path) for path in sorted((folder / "path").iterdir())]
         return WorkPlace(tuple(found), str(folder / "work"))

@@ -15,6 +15,7 @@ import pytest
 
 from millstream.common.errors import EnvironmentSetupError, PlanError
 from millstream.plan.options import Dependencies
+from millstream.spark import dependencies
 from millstream.spark.dependencies import WorkPlace, work_place
 
 
@@ -35,7 +36,8 @@ def placed(wanted: Dependencies, session: FakeSession | None = None) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def clean_up() -> Iterator[None]:
+def clean_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(dependencies, "_brought", Dependencies())
     yield
     with WorkPlace().entered():
         pass
@@ -81,6 +83,25 @@ def test_the_next_job_has_other_files_and_not_these(tmp_path: Path) -> None:
     with WorkPlace().entered(), pytest.raises(ModuleNotFoundError):
         value_of("dep_same")
     assert sys.path == before
+
+
+def test_what_earlier_jobs_have_brought_stays_behind_what_this_one_brings(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "n.txt").write_text(name)
+    archives = ((str(tmp_path / "one"), "data"), (str(tmp_path / "one"), "other"))
+    first = module(tmp_path / "1", "dep_kept", 1)
+    placed(Dependencies(files=(str(first),), archives=archives))
+    with placed(Dependencies()).entered():
+        assert value_of("dep_kept") == 1 and Path("data/n.txt").read_text() == "one"
+    second = module(tmp_path / "2", "dep_kept", 2)
+    later = Dependencies(files=(str(second),), archives=((str(tmp_path / "two"), "data"),))
+    with placed(later).entered():
+        assert value_of("dep_kept") == 2
+        assert [Path(f"{n}/n.txt").read_text() for n in ("data", "other")] == ["two", "one"]
+    first.unlink()
+    with placed(Dependencies()).entered():
+        assert value_of("dep_kept") == 2
 
 
 def test_a_file_that_was_changed_is_taken_anew(tmp_path: Path) -> None:
