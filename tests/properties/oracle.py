@@ -1,12 +1,16 @@
 """A naive simulator of DESIGN section 4: the clock passes through every instant, one thing happens
-after the other, all keys together. It shares no code with the kernel."""
+after the other, all keys together. It shares no code with the kernel.
+
+It knows no order keys: each record runs through the whole program before the next thing happens. Of
+several operators that read a record the one with fewer operators behind it takes it first. Timers of one
+instant go by the number of keyed operators up to theirs, then by key and operator.
+"""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from millstream.common.time import MAX_TIMESTAMP as MAX
@@ -16,13 +20,6 @@ MAIN = ""
 Event = tuple[Any, int]
 Emitted = tuple[str, Any]
 """An output tag and a value."""
-
-
-@dataclass(frozen=True)
-class Record:
-    order: tuple[Any, ...]
-    ts: int
-    value: Any
 
 
 @dataclass
@@ -44,6 +41,19 @@ class Stage:
     on_timer: Callable[[int, Call], list[Emitted]]
 
 
+Fan = Callable[[Any], list[Any]]
+SOURCE = "source"
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator of a program, and the streams it reads: "source", "name", or "name/side output"."""
+
+    name: str
+    inputs: tuple[str, ...]
+    does: Stage | Fan
+
+
 def key_hash(key: Any) -> int:
     """The stable hash of the two types of keys that the tests use."""
     small = b"i" + key.to_bytes(1, "little", signed=True) if isinstance(key, int) else b""
@@ -51,90 +61,140 @@ def key_hash(key: Any) -> int:
 
 
 @dataclass
-class Running:
-    """A stage between epochs."""
+class Keyed:
+    """A keyed operator between callbacks; ``depth``: how many there are up to it."""
 
+    name: str
     stage: Stage
+    depth: int
     clock: int = MIN
     states: dict[Any, dict[str, Any]] = field(default_factory=dict)
     timers: dict[Any, set[int]] = field(default_factory=dict)
-    out: dict[str, list[Record]] = field(default_factory=dict)
 
-    def epoch(self, records: list[Record], goal: int, end: bool) -> dict[str, list[Record]]:
+    def record(self, value: Any, ts: int, clock: int) -> list[tuple[Emitted, int]]:
+        """What a record gives, and the timers at or before the clock that it has registered."""
+        self.clock = max(self.clock, clock)
+        key = self.stage.key(value)
+        emitted = self.stage.process(value, self._call(key, ts, self.clock))
+        return [*((one, ts) for one in emitted), *self._overdue(key, self.clock, self.clock)]
+
+    def due(self) -> list[tuple[int, int, int, Any, str]]:
+        """The timers: time, depth, key, operator."""
+        times = [(time, key) for key, found in self.timers.items() for time in found]
+        return [(time, self.depth, key_hash(key), key, self.stage.uid) for time, key in times]
+
+    def timer(self, key: Any, time: int, shown: int) -> list[tuple[Emitted, int]]:
+        """What a timer gives; ``shown`` is the clock as the callback sees it."""
+        self.clock = max(self.clock, time)
+        return [*self._fire(key, time, shown), *self._overdue(key, time, shown)]
+
+    def _overdue(self, key: Any, clock: int, shown: int) -> list[tuple[Emitted, int]]:
+        """Timers at or before the clock fire right after the callback, and keep its place."""
+        found: list[tuple[Emitted, int]] = []
+        while due := [time for time in self.timers[key] if time <= clock]:
+            found += self._fire(key, min(due), shown)
+        return found
+
+    def _fire(self, key: Any, time: int, shown: int) -> list[tuple[Emitted, int]]:
+        self.timers[key].remove(time)
+        emitted = self.stage.on_timer(time, self._call(key, time, shown))
+        return [(one, time) for one in emitted]
+
+    def _call(self, key: Any, ts: int, clock: int) -> Call:
+        timers = self.timers.setdefault(key, set())
+        return Call(key, self.states.setdefault(key, {}), timers, ts, clock)
+
+
+class Dataflow:
+    """A program that runs: every record through all of it before the next thing happens."""
+
+    def __init__(self, operators: Sequence[Operator], sinks: Mapping[str, str]) -> None:
+        self.sinks = sinks
+        self.out: dict[str, list[Event]] = {name: [] for name in sinks}
+        self.keyed: dict[str, Keyed] = {}
+        self.readers: dict[str, list[Operator]] = {}
+        self.goal = MIN
+        depths = {SOURCE: 0}
+        for op in operators:
+            depth = max(depths[_producer(stream)] for stream in op.inputs)
+            depths[op.name] = depth + isinstance(op.does, Stage)
+            if isinstance(op.does, Stage):
+                self.keyed[op.does.uid] = Keyed(op.name, op.does, depths[op.name])
+        behind: dict[str, int] = {}
+        for op in reversed(operators):
+            read_by = [o for o in operators if op.name in map(_producer, o.inputs)]
+            behind[op.name] = 1 + max((behind[o.name] for o in read_by), default=0)
+        for op in sorted(operators, key=lambda op: behind[op.name]):
+            for stream in op.inputs:
+                self.readers.setdefault(stream, []).append(op)
+
+    def epoch(self, records: list[Arrival], goal: int, end: bool) -> None:
         """Records in order, each after the timers before it; then the clock goes on to the goal."""
-        self.out = {}
-        for record in sorted(records, key=lambda record: record.order):
-            self._move(max(self.clock, min(record.order[0], goal)))
-            self._record(record)
-        self._move(max(self.clock, goal))
+        self.goal = goal
+        for stamp, _, _, _, ts, value in sorted(records, key=lambda record: record[:4]):
+            self._move(min(stamp, goal))
+            self._give(SOURCE, stamp, ts, value)
+        self._move(goal)
         if end:
-            self._move(MAX)
-        return self.out
+            self._end()
 
     def _move(self, clock: int) -> None:
-        while due := [
-            (t, key_hash(k), k) for k, ts in self.timers.items() for t in ts if t <= clock
-        ]:
-            time, hashed, key = min(due)
-            self.clock = MAX if clock == MAX else time
-            order = (time - 1, 1, hashed, key, self.stage.uid)
-            self._overdue(key, time, order, self._fire(key, time, order, 0))
-        self.clock = clock
+        while due := [t for op in self.keyed.values() for t in op.due() if t[0] <= clock]:
+            time, _, _, key, uid = min(due)
+            op = self.keyed[uid]
+            self._emit(op.name, time - 1, op.timer(key, time, time))
 
-    def _record(self, record: Record) -> None:
-        key = self.stage.key(record.value)
-        call = self._call(key, record.ts)
-        emitted = self.stage.process(record.value, call)
-        number = self._emit(emitted, record.order, 0, record.ts)
-        self._overdue(key, self.clock, record.order, number)
+    def _end(self) -> None:
+        """An operator hears of the end when those before it have fired all of their timers."""
+        for depth in sorted({op.depth for op in self.keyed.values()}):
+            ops = [op for op in self.keyed.values() if op.depth == depth]
+            while due := [t for op in ops for t in op.due()]:
+                time, _, _, key, uid = min(due)
+                op = self.keyed[uid]
+                self._emit(op.name, MAX, op.timer(key, time, MAX))
 
-    def _overdue(self, key: Any, clock: int, order: tuple[Any, ...], number: int) -> None:
-        """Timers at or before the clock fire right after the callback, and keep its place."""
-        while due := [time for time in self.timers[key] if time <= clock]:
-            number = self._fire(key, min(due), order, number)
+    def _give(self, stream: str, stamp: int, ts: int, value: Any) -> None:
+        for name, read in self.sinks.items():
+            if read == stream:
+                self.out[name].append((value, ts))
+        for op in self.readers.get(stream, ()):
+            if isinstance(op.does, Stage):
+                clock = min(stamp, self.goal)
+                self._emit(op.name, stamp, self.keyed[op.does.uid].record(value, ts, clock))
+            else:
+                self._emit(op.name, stamp, [((MAIN, part), ts) for part in op.does(value)])
 
-    def _fire(self, key: Any, time: int, order: tuple[Any, ...], number: int) -> int:
-        self.timers[key].remove(time)
-        return self._emit(self.stage.on_timer(time, self._call(key, time)), order, number, time)
-
-    def _call(self, key: Any, ts: int) -> Call:
-        timers = self.timers.setdefault(key, set())
-        return Call(key, self.states.setdefault(key, {}), timers, ts, self.clock)
-
-    def _emit(self, emitted: list[Emitted], order: tuple[Any, ...], number: int, ts: int) -> int:
-        for tag, value in emitted:
-            self.out.setdefault(tag, []).append(Record((*order, number), ts, value))
-            number += 1
-        return number
+    def _emit(self, name: str, stamp: int, emitted: list[tuple[Emitted, int]]) -> None:
+        for (tag, value), ts in emitted:
+            self._give(name if tag == MAIN else f"{name}/{tag}", stamp, ts, value)
 
 
-Run = Callable[[list[Record]], dict[str, list[Record]]]
-Wiring = Callable[[list[Record], Sequence[Run]], dict[str, list[Record]]]
-"""Takes the source's records and the stages, gives what each sink gets."""
+def _producer(stream: str) -> str:
+    return stream.partition("/")[0]
+
+
+Arrival = tuple[int, int, int, int, int, Any]
+"""Stamp, channel, position, number, event time and value of a record."""
 
 
 def simulate(
     channels: Sequence[list[Event]],
     out_of_orderness: int,
-    stages: Sequence[Stage],
-    wiring: Wiring,
+    operators: Sequence[Operator],
+    sinks: Mapping[str, str],
     epochs: Sequence[Sequence[int]] | None = None,
     expand: Callable[[Any, int], list[Event]] = lambda value, ts: [(value, ts)],
 ) -> dict[str, list[Event]]:
-    """What each sink gets, in order.
+    """What each sink gets, in order; ``sinks`` says which stream each of them reads.
 
     ``epochs`` None: the one total order. Otherwise, for channel order "arrival", how many records of
     each channel each epoch reads. ``expand`` is what happens before timestamps are assigned.
     """
-    running = [Running(stage) for stage in stages]
-    sinks: dict[str, list[Event]] = {}
+    dataflow = Dataflow(operators, sinks)
     whole = [[len(channel) for channel in channels]]
     for records, goal, end in _cut(channels, out_of_orderness, epochs or whole, expand):
-        runs = [partial(stage.epoch, goal=goal, end=end) for stage in running]
-        for name, got in wiring(records, runs).items():
-            got = sorted(got, key=lambda record: record.order)
-            sinks.setdefault(name, []).extend((record.value, record.ts) for record in got)
-    return sinks
+        dataflow.epoch(records, goal, end)
+    return dataflow.out
 
 
 def _cut(
@@ -142,7 +202,7 @@ def _cut(
     out_of_orderness: int,
     epochs: Sequence[Sequence[int]],
     expand: Callable[[Any, int], list[Event]],
-) -> Iterator[tuple[list[Record], int, bool]]:
+) -> Iterator[tuple[list[Arrival], int, bool]]:
     """Records, goal of the clock, and whether it is the end, for each epoch; the end comes last."""
     places = [0] * len(channels)
     watermarks = [MIN] * len(channels)
@@ -151,8 +211,7 @@ def _cut(
         for c, count in enumerate(counts):
             for position in range(places[c], places[c] + count):
                 for number, (value, ts) in enumerate(expand(*channels[c][position])):
-                    order = (watermarks[c], 0, c, position, number)
-                    records.append(Record(order, ts, value))
+                    records.append((watermarks[c], c, position, number, ts, value))
                     watermarks[c] = max(watermarks[c], ts - out_of_orderness - 1)
             places[c] += count
         unread = [c for c, channel in enumerate(channels) if places[c] < len(channel)]

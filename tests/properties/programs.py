@@ -9,7 +9,7 @@ from typing import Any
 
 from blocks import SIDE, Block, blocks
 from hypothesis import strategies as st
-from oracle import MAIN, Event, Record, Run, Stage, simulate
+from oracle import SOURCE, Event, Operator, Stage, simulate
 
 from millstream.common.watermark_strategy import (
     Watermark,
@@ -91,23 +91,18 @@ class Program:
     # -- the oracle's reading --------------------------------------------------------------------
 
     def expected(self, channels: Sequence[list[Event]], epochs: Cut | None = None) -> Outputs:
-        stages = [_stage("first", self.first_key, self.first)]
-        if self.second is not None:
-            stages.append(_stage("second", self.second_key, self.second))
-        expand = _expand_with_fan if self.fan_early else _as_it_is
-        return simulate(channels, self.out_of_orderness, stages, self._wire, epochs, expand)
-
-    def _wire(self, source: list[Record], runs: Sequence[Run]) -> dict[str, list[Record]]:
-        emitted = runs[0](source)
-        stream = emitted.get(MAIN, [])
-        sinks = {"first": stream, "side": emitted.get(SIDE.tag_id, [])}
+        operators = [Operator("first", (SOURCE,), stage("first", self.first_key, self.first))]
         if self.fan_between:
-            stream = _fanned(stream)
+            operators.append(Operator("between", ("first",), fan))
         if self.second is not None:
-            stream = _itself(source) + stream if self.union else stream
-            stream = runs[1](stream).get(MAIN, [])
-        sinks["last"] = _fanned(stream) if self.fan_late else stream
-        return sinks
+            inputs = (operators[-1].name, *([SOURCE] if self.union else []))
+            second = stage("second", self.second_key, self.second)
+            operators.append(Operator("second", inputs, second))
+        if self.fan_late:
+            operators.append(Operator("late", (operators[-1].name,), fan))
+        sinks = {"first": "first", "side": f"first/{SIDE.tag_id}", "last": operators[-1].name}
+        expand = _expand_with_fan if self.fan_early else _as_it_is
+        return simulate(channels, self.out_of_orderness, operators, sinks, epochs, expand)
 
     # -- the kernel's ----------------------------------------------------------------------------
 
@@ -119,10 +114,10 @@ class Program:
         )
         start = graph.add(SourceNode, name="source", source=ChannelSpec(source=source)).id
         if self.fan_early:
-            start = _flat(graph, start)
+            start = flat(graph, start)
         strategy = self._strategy()
         start = graph.add(TimestampsNode, name="times", inputs=(start,), strategy=strategy).id
-        first = _keyed(graph, "first", start, self.first_key, dress(self.first.function()))
+        first = keyed(graph, "first", start, self.first_key, dress(self.first.function()))
         side = graph.add(SideOutputNode, name="aside", inputs=(first,), tag=SIDE.tag_id).id
         last = self._second_half(graph, start, first, dress)
         for name, node in (("first", first), ("side", side), ("last", last)):
@@ -135,15 +130,15 @@ class Program:
         return WatermarkStrategy.for_bounded_out_of_orderness(self.out_of_orderness)
 
     def _second_half(self, graph: JobGraph, start: int, first: int, dress: Dress) -> int:
-        stream = _flat(graph, first) if self.fan_between else first
+        stream = flat(graph, first) if self.fan_between else first
         if self.union and self.second is not None:
             stream = graph.add(UnionNode, name="union", inputs=(start, stream)).id
         if self.again is not None:
             strategy = WatermarkStrategy.for_bounded_out_of_orderness(self.again)
             stream = graph.add(TimestampsNode, name="again", inputs=(stream,), strategy=strategy).id
         if self.second is not None:
-            stream = _keyed(graph, "second", stream, self.second_key, dress(self.second.function()))
-        return _flat(graph, stream) if self.fan_late else stream
+            stream = keyed(graph, "second", stream, self.second_key, dress(self.second.function()))
+        return flat(graph, stream) if self.fan_late else stream
 
     def job(
         self,
@@ -189,7 +184,7 @@ def per_channel(reads: tuple[int, ...]) -> dict[tuple[int, int], int]:
     return {(0, channel): number for channel, number in enumerate(reads)}
 
 
-def _stage(uid: str, key: Callable[[Any], Any], block: Block) -> Stage:
+def stage(uid: str, key: Callable[[Any], Any], block: Block) -> Stage:
     return Stage(uid, key, block.process, block.on_timer)
 
 
@@ -201,26 +196,11 @@ def _expand_with_fan(value: Any, ts: int) -> list[Event]:
     return [(part, ts) for part in fan(value)]
 
 
-def _fanned(records: list[Record]) -> list[Record]:
-    return [
-        Record((*record.order, number), record.ts, value)
-        for record in records
-        for number, value in enumerate(fan(record.value))
-    ]
-
-
-def _itself(records: list[Record]) -> list[Record]:
-    """Records in a union with what they cause: first the record and all that comes of it."""
-    return [Record((*record.order, -1), record.ts, record.value) for record in records]
-
-
-def _flat(graph: JobGraph, stream: int) -> int:
+def flat(graph: JobGraph, stream: int) -> int:
     return graph.add(StatelessNode, name="fan", inputs=(stream,), kind="flat_map", function=fan).id
 
 
-def _keyed(
-    graph: JobGraph, name: str, stream: int, key: Callable[[Any], Any], function: Any
-) -> int:
+def keyed(graph: JobGraph, name: str, stream: int, key: Callable[[Any], Any], function: Any) -> int:
     return graph.add(
         KeyedNode,
         name=name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oracle import MAIN, MAX, MIN, Call, Emitted, Event, Stage, simulate
+from oracle import MAIN, MAX, MIN, SOURCE, Call, Emitted, Event, Operator, Stage, simulate
 
 
 def show_clock(value: Any, call: Call) -> list[Emitted]:
@@ -28,8 +28,8 @@ def run(channels: list[list[Event]], process: Any, **options: Any) -> list[Event
     return simulate(
         channels,
         options.pop("out_of_orderness", 0),
-        [stage],
-        lambda source, runs: {"out": runs[0](source).get(MAIN, [])},
+        [Operator("op", (SOURCE,), stage)],
+        {"out": "op"},
         **options,
     )["out"]
 

@@ -6,7 +6,7 @@ Timestamps are assigned on the way; at its leaves records are cut into buffers b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from millstream.kernel.buffers import NO_TIMESTAMP, BufferWriter, Codec, Hashes,
 from millstream.kernel.calls import apply_each, hash_keys
 from millstream.kernel.columns import Columns, Values, as_list, field_index, field_types
 from millstream.kernel.hashing import HashCache
-from millstream.kernel.order import Ints, OrderKeys, run_ordinals
+from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.places import Place
 from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.steps import Flow, Step
@@ -71,10 +71,8 @@ class TimestampStep(Step):
                 stamps[1:] = after[:-1]
         keys = flow.base_keys if flow.rows is None else flow.base_keys.take(flow.rows)
         if flow.rows is not None:
-            keys = keys.extended(run_ordinals(flow.rows))
             channels = channels[flow.rows]
-        keys = OrderKeys(stamps, keys.born, channels, keys.frag, keys.pos, keys.path)
-        return Flow(flow.values, ts, keys)
+        return Flow(flow.values, ts, replace(keys, stamp=stamps, channel=channels))
 
     def _times(self, flow: Flow) -> Ints:
         if isinstance(flow.values, Columns):
@@ -182,11 +180,13 @@ class EdgeStep(Step):
     def push(self, flow: Flow) -> None:
         records = flow.records()
         if self.channel_offset:
-            records.keys.channel = records.keys.channel + self.channel_offset
+            moved = records.keys.channel + self.channel_offset
+            records.keys = replace(records.keys, channel=moved)
         if self.route is Place.ANYWHERE:
             if not self.raised:
                 # No stage will raise these stamps; by position a channel's records are in order.
-                records.keys.stamp = np.full(len(records), MIN_TIMESTAMP, np.int64)
+                lowest = np.full(len(records), MIN_TIMESTAMP, np.int64)
+                records.keys = replace(records.keys, stamp=lowest)
             self._writer(self.own_slot).add(records)
             return
         if self.route is Place.EVERY_SLOT:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from millstream.common.time import MIN_TIMESTAMP
-from millstream.kernel.order import Ints
+from millstream.kernel.order import AT_END, Ints
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,16 @@ class Clock:
         """What is over for each of the records, by its own channel or by the clock before it."""
         return np.maximum(self.local(stamps), self.before)
 
+    @property
+    def stamp_before(self) -> int:
+        """The clock at the begin of the epoch, as the channels count."""
+        return self.before + self.lag if self.before > MIN_TIMESTAMP else self.before
+
     def local(self, stamps: Ints) -> Ints:
-        """Stamps as this clock counts."""
-        return lagging(stamps, self.lag)
+        """Sorted stamps as this clock counts; what was born at the end comes when all else is over."""
+        times = lagging(stamps, self.lag)
+        at_end = len(stamps) > 0 and stamps[-1] == AT_END
+        return np.where(stamps == AT_END, self.after, times) if at_end else times
 
 
 def lagging(times: Ints, lag: int) -> Ints:

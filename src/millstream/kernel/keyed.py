@@ -22,11 +22,7 @@ from millstream.kernel.buffers import NO_TIMESTAMP
 from millstream.kernel.calls import apply_each
 from millstream.kernel.clock import Clock
 from millstream.kernel.hashing import stable_hash, tie_breaker
-from millstream.kernel.order import (
-    BORN_TICK,
-    BORN_TIMER,
-    Ints,
-)
+from millstream.kernel.order import Ints, Origin
 from millstream.kernel.outputs import FLUSH, Emit, Outputs, frozen
 from millstream.kernel.pages import Directory, Page, PageStore, Timer, Timers
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
@@ -167,9 +163,7 @@ class KeyedOperator:
         self.row = NO_ROW
         self.timer: tuple[int, int] = (NO_TIMESTAMP, MIN_TIMESTAMP)
         self.time_domain = "event"
-        # Timers of one instant and key go by operator; a long uid counts by its hash.
-        uid = info.uid.encode()
-        self._uid_path = (uid if len(uid) <= 32 else b"%x" % tie_breaker(info.uid)) + b"\xff"
+        self.origin = Origin.of(info.uid, info.depth)
         self._moments: tuple[Ints, Ints | None] = (_NOTHING, None)
 
     # -- life ------------------------------------------------------------------------------------
@@ -358,8 +352,9 @@ class KeyedOperator:
         while (times := timers.get(self.key)) and times[0][0] <= clock:
             timer, time_ms = times[0], times[0][0]
             watermark = MAX_TIMESTAMP if clock == MAX_TIMESTAMP else time_ms
-            order = self._timer_order(time_ms - 1, BORN_TIMER, self.position_of(timer))
-            outputs.add_row(order, self.ts_of(timer, time_ms))
+            place = (*self._key_order(), self.position_of(timer))
+            order = self.origin.timer(time_ms, self.clock, *place)
+            outputs.timer_row(order, self.ts_of(timer, time_ms))
             row = outputs.row
             self._fire_first(timers, watermark, outputs)
             self._fire_overdue(row, time_ms, outputs, watermark)
@@ -391,19 +386,16 @@ class KeyedOperator:
         for key in [key for key, times in timers.items() if times[0][0] <= now_ms]:
             self._enter(key)
             while (times := timers.get(key)) and times[0][0] <= now_ms:
-                order = self._timer_order(before, BORN_TICK, times[0][0])
-                outputs.add_row(order, self.ts_of(times[0], NO_TIMESTAMP))
+                place = (*self._key_order(), times[0][0])
+                order = self.origin.tick(self.clock.stamp_before, *place)
+                outputs.timer_row(order, self.ts_of(times[0], NO_TIMESTAMP))
                 row = outputs.row
                 self._fire_first(timers, before, outputs)
                 self._fire_overdue(row, before, outputs)
             self._leave(key)
 
-    def _timer_order(
-        self, stamp: int, born: int, position: int = 0
-    ) -> tuple[int, int, int, int, int, bytes]:
-        key = self.key
-        path = self._uid_path
-        return stamp + self.clock.lag, born, stable_hash(key), tie_breaker(key), position, path
+    def _key_order(self) -> tuple[int, int]:
+        return stable_hash(self.key), tie_breaker(self.key)
 
     def _fire_first(self, timers: Timers, watermark: int, outputs: Outputs) -> None:
         times = timers[self.key]

@@ -1,26 +1,45 @@
 """Order keys: the one total order of everything that happens in a job.
 
-The key of a source record is (stamp, 0, channel, fragment start, position); what it causes, through
-all stages, keeps it and adds the ordinals of its emissions as a *path*. What a timer at t emits has
-(t - 1, 1, key hash, tie breaker, 0). Columns, not tuples: a stage sorts by them with numpy.
+A key is (stamp, birth, place, path). The key of a source record has birth 0 and the place (channel,
+fragment start, position). What a timer emits has a key of its own, see `Origin`. What a record causes
+keeps the key of the record, and each operator on the way makes its path longer by one step: the turn of
+the operator, the number of the input edge where it has several, and the number of the emission. So the
+path of a cause is the beginning of the path of its effect.
+
+The *turn* decides among the operators that read one record. An operator has its turn before all those
+that its input may come from, so it is done with a record when the results of the record come in: what it
+emits is in the order in which it has worked.
+
+Columns, not tuples: a stage sorts by them with numpy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from millstream.common.time import MAX_TIMESTAMP
+from millstream.kernel.hashing import tie_breaker
+
+if TYPE_CHECKING:
+    from millstream.kernel.clock import Clock
 
 Ints = npt.NDArray[np.int64]
 Paths = bytes | npt.NDArray[np.bytes_]
 
 COLUMNS = ("stamp", "born", "channel", "frag", "pos")
-BORN_RECORD = 0
-BORN_TIMER = 1
-BORN_TICK = -1
+BEFORE_ALL = -(1 << 62)
+"""A birth before that of any record and timer."""
+AT_END = MAX_TIMESTAMP
+"""The stamp of what timers emit that fire because the input has ended."""
+LONG_UID = 32
+
+Order = tuple[int, int, int, int, int, bytes]
+"""The order key of one record or timer."""
 
 
 def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -55,11 +74,78 @@ def ordinal_code(number: int) -> bytes:
     return bytes((0xF0 + len(digits),)) + bytes(reversed(digits))
 
 
-_CODES = [ordinal_code(number) for number in range(1024)]
+_SHORT = np.array([ordinal_code(number) for number in range(239)], np.bytes_)
 
 
-def _code(number: int) -> bytes:
-    return _CODES[number] if number < 1024 else ordinal_code(number)
+def _codes(numbers: Ints) -> npt.NDArray[np.bytes_]:
+    if int(numbers.max()) < len(_SHORT):
+        return _SHORT[numbers]
+    return np.array([ordinal_code(number) for number in numbers.tolist()], np.bytes_)
+
+
+_FIRST = ordinal_code(1)
+
+
+def arrival_step(turn: int, edge: int | None) -> bytes:
+    """The beginning of a path step: whose turn it is, and by which of several edges a record came.
+
+    Examples
+    --------
+    >>> cause, effect = b"", arrival_step(1, None) + ordinal_code(1)
+    >>> cause + arrival_step(0, 4) < effect + arrival_step(0, 3)
+    True
+    """
+    return ordinal_code(turn) + (b"" if edge is None else ordinal_code(edge))
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the timers of an operator stand in the order: the one place of this rule.
+
+    ``depth`` counts the operators that can have timers on the longest path from the sources, with this
+    one. At one instant the timers of an operator fire after all that comes in, so what they emit comes
+    after what operators before it emit. In processing time an operator fires its timers before all that
+    comes in, so there it is the other way round. ``path`` tells the operators of one depth apart.
+    """
+
+    depth: int
+    path: bytes
+
+    @staticmethod
+    def of(uid: str, depth: int) -> Origin:
+        """The origin of an operator's timers; a long uid counts by its hash."""
+        name = uid.encode()
+        if len(name) > LONG_UID:
+            name = b"%x" % tie_breaker(uid)
+        return Origin(depth, name + b"\xff")
+
+    def timer(self, time: int, clock: Clock, hashed: int, tie: int, position: int) -> Order:
+        """The order key of an event-time timer.
+
+        ``position`` is that of the timer among those of one instant and key. At the end of the input
+        an operator has heard all that operators before it emit when its timers fire: there the depth
+        goes before the time.
+        """
+        if time > clock.after:
+            return AT_END, self.depth, time, hashed, tie, self.path
+        return time - 1 + clock.lag, self.depth, hashed, tie, position, self.path
+
+    def timers(
+        self, times: Ints, clock: Clock, hashes: Ints, ties: Ints, positions: Ints
+    ) -> OrderKeys:
+        """The order keys of many timers: what `timer` gives, by column."""
+        ended = times > clock.after
+        stamps, channel, frag, pos = times - 1 + clock.lag, hashes, ties, positions
+        if ended.any():
+            stamps = np.where(ended, AT_END, stamps)
+            channel = np.where(ended, times, hashes)
+            frag, pos = np.where(ended, hashes, ties), np.where(ended, ties, positions)
+        births = np.full(len(times), self.depth, np.int64)
+        return OrderKeys(stamps, births, channel, frag, pos, self.path)
+
+    def tick(self, stamp: int, hashed: int, tie: int, position: int) -> Order:
+        """The order key of a processing-time timer; ``stamp``: the operator's clock as a stamp."""
+        return stamp, -self.depth, hashed, tie, position, self.path
 
 
 @dataclass(slots=True)
@@ -99,28 +185,17 @@ class OrderKeys:
             self.path if isinstance(self.path, bytes) else self.path[rows],
         )
 
-    def extended(self, ordinals: Sequence[int] | None) -> OrderKeys:
-        """The keys with one more path step: the number of the emission, from 1. None: all are first."""
+    def extended(self, ordinals: Ints | None) -> OrderKeys:
+        """The keys with the number of the emission, from 1, added to the path. None: all are first."""
         if ordinals is None:
-            return self.through(1)
-        return OrderKeys(
-            self.stamp,
-            self.born,
-            self.channel,
-            self.frag,
-            self.pos,
-            _append(self.path, [ordinal + 1 for ordinal in ordinals]),
-        )
+            return self.through(_FIRST)
+        return replace(self, path=np.char.add(self.path, _codes(ordinals + 1)))
 
-    def through(self, number: int) -> OrderKeys:
-        """The keys with one more path step that is the same for all."""
-        code = _code(number)
-        path: Paths
-        if isinstance(self.path, bytes):
-            path = self.path + code
-        else:
-            path = np.array([step + code for step in self.path.tolist()], dtype=np.bytes_)
-        return OrderKeys(self.stamp, self.born, self.channel, self.frag, self.pos, path)
+    def through(self, step: bytes) -> OrderKeys:
+        """The keys with the same bytes added to all paths."""
+        plain = isinstance(self.path, bytes)
+        path: Paths = self.path + step if plain else np.char.add(self.path, step)
+        return replace(self, path=path)
 
     def argsort(self) -> Ints | None:
         """The permutation that sorts by order key, None if the keys are in order already."""
@@ -145,13 +220,6 @@ def _is_sorted(columns: Sequence[npt.NDArray[Any]]) -> bool:
     return True
 
 
-def _append(path: Paths, ordinals: Sequence[int]) -> Paths:
-    if isinstance(path, bytes):
-        return np.array([path + _code(number) for number in ordinals], dtype=np.bytes_)
-    steps = zip(path.tolist(), ordinals, strict=True)
-    return np.array([step + _code(number) for step, number in steps], dtype=np.bytes_)
-
-
 def concat(parts: Sequence[OrderKeys]) -> OrderKeys:
     """All keys of several blocks, one after the other."""
     if len(parts) == 1:
@@ -174,12 +242,12 @@ def _concat_paths(parts: Sequence[OrderKeys]) -> Paths:
     return np.concatenate(arrays) if arrays else b""
 
 
-def run_ordinals(rows: Ints) -> Sequence[int] | None:
+def run_ordinals(rows: Ints) -> Ints | None:
     """How many times in a row each row number has occurred before; None if all differ from the last.
 
     Examples
     --------
-    >>> run_ordinals(np.array([4, 4, 7, 9, 9, 9]))
+    >>> run_ordinals(np.array([4, 4, 7, 9, 9, 9])).tolist()
     [0, 1, 0, 0, 1, 2]
     """
     if len(rows) < 2:
@@ -190,11 +258,11 @@ def run_ordinals(rows: Ints) -> Sequence[int] | None:
     places = np.arange(len(rows))
     starts = np.concatenate(([True], ~same))
     first = np.maximum.accumulate(np.where(starts, places, 0))
-    ordinals: list[int] = (places - first).tolist()
+    ordinals: Ints = places - first
     return ordinals
 
 
-def from_rows(rows: Iterable[tuple[int, int, int, int, int, bytes]]) -> OrderKeys:
+def from_rows(rows: Iterable[Order]) -> OrderKeys:
     """Keys given one by one, as timers make them."""
     stamps, borns, channels, frags, poss, paths = zip(*rows, strict=True)
     return OrderKeys(

@@ -15,6 +15,7 @@ from millstream.kernel.buffers import Records
 from millstream.kernel.order import (
     COLUMNS,
     Ints,
+    Order,
     OrderKeys,
     concat,
     from_rows,
@@ -51,7 +52,6 @@ def frozen(value: Any) -> Any:
     return deepcopy(value)
 
 
-Order = tuple[int, int, int, int, int, bytes]
 Mark = tuple[int, int, dict[str, int]]
 """The current row, and how many rows and values there are."""
 
@@ -73,7 +73,17 @@ class Outputs:
         self._rows: dict[str, list[int]] = {MAIN: []}
         self._freeze = freeze
         self._branches: dict[int, tuple[int, int]] = {}
+        self._last_timer: tuple[Order, int] | None = None
         self.row = 0
+
+    def timer_row(self, order: Order, ts: int) -> None:
+        """Make a row for a timer the current one; it follows the timer before if both have one place."""
+        last = self._last_timer
+        if last is not None and last[0] == order:
+            self.branch(last[1], ts)
+            return
+        self.add_row(order, ts)
+        self._last_timer = order, self.row
 
     def add_row(self, order: Order, ts: int) -> None:
         """Make a row of its own for a timer, and the current one."""

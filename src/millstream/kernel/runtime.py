@@ -25,11 +25,16 @@ LATE_RECORDS = "numLateRecordsDropped"
 
 @dataclass(frozen=True)
 class OperatorInfo:
-    """Who an operator is, for errors, metrics and state."""
+    """Who an operator is, for errors, metrics and state, and where it stands in the order.
+
+    ``depth`` and ``turn``: see `Origin` and `OrderKeys`.
+    """
 
     name: str
     uid: str
     location: Any = None
+    depth: int = 1
+    turn: int = 0
 
 
 @dataclass

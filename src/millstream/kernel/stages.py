@@ -33,7 +33,7 @@ from millstream.kernel.chain import Chain
 from millstream.kernel.clock import Clock
 from millstream.kernel.columns import Values
 from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.order import Ints, OrderKeys
+from millstream.kernel.order import Ints, OrderKeys, arrival_step
 from millstream.kernel.pages import NEVER, Directory, PageStore, Store
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports
 from millstream.kernel.sequenced import TimelineOperator
@@ -392,8 +392,9 @@ class KeyedProgram(Program):
         for edge in hosted.edges:
             for row in buffers.get(edge.tag, ()):
                 received = self._receive(edge, row, time)
-                if edge.siblings > 1:
-                    received.keys = received.keys.through(edge.index)
+                number = edge.index if edge.siblings > 1 else None
+                step = arrival_step(hosted.operator.info.turn, number)
+                received.keys = received.keys.through(step)
                 parts.append((edge, received))
         if not parts:
             return None

@@ -25,7 +25,7 @@ from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
 from millstream.kernel.calls import apply_each
 from millstream.kernel.columns import Columns, Values, as_list
-from millstream.kernel.order import Ints, OrderKeys, run_ordinals
+from millstream.kernel.order import Ints, OrderKeys, arrival_step, run_ordinals
 from millstream.kernel.outputs import frozen
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 
@@ -61,9 +61,15 @@ class Flow:
     def records(self) -> Records:
         """The values with event times and order keys of their own."""
         if self.rows is None:
-            return Records(self.values, self.base_ts, self.base_keys.extended(None))
-        keys = self.base_keys.take(self.rows).extended(run_ordinals(self.rows))
-        return Records(self.values, self.base_ts[self.rows], keys)
+            return Records(self.values, self.base_ts, self.base_keys)
+        return Records(self.values, self.base_ts[self.rows], self.base_keys.take(self.rows))
+
+    def branched(self, results: list[list[Any]], turn: int) -> Flow:
+        """The results of an operator for each of the values; paths have one more step."""
+        rows = np.repeat(self.row_numbers(), [len(result) for result in results])
+        values = [value for result in results for value in result]
+        keys = self.base_keys.take(rows).through(arrival_step(turn, None))
+        return Flow(values, self.base_ts[rows], keys.extended(run_ordinals(rows)))
 
 
 class Step:
@@ -208,10 +214,7 @@ class FlatMapStep(FunctionStep):
         )
 
     def push(self, flow: Flow) -> None:
-        results = self.results(flow)
-        rows = np.repeat(flow.row_numbers(), [len(result) for result in results])
-        values = [value for result in results for value in result]
-        self.send(Flow(values, flow.base_ts, flow.base_keys, rows))
+        self.send(flow.branched(self.results(flow), self.info.turn))
 
 
 class ProcessContext:
@@ -272,18 +275,16 @@ class ProcessStep(FlatMapStep):
         return apply_each(one, as_list(flow.values), self.failure)
 
     def push(self, flow: Flow) -> None:
-        results = self.results(flow)
-        rows = np.repeat(flow.row_numbers(), [len(result) for result in results])
+        out = flow.branched(self.results(flow), self.info.turn)
         main: list[int] = []
         tagged: dict[str, list[int]] = {}
-        values = [value for result in results for value in result]
+        values = as_list(out.values)
         for place, value in enumerate(values):
             if value.__class__ is tuple and len(value) == 2 and value[0].__class__ is OutputTag:
                 tagged.setdefault(value[0].tag_id, []).append(place)
                 values[place] = value[1]
             else:
                 main.append(place)
-        out = Flow(values, flow.base_ts, flow.base_keys, rows)
         self.send(out.keep(main))
         for tag, places in tagged.items():
             if tag in self.sides:

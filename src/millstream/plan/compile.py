@@ -436,7 +436,9 @@ class Compiler:
         return kinds_for(node.on_error or default_policy(self.options.configuration))
 
     def _info(self, node: Node) -> OperatorInfo:
-        return OperatorInfo(node.name, self.component.uids[node.id], node.location)
+        rank = self.component.ranks[node.id]
+        uid = self.component.uids[node.id]
+        return OperatorInfo(node.name, uid, node.location, rank.depth, rank.turn)
 
 
 def _window_operator(

@@ -29,6 +29,7 @@ from millstream.plan.graph import (
     UnionNode,
     has_side_outputs,
 )
+from millstream.plan.ranks import Rank, ranks_of
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Component:
     uids: dict[int, str]
     live: frozenset[int]
     hosted: frozenset[int]
+    ranks: dict[int, Rank]
 
     def consumers(self, node_id: int) -> Iterator[tuple[Node, int]]:
         """Live readers of a node, with the number of the input by which they read it."""
@@ -158,6 +160,7 @@ def plan(graph: JobGraph) -> JobPlan:
     uids = assign_uids(graph, live)
     timing = {node_id: _timing(graph, node_id) for node_id in live}
     levels, hosted = _levels(graph, live)
+    ranks = ranks_of(list(_of(graph, live)))
     components = []
     for index, members in enumerate(_connected(graph, live)):
         keyed = [node for node in _of(graph, members) if node.id in hosted]
@@ -176,6 +179,7 @@ def plan(graph: JobGraph) -> JobPlan:
                 timing=timing,
                 uids=uids,
                 live=frozenset(members),
+                ranks=ranks,
             )
         )
     return JobPlan(tuple(components))

@@ -190,7 +190,7 @@ class TestResults:
 
         with opened(new_step(Asker(ask))) as step:
             assert push(step, [2, 0, 1]) == ["2.0", "2.1", "1.0"]
-            assert sent(step).row_numbers().tolist() == [0, 0, 2]
+            assert sent(step).records().keys.pos.tolist() == [0, 0, 2]
             assert sent(step).timestamps().tolist() == [0, 0, 20]
 
     def test_rows_of_a_batch_that_was_filtered_stay(self) -> None:
@@ -200,7 +200,7 @@ class TestResults:
         with opened(new_step(Asker(ask))) as step:
             step.push(flow_of([1, 2, 3]).keep([0, 2]))
             assert sent(step).values == [1, -1, 3, -3]
-            assert sent(step).row_numbers().tolist() == [0, 0, 2, 2]
+            assert sent(step).records().keys.pos.tolist() == [0, 0, 2, 2]
 
     def test_no_results_at_all_send_nothing(self) -> None:
         async def ask(number: int) -> list[int]:

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
-from millstream.kernel.order import OrderKeys, concat, from_rows, ordinal_code, run_ordinals
+from millstream.kernel.clock import Clock
+from millstream.kernel.order import (
+    OrderKeys,
+    Origin,
+    arrival_step,
+    concat,
+    from_rows,
+    ordinal_code,
+    run_ordinals,
+)
 from strategies import examples
 
 SMALL = st.integers(-2, 2)
@@ -77,10 +86,74 @@ def test_emissions_extend_the_path(shared: bool) -> None:
     rows: list[Row] = [(5, 0, 1, 0, n, [7] if shared else [n]) for n in range(3)]
     keys = keys_of(rows)
     assert paths(keys.extended(None)) == [encoded([*row[5], 1]) for row in rows]
-    assert paths(keys.extended([2, 0, 300])) == [
-        encoded([*row[5], n + 1]) for row, n in zip(rows, [2, 0, 300], strict=True)
+    for ordinals in ([2, 0, 1], [2, 0, 300]):
+        assert paths(keys.extended(np.array(ordinals))) == [
+            encoded([*row[5], n + 1]) for row, n in zip(rows, ordinals, strict=True)
+        ]
+    assert paths(keys.through(encoded([4, 5]))) == [encoded([*row[5], 4, 5]) for row in rows]
+
+
+def test_an_operator_is_done_with_a_record_before_its_effects_come() -> None:
+    """J reads a record, and what P makes of it: J has its turn first, whatever the edges are."""
+    j, p = 0, 1
+    direct = [arrival_step(j, 4) + encoded([n]) for n in (1, 2, 300)]
+    around = [arrival_step(p, None) + encoded([1]) + arrival_step(j, 0) + encoded([1])]
+    assert direct[0] > b""
+    assert [*direct, *around] == sorted([*around, *direct])
+
+
+CLOCK = Clock(before=0, after=100, now_ms=0)
+
+
+def test_timers_of_one_instant_go_by_depth_then_by_key_and_operator() -> None:
+    shallow, deep = Origin.of("z", 1), Origin.of("a", 2)
+    record = (9, 0, 99, 99, 99, b"\xf0")
+    timers = [
+        shallow.timer(10, CLOCK, 7, 0, 0),
+        deep.timer(10, CLOCK, 3, 0, 0),
+        deep.timer(11, CLOCK, 1, 0, 0),
     ]
-    assert paths(keys.through(4)) == [encoded([*row[5], 4]) for row in rows]
+    ticks = [deep.tick(9, 7, 0, 5), shallow.tick(9, 3, 0, 1)]
+    assert sorted([*timers, record, *ticks]) == [*ticks, record, *timers]
+    one, other = Origin.of("a", 1), Origin.of("b", 1)
+    orders = [one.timer(10, CLOCK, 3, 0, 0), other.timer(10, CLOCK, 3, 0, 0)]
+    assert orders[0] < orders[1] < one.timer(10, CLOCK, 4, 0, 0)
+
+
+def test_at_the_end_timers_go_by_depth_then_by_time() -> None:
+    shallow, deep = Origin.of("z", 1), Origin.of("a", 2)
+    ended = Clock(before=0, after=20, now_ms=0, ends=True)
+    orders = [
+        deep.timer(20, ended, 9, 0, 0),
+        shallow.timer(30, ended, 8, 0, 0),
+        shallow.timer(40, ended, 7, 0, 0),
+        deep.timer(21, ended, 6, 0, 0),
+    ]
+    assert orders == sorted(orders)
+
+
+@pytest.mark.parametrize("lag", [0, 2])
+def test_timers_by_column_are_as_one_by_one(lag: int) -> None:
+    clock, origin = Clock(before=0, after=20, now_ms=0, ends=True, lag=lag), Origin.of("a", 3)
+    rows = [(19, 7, 1, 10), (20, 6, 0, 15), (21, 5, 2, 20), (400, 4, 0, 30)]
+    columns = [np.array(column, np.int64) for column in zip(*rows, strict=True)]
+    whole = origin.timers(columns[0], clock, *columns[1:])
+    expected = [origin.timer(row[0], clock, *row[1:]) for row in rows]
+    assert as_tuples(whole) == [order[:5] for order in expected]
+    assert paths(whole) == [order[5] for order in expected]
+
+
+def test_a_clock_behind_its_channels_stamps_as_the_channels_do() -> None:
+    clock = Clock(before=5, after=10, now_ms=0, lag=2)
+    assert Origin.of("a", 1).timer(10, clock, 3, 0, 0)[0] == 11
+    assert clock.stamp_before == 7
+    assert Clock(before=MIN_TIMESTAMP, after=9, now_ms=0, lag=2).stamp_before == MIN_TIMESTAMP
+
+
+def test_a_long_uid_counts_by_its_hash() -> None:
+    long = ["x" * 40 + end for end in "ab"]
+    assert len({Origin.of(uid, 1).path for uid in long}) == 2
+    assert all(len(Origin.of(uid, 1).path) <= 33 for uid in long)
 
 
 def test_keys_of_a_fragment_count_positions() -> None:
@@ -93,4 +166,5 @@ def test_keys_of_a_fragment_count_positions() -> None:
 @given(st.lists(st.integers(0, 3), max_size=10).map(sorted))
 def test_run_ordinals_count_within_a_run(rows: list[int]) -> None:
     expected = [rows[:place].count(row) for place, row in enumerate(rows)]
-    assert (run_ordinals(np.array(rows, np.int64)) or [0] * len(rows)) == expected
+    found = run_ordinals(np.array(rows, np.int64))
+    assert ([0] * len(rows) if found is None else found.tolist()) == expected

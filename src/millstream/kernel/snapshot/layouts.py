@@ -13,7 +13,7 @@ from typing import Any
 
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.buffers import NO_TIMESTAMP
-from millstream.kernel.order import BORN_TICK
+from millstream.kernel.order import BEFORE_ALL
 from millstream.kernel.snapshot.evolution import layout_changed
 from millstream.kernel.windows.contents import (
     ELEMENTS,
@@ -54,7 +54,7 @@ def _as_it_is(content: Any) -> Any:
 
 def _before_all(place: int) -> Order:
     """A place in the order before that of any record."""
-    return MIN_TIMESTAMP, BORN_TICK - 1, 0, 0, place, b""
+    return MIN_TIMESTAMP, BEFORE_ALL, 0, 0, place, b""
 
 
 def _numbered(content: list[Element]) -> list[Element]:

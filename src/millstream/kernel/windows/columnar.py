@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.common.errors import PlanError
+from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.arrivals import Arrivals, Incoming
 from millstream.kernel.buffers import (
     ArrowCodec,
@@ -31,7 +32,7 @@ from millstream.kernel.clock import Clock, lagging
 from millstream.kernel.columns import Columns, Values, field_types
 from millstream.kernel.hashing import tie_breaker
 from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.order import BORN_TIMER, Ints, OrderKeys
+from millstream.kernel.order import AT_END, Ints, OrderKeys
 from millstream.kernel.outputs import MAIN, Emit
 from millstream.kernel.pages import PageStore
 from millstream.kernel.runtime import (
@@ -133,7 +134,9 @@ class PartialEdge(EdgeStep):
         assert isinstance(values, Columns)
         self._check(values)
         panes = self.panes.at(ts)
-        firsts = self.panes.first_windows(panes, lagging(keys.stamp, self.lag))
+        # What was born at the end is late only if the operator says so.
+        stamps = np.where(keys.stamp == AT_END, MIN_TIMESTAMP, keys.stamp)
+        firsts = self.panes.first_windows(panes, lagging(stamps, self.lag))
         live = self._count_late(panes, firsts)
         if not live.all():
             rows = np.flatnonzero(live)
@@ -281,14 +284,9 @@ class ColumnarWindowOperator(KeyedOperator):
     def _order(self, records: Records, rows: Ints, starts: Ints, ends: Ints) -> OrderKeys:
         """The place of each result: that of a timer of its key at the end of the window."""
         assert records.hashes is not None
-        return OrderKeys(
-            ends - 2 + self.clock.lag,
-            np.full(len(rows), BORN_TIMER, np.int64),
-            records.hashes[rows].astype(np.int64),
-            self._ties(records)[rows],
-            starts,
-            self._uid_path,
-        ).extended(None)
+        hashes = records.hashes[rows].astype(np.int64)
+        ties = self._ties(records)[rows]
+        return self.origin.timers(ends - 1, self.clock, hashes, ties, starts).extended(None)
 
     def _ties(self, records: Records) -> Ints:
         """What tells keys of equal hashes apart. To compute it costs, so only for them."""

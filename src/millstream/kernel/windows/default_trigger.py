@@ -13,7 +13,7 @@ from millstream.common.time import MAX_TIMESTAMP
 from millstream.common.windows import TimeWindow
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.hashing import stable_hash, tie_breaker
-from millstream.kernel.order import BORN_TIMER, Ints
+from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Outputs
 from millstream.kernel.windows.operator import WINDOWS, WindowOperator
 
@@ -38,12 +38,12 @@ class DefaultTriggerOperator(WindowOperator):
             for key in [key for key, times in timers.items() if times[0][0] <= clock]:
                 self._enter(key)
                 # All timers of a key share this much of their place in the order.
-                place = BORN_TIMER, stable_hash(key), tie_breaker(key)
+                place = stable_hash(key), tie_breaker(key)
                 times = timers[key]
                 while times and times[0][0] <= clock:
                     due, window, time = times.pop(0)
                     self.timer = due, MAX_TIMESTAMP if clock == MAX_TIMESTAMP else due
-                    order = (due - 1 + self.clock.lag, *place, window[0], self._uid_path)
+                    order = self.origin.timer(due, self.clock, *place, window[0])
                     outputs.add_row(order, window[1] - 1)
                     self._fire_window(window, time, outputs)
                 if not times:

@@ -24,7 +24,7 @@ from millstream.kernel.buffers import TARGET_RECORDS, ArrowCodec, Hashes, Record
 from millstream.kernel.clock import Clock
 from millstream.kernel.columns import Columns, field_types
 from millstream.kernel.hashing import tie_breaker
-from millstream.kernel.order import BORN_TIMER, Ints
+from millstream.kernel.order import Ints
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import PageStore
 from millstream.kernel.windows.operator import WindowOperator
@@ -115,8 +115,8 @@ class KeptWindowOperator(WindowOperator):
                 due = window[1] - 1
                 self._enter(key)
                 self.timer = due, due if due <= self.clock.after else MAX_TIMESTAMP
-                place = BORN_TIMER, hashed, tie_breaker(key), window[0], self._uid_path
-                outputs.add_row((due - 1 + self.clock.lag, *place), due)
+                place = hashed, tie_breaker(key), window[0]
+                outputs.add_row(self.origin.timer(due, self.clock, *place), due)
                 self._point_at(window, [None, None])
                 self._fire_kept(key, window, elements, outputs)
                 self._leave(key)
