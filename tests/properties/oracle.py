@@ -18,8 +18,10 @@ from millstream.common.time import MIN_TIMESTAMP as MIN
 
 MAIN = ""
 Event = tuple[Any, int]
-Emitted = tuple[str, Any]
-"""An output tag and a value."""
+Emitted = tuple[str, Any] | tuple[str, Any, int]
+"""An output tag, a value and, if it is not that of the record or timer, its event time."""
+
+Timed = tuple[str, Any, int]
 
 
 @dataclass
@@ -71,38 +73,42 @@ class Keyed:
     states: dict[Any, dict[str, Any]] = field(default_factory=dict)
     timers: dict[Any, set[int]] = field(default_factory=dict)
 
-    def record(self, value: Any, ts: int, clock: int) -> list[tuple[Emitted, int]]:
+    def record(self, value: Any, ts: int, clock: int) -> list[Timed]:
         """What a record gives, and the timers at or before the clock that it has registered."""
         self.clock = max(self.clock, clock)
         key = self.stage.key(value)
         emitted = self.stage.process(value, self._call(key, ts, self.clock))
-        return [*((one, ts) for one in emitted), *self._overdue(key, self.clock, self.clock)]
+        return [*_timed(emitted, ts), *self._overdue(key, self.clock, self.clock)]
 
     def due(self) -> list[tuple[int, int, int, Any, str]]:
         """The timers: time, depth, key, operator."""
         times = [(time, key) for key, found in self.timers.items() for time in found]
         return [(time, self.depth, key_hash(key), key, self.stage.uid) for time, key in times]
 
-    def timer(self, key: Any, time: int, shown: int) -> list[tuple[Emitted, int]]:
+    def timer(self, key: Any, time: int, shown: int) -> list[Timed]:
         """What a timer gives; ``shown`` is the clock as the callback sees it."""
         self.clock = max(self.clock, time)
         return [*self._fire(key, time, shown), *self._overdue(key, time, shown)]
 
-    def _overdue(self, key: Any, clock: int, shown: int) -> list[tuple[Emitted, int]]:
+    def _overdue(self, key: Any, clock: int, shown: int) -> list[Timed]:
         """Timers at or before the clock fire right after the callback, and keep its place."""
-        found: list[tuple[Emitted, int]] = []
+        found: list[Timed] = []
         while due := [time for time in self.timers[key] if time <= clock]:
             found += self._fire(key, min(due), shown)
         return found
 
-    def _fire(self, key: Any, time: int, shown: int) -> list[tuple[Emitted, int]]:
+    def _fire(self, key: Any, time: int, shown: int) -> list[Timed]:
         self.timers[key].remove(time)
         emitted = self.stage.on_timer(time, self._call(key, time, shown))
-        return [(one, time) for one in emitted]
+        return _timed(emitted, time)
 
     def _call(self, key: Any, ts: int, clock: int) -> Call:
         timers = self.timers.setdefault(key, set())
         return Call(key, self.states.setdefault(key, {}), timers, ts, clock)
+
+
+def _timed(emitted: list[Emitted], ts: int) -> list[Timed]:
+    return [(one[0], one[1], one[2] if len(one) == 3 else ts) for one in emitted]
 
 
 class Dataflow:
@@ -162,10 +168,10 @@ class Dataflow:
                 clock = min(stamp, self.goal)
                 self._emit(op.name, stamp, self.keyed[op.does.uid].record(value, ts, clock))
             else:
-                self._emit(op.name, stamp, [((MAIN, part), ts) for part in op.does(value)])
+                self._emit(op.name, stamp, [(MAIN, part, ts) for part in op.does(value)])
 
-    def _emit(self, name: str, stamp: int, emitted: list[tuple[Emitted, int]]) -> None:
-        for (tag, value), ts in emitted:
+    def _emit(self, name: str, stamp: int, emitted: list[Timed]) -> None:
+        for tag, value, ts in emitted:
             self._give(name if tag == MAIN else f"{name}/{tag}", stamp, ts, value)
 
 

@@ -88,6 +88,7 @@ def _details(component: Component, node: Node) -> dict[str, Any]:
         "query": component.index,
         "hosted": node.id in component.hosted,
         "signature": _signature(node),
+        "depth": component.ranks[node.id].depth,
     }
     if isinstance(node, KeyedNode):
         found["layout"] = _layout(component, node)

@@ -102,6 +102,12 @@ class Savepoint:
         """The numbers of operators by uid."""
         return {uid: operator["number"] for uid, operator in self.operators.items()}
 
+    @property
+    def depths(self) -> dict[str, int]:
+        """The depths of operators by uid; none in savepoints of versions that did not know them."""
+        operators = self.operators.items()
+        return {uid: operator["depth"] for uid, operator in operators if "depth" in operator}
+
     def table(self, uid: str, state: str) -> SavepointTable | None:
         found = (t for t in self.tables if (t.uid, t.state) == (uid, state))
         return next(found, None)

@@ -21,6 +21,12 @@ def key_types(component: Component) -> dict[str, TypeInformation | None]:
     return found
 
 
+def depths(component: Component) -> dict[str, int]:
+    """The depths of the operators that may have state, by uid."""
+    nodes = [node for level in component.levels for node in level]
+    return {component.uids[node.id]: component.ranks[node.id].depth for node in nodes}
+
+
 def non_restored(
     stored: Collection[str], components: Iterable[Component], allowed: bool
 ) -> frozenset[str]:

@@ -12,6 +12,7 @@ from millstream.checkpoint.folder import Run
 from millstream.checkpoint.lease import Fence
 from millstream.common.errors import MillstreamError, PlanError
 from millstream.kernel.hashing import stable_hash
+from millstream.kernel.snapshot.births import Births
 from millstream.kernel.snapshot.build import waiting_edges
 from millstream.plan.compile import Compiler, Programs
 from millstream.plan.graph import SourceNode
@@ -155,11 +156,19 @@ class QueryBuilder:
         restore = Restore(self.spark, self.run_info, line.show)
         component, parallelism = self.component, self.options.parallelism
         edges = waiting_edges(self.programs.stages)
+        births = Births.between(restore.savepoint.depths, self.programs.stages)
+        timelines = component.timelines()
         for index, program in enumerate(self.programs.stages):
             if not restore.is_ready(component.index, index):
-                own, timelines = edges[index], component.timelines()
                 restore.prepare(
-                    component.index, index, program, own, timelines, self.values, parallelism
+                    component.index,
+                    index,
+                    program,
+                    edges[index],
+                    births,
+                    timelines,
+                    self.values,
+                    parallelism,
                 )
         line.finish()
 

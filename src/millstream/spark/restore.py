@@ -35,6 +35,7 @@ from millstream.checkpoint.savepoints import (
 from millstream.checkpoint.small_files import is_texts
 from millstream.checkpoint.value_files import ValueFile
 from millstream.kernel.buffers import STATE, Row
+from millstream.kernel.snapshot.births import Births
 from millstream.kernel.snapshot.build import SlotBuilder, WaitingEdge, divided, shelf_bits
 from millstream.kernel.snapshot.export import OperatorState
 from millstream.kernel.snapshot.job import JobTime, first_header, operator_states
@@ -155,6 +156,7 @@ class Restore:
         stage: int,
         program: KeyedProgram,
         edges: Sequence[WaitingEdge],
+        births: Births,
         timelines: frozenset[int],
         values: tuple[int, ...],
         partitions: int,
@@ -171,6 +173,7 @@ class Restore:
             self.savepoint,
             program,
             edges,
+            births,
             values,
             self.operators,
             bits,
@@ -241,6 +244,7 @@ class BuildTask:
     savepoint: Savepoint
     program: KeyedProgram
     edges: Sequence[WaitingEdge]
+    births: Births
     values: tuple[int, ...]
     operators: Mapping[str, OperatorState]
     bits: Mapping[str, int]
@@ -290,7 +294,13 @@ class BuildTask:
         for value, of_slot in groupby(parts, key=itemgetter(0)):
             slot = slots[value]
             builder = SlotBuilder(
-                slot, self.program, self.operators, self.bits, self.header, self.edges
+                slot,
+                self.program,
+                self.operators,
+                self.bits,
+                self.header,
+                self.edges,
+                self.births,
             )
             # A task that is tried again must not write what another one may have finished.
             file = ValueFile(f"{self.place}/{VALUES}/{slot:05d}-{uuid.uuid4().hex}.arrow")

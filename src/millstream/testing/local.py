@@ -34,6 +34,7 @@ from millstream.plan.planner import Component, plan
 from millstream.plan.restoring import (
     Offsets,
     channel_offsets,
+    depths,
     key_types,
     non_restored,
     refuse_ended,
@@ -188,7 +189,7 @@ class LocalJob:
         component, positions = self.component, {}
         for (number, channel), position in self.committed.positions.items():
             positions[component.uids[component.sources[number].id], channel] = position
-        state = exported(self.committed.stores, key_types(component))
+        state = exported(self.committed.stores, key_types(component), depths(component))
         numbers = {component.uids[node_id]: node_id for node_id in component.live}
         return LocalSavepoint(
             state,

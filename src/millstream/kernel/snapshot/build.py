@@ -28,6 +28,7 @@ from millstream.kernel.pages import Directory, MemoryStore, Page, PageStore
 from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.sequenced import TimelineOperator
 from millstream.kernel.slot_state import HEADER, SlotState, encoded_header
+from millstream.kernel.snapshot.births import Births
 from millstream.kernel.snapshot.export import OperatorState
 from millstream.kernel.snapshot.layouts import WINDOWS, converter
 from millstream.kernel.snapshot.tables import (
@@ -122,8 +123,8 @@ class SlotBuilder:
     """Fills the store of one slot of a stage.
 
     ``known`` says what the tables hold; ``bits`` is the number of shelves of an operator, see
-    `shelf_bits`; ``edges`` are those of `waiting_edges`, of a job of one stage if not given. `take`
-    hands over what is ready and forgets it.
+    `shelf_bits`; ``edges`` are those of `waiting_edges`, of a job of one stage if not given; ``births``
+    renumbers stored order keys. `take` hands over what is ready and forgets it.
     """
 
     def __init__(
@@ -134,8 +135,10 @@ class SlotBuilder:
         bits: Mapping[str, int],
         state: SlotState,
         edges: Sequence[WaitingEdge] | None = None,
+        births: Births | None = None,
     ) -> None:
         self.slot = slot
+        self.births = births or Births()
         self.program = program
         self.known = known
         self.bits = bits
@@ -205,9 +208,12 @@ class SlotBuilder:
         """Make up the windows as the operator does now, if it is a window operator."""
         operator = self._operators[uid]
         if isinstance(operator, WindowOperator) and WINDOWS in parts:
-            convert = converter(self.known[uid].info(WINDOWS).layout, operator)
+            layout = self.known[uid].info(WINDOWS).layout
+            convert = converter(layout, operator)
             for entry in parts[WINDOWS].fields[-1]:
                 if entry[0] is not None:
+                    if self.births.changes:
+                        entry[0] = self.births.content(layout, entry[0])
                     entry[0] = convert(entry[0])
 
     def _directory(self, uid: str) -> Directory:
@@ -228,6 +234,8 @@ class SlotBuilder:
         numbers = [_ints(table, name) for name in ("ts", *ORDER_COLUMNS)]
         ts, stamp, born, channel, frag, pos = numbers
         paths = np.array(table.column("path").to_pylist(), np.bytes_)
+        if self.births.changes:
+            born = self.births.column(born, paths.tolist())
         fields = [c for c in table.column_names if c.startswith("field_")]
         arrays = [whole(table.column(name)) for name in fields]
         records = Records(

@@ -12,6 +12,7 @@ from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.pages import MemoryStore
 from millstream.kernel.slot_state import HEADER, SlotState, States, decoded_header
+from millstream.kernel.snapshot.births import Births
 from millstream.kernel.snapshot.build import (
     SlotBuilder,
     divided,
@@ -73,11 +74,12 @@ class JobTime:
 
 @dataclass
 class JobState:
-    """All state of a job, apart from any program."""
+    """All state of a job, apart from any program. ``depths``: those of its operators, see `Births`."""
 
     operators: dict[str, OperatorState]
     tables: dict[TableName, list[pa.Table]]
     time: JobTime
+    depths: Mapping[str, int] = field(default_factory=dict)
 
     def rows(self, uid: str) -> int:
         return sum(t.num_rows for name, ts in self.tables.items() if name[0] == uid for t in ts)
@@ -96,7 +98,9 @@ def operator_states(
 
 
 def exported(
-    stores: Mapping[Place, Mapping[str, bytes]], key_types: Mapping[str, TypeInformation | None]
+    stores: Mapping[Place, Mapping[str, bytes]],
+    key_types: Mapping[str, TypeInformation | None],
+    depths: Mapping[str, int],
 ) -> JobState:
     """The state in the stores of all slots."""
     headers = {place: decoded_header(store[HEADER]) for place, store in sorted(stores.items())}
@@ -112,7 +116,7 @@ def exported(
             _gather(exporter.add(name, data), tables)
         _gather(exporter.finish(), tables)
     first_slots = [header for (_, slot), header in headers.items() if slot == 0]
-    return JobState(operators, tables, JobTime.of(first_slots))
+    return JobState(operators, tables, JobTime.of(first_slots), depths)
 
 
 def _gather(
@@ -152,13 +156,14 @@ def restored(
     """The stores of a program's slots that hold the state."""
     found: dict[Place, MemoryStore] = {}
     edges = waiting_edges(stages)
+    births = Births.between(state.depths, stages)
     for index, stage in enumerate(stages):
         uids = [hosted.operator.info.uid for hosted in stage.operators]
         bits = {uid: shelf_bits(state.rows(uid), stage.slots) for uid in uids}
         header = first_header(stage, state.time, state.operators, timelines)
         parts = _parts(state, stage, bits)
         for slot in range(stage.slots):
-            builder = SlotBuilder(slot, stage, state.operators, bits, header, edges[index])
+            builder = SlotBuilder(slot, stage, state.operators, bits, header, edges[index], births)
             found[index, slot] = MemoryStore(_values(builder, parts[slot], state))
     return found
 

@@ -589,6 +589,6 @@ def test_a_job_whose_input_has_ended() -> None:
 def test_nothing_in_a_store_belongs_to_nobody() -> None:
     job = keyed_job([(("a", 1), 1)], counting())
     job.epoch()
-    state = exported(job.committed.stores, {UID: None})
+    state = exported(job.committed.stores, {UID: None}, {UID: 1})
     assert {uid for uid, _ in state.tables} == {UID}
     assert state.rows(UID) == 2
