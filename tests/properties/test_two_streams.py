@@ -326,7 +326,10 @@ COUNT = ValueStateDescriptor("count")
 
 
 class Ruled:
-    """Counts per key, tells the rules it sees, and rings; a rule of 5 begins all counts anew."""
+    """Counts per key, tells the rules it sees, and rings; a rule of 5 begins all counts anew.
+
+    Rules of 3 and 4 tell the counts of all keys: by what the function for a key yields, or in a list.
+    """
 
     def open(self, context: Any) -> None:
         self.count = context.get_state(COUNT)
@@ -346,7 +349,20 @@ class Ruled:
             rules.remove(value[0])
         if value[1] == 5:
             ctx.apply_to_keyed_state(COUNT, lambda key, state: state.clear())
+        if value[1] == 3:
+            ctx.apply_to_keyed_state(COUNT, self.tell)
         yield "rule", value, ctx.current_watermark()
+        if value[1] == 4:
+            found: list[Any] = []
+            ctx.apply_to_keyed_state(COUNT, lambda key, state: found.extend(self.tell(key, state)))
+            ctx.apply_to_keyed_state(COUNT, self.tell)
+            yield from found
+            yield "done", value
+
+    def tell(self, key: Any, state: Any) -> Iterable[Any]:
+        yield "has", key, state.value()
+        if state.value() % 2:
+            yield "odd", key
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
         rules = list(ctx.get_broadcast_state(RULES).items())
@@ -389,7 +405,19 @@ class Simulated:
             del self.rules[value[0]]
         if value[1] == 5:
             self.counts.clear()
+        if value[1] == 3:
+            self._tell(ts)
         self.out.append((("rule", value, self.clock), ts))
+        if value[1] == 4:
+            self._tell(ts)
+            self._tell(ts)
+            self.out.append((("done", value), ts))
+
+    def _tell(self, ts: int) -> None:
+        for _, key in sorted((key_hash(key), key) for key in self.counts):
+            self.out.append((("has", key, self.counts[key]), ts))
+            if self.counts[key] % 2:
+                self.out.append((("odd", key), ts))
 
 
 def simulated(sides: list[list[list[Event]]], bound: int) -> list[Event]:

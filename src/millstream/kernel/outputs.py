@@ -96,7 +96,7 @@ class Outputs:
 
         It keeps the place of ``base`` in the order; ``ts`` None: its event time as well.
         """
-        order, base_ts = self._row_of(base)
+        order, base_ts = self.row_of(base)
         before, count = self._branches.get(base, (0, 0))
         # Once other rows have emitted, the values of ``base`` are complete and counted.
         emitted = self._emitted_by(base) or before
@@ -109,7 +109,8 @@ class Outputs:
         path = order[5] + ordinal_code(emitted) + BEHIND + ordinal_code(count)
         self.add_row((*order[:5], path), base_ts if ts is None else ts)
 
-    def _row_of(self, row: int) -> tuple[Order, int]:
+    def row_of(self, row: int) -> tuple[Order, int]:
+        """The order key and the event time of a row."""
         if row >= self._n:
             return self._extra_orders[row - self._n], self._extra_ts[row - self._n]
         assert self._records is not None
@@ -158,6 +159,15 @@ class Outputs:
         self._values[MAIN].append(frozen(value) if self._freeze else value)
         self._rows[MAIN].append(self.row)
 
+    def at(self, order: Order, ts: int, value: Any) -> None:
+        """Take a value, tagged or not, that has a place of its own."""
+        tag = MAIN
+        if value.__class__ is tuple and value and value[0].__class__ is OutputTag:
+            tag, value = value[0].tag_id, value[1]
+        self.add_row(order, ts)
+        self._values.setdefault(tag, []).append(frozen(value))
+        self._rows.setdefault(tag, []).append(self.row)
+
     def mark(self) -> Mark:
         """What there is now, to come back to. The current row must not have emitted yet."""
         lengths = {tag: len(values) for tag, values in self._values.items()}
@@ -179,7 +189,7 @@ class Outputs:
 
     def time_of(self, row: int) -> int:
         """The event time of a row."""
-        return self._row_of(row)[1]
+        return self.row_of(row)[1]
 
     def flush(self, at_least: int = 1) -> None:
         """Send on what has gathered, if it is worth it."""

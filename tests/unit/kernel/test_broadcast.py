@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -530,3 +531,139 @@ class TestStore:
         assert values(started.outputs) == [("a", None)]
         started.epoch(1)
         assert started.state_entries() == 0
+
+
+class Kept(Function):
+    """Keeps records in the instance until a rule comes."""
+
+    def __init__(self, element: Any = None, broadcast: Any = None) -> None:
+        super().__init__(element, broadcast)
+        self.kept: list[Any] = []
+        self.seen = 0
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        self.kept.append(value[0])
+        self.seen += 1
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        while self.kept:
+            yield f"kept {self.kept.pop()}"
+        yield "rule", value
+
+
+class Watched(Kept):
+    """Counts records in the instance; the broadcast side does not look at it."""
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield "rule", len(value)
+
+
+def counted(function: Any, value: Any, ctx: Any) -> None:
+    function.count.update((function.count.value() or 0) + 1)
+
+
+RECORDS = at_once(*[(key,) for key in "abcdeabc"], ("rule", "x"), ("a",), ("rule", "y"))
+
+
+def keys_in_order(keys: Iterable[str]) -> list[str]:
+    return sorted(keys, key=stable_hash)
+
+
+class TestWhoSpeaks:
+    """What is the same in all slots comes once, what a slot alone knows comes from that slot."""
+
+    @EPOCHS
+    @SLOTS
+    def test_what_a_function_yields_for_a_key(self, slots: int, size: int | None) -> None:
+        def tell(key: Any, state: Any) -> Iterable[Any]:
+            yield key, state.value()
+            yield SIDE, key
+
+        def rule(function: Any, value: Any, ctx: Any) -> Iterable[Any]:
+            yield "before"
+            ctx.apply_to_keyed_state(COUNT, tell)
+            yield "after", len(value)
+
+        started = job(RECORDS, WithCount(counted, rule), slots=slots)
+        got = values(started.run_all(size))
+        first = {"a": 2, "b": 2, "c": 2, "d": 1, "e": 1}
+        expected: list[Any] = []
+        for counts in (first, first | {"a": 3}):
+            found = [(key, counts[key]) for key in keys_in_order(counts)]
+            expected += ["before", *found, ("after", 2)]
+        assert got == expected
+        assert [value for value, _ in started.outputs["side"]] == keys_in_order("abcde") * 2
+
+    @EPOCHS
+    @SLOTS
+    def test_what_a_function_leaves_in_a_list(self, slots: int, size: int | None) -> None:
+        def rule(function: Any, value: Any, ctx: Any) -> Iterable[Any]:
+            found: list[Any] = []
+            ctx.apply_to_keyed_state(COUNT, lambda key, state: found.append((key, state.value())))
+            yield "rule", value
+            yield from found
+            yield "done"
+
+        got = values(job(RECORDS[:-2], WithCount(counted, rule), slots=slots).run_all(size))
+        counts = {"a": 2, "b": 2, "c": 2, "d": 1, "e": 1}
+        found = [(key, counts[key]) for key in keys_in_order(counts)]
+        assert got == [("rule", ("rule", "x")), *found, "done"]
+
+    @SLOTS
+    def test_values_made_of_what_was_found_come_from_every_slot(self, slots: int) -> None:
+        def rule(function: Any, value: Any, ctx: Any) -> Iterable[Any]:
+            found: dict[Any, int] = {}
+            ctx.apply_to_keyed_state(COUNT, lambda key, state: found.update({key: state.value()}))
+            for key, count in found.items():
+                yield f"{key} has {count}"
+
+        got = values(job(RECORDS[:-2], WithCount(counted, rule), slots=slots).run_all(1))
+        assert sorted(got) == ["a has 2", "b has 2", "c has 2", "d has 1", "e has 1"]
+
+    @SLOTS
+    def test_a_sum_over_keys_has_a_part_in_every_slot(self, slots: int) -> None:
+        class Total(WithCount):
+            def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+                self.total = 0
+                ctx.apply_to_keyed_state(COUNT, self.add)
+                yield "total", self.total
+
+            def add(self, key: Any, state: Any) -> None:
+                self.total += state.value()
+
+        got = values(job(RECORDS[:-2], Total(counted), slots=slots).run_all(1))
+        assert sum(total for _, total in got) == 8
+
+    @EPOCHS
+    @SLOTS
+    @pytest.mark.parametrize("keyed", [True, False])
+    def test_records_kept_in_an_instance(self, slots: int, keyed: bool, size: int | None) -> None:
+        got = values(job(RECORDS, Kept(), keyed=keyed, slots=slots).run_all(size))
+        assert sorted(map(str, got)) == sorted(
+            [*(f"kept {key}" for key in "abcdeabca"), str(("rule", ("rule", "x"))),
+             str(("rule", ("rule", "y")))]
+        )  # fmt: skip
+
+    @SLOTS
+    def test_what_the_broadcast_side_does_not_use_changes_nothing(self, slots: int) -> None:
+        got = values(job(RECORDS, Watched(), keyed=False, slots=slots).run_all(1))
+        assert got == [("rule", 2), ("rule", 2)]
+
+    def test_a_state_that_is_only_cleared_leaves_nothing_behind(self) -> None:
+        def rule(function: Any, value: Any, ctx: Any) -> Iterable[Any]:
+            ctx.apply_to_keyed_state(COUNT, lambda key, state: state.clear())
+            yield "rule", ctx.current_watermark()
+
+        got = values(job(RECORDS, WithCount(counted, rule), slots=4).run_all(1))
+        assert got == [("rule", 6), ("rule", 8)]
+
+    def test_what_cannot_be_pickled_does_not_matter(self) -> None:
+        class Locked(Kept):
+            def open(self, context: Any) -> None:
+                self.lock = threading.Lock()
+
+            def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+                with self.lock:
+                    yield "rule", len(value)
+
+        assert values(job(RECORDS, Locked(), slots=4).run_all(1)) == [("rule", 2), ("rule", 2)]

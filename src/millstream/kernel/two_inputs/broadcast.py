@@ -8,10 +8,8 @@ page by page.
 from __future__ import annotations
 
 import pickle
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -23,15 +21,16 @@ from millstream.common.time import MAX_TIMESTAMP
 from millstream.kernel import large
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.clock import Clock
-from millstream.kernel.hashing import stable_hash, tie_breaker
 from millstream.kernel.keyed import NO_ROW, Context, KeyedOperator
 from millstream.kernel.large import LargeCell, moved_out
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import Page, PageStore, Store
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.state import Cursor, MapCell
+from millstream.kernel.sweep import in_key_order, key_order
 from millstream.kernel.two_inputs.connected import Pair
 from millstream.kernel.two_inputs.specs import BroadcastSpec
+from millstream.kernel.two_inputs.told import Buffers, Reach, Told
 
 FORMAT = 1
 BROADCAST = 1
@@ -206,6 +205,8 @@ class BroadcastOperator(KeyedOperator):
         super().__init__(info, spec.function, selector, timed=timed, freeze=freeze)
         self.maps = BroadcastMaps(info, spec.states)
         self.has_heard = False
+        self.told: Told | None = None
+        self._buffers: Buffers | None = None
         self.element_context: Any = ElementContext(self)
         self.broadcast_context: Any = BroadcastContext(self)
 
@@ -252,22 +253,27 @@ class BroadcastOperator(KeyedOperator):
         self._call(self.function.process_element, self.element_context, row, value, outputs)
 
     def _broadcast(self, row: int, value: Any, outputs: Outputs) -> None:
-        """Every slot runs it, and one slot speaks for all."""
+        """Every slot runs it; `Told` says who says what."""
         assert self.opened is not None
+        if self._buffers is None:
+            self._buffers = Buffers(self.function)
         self.has_heard = True
         speaks = self.opened.subtask == EMITTING_SLOT
-        call = self.function.process_broadcast_element
-        self._call(call, self.broadcast_context, row, value, outputs if speaks else None)
+        alone, call = self._buffers.differ(), self.function.process_broadcast_element
+        told = self.told = Told(outputs, row, value, call, speaks=speaks, alone=alone)
 
-    def _call(self, call: Any, context: Any, row: int, value: Any, outputs: Outputs | None) -> None:
+        def tell(value: Any, context: Any) -> None:
+            for out in call(value, context) or ():
+                told.take(out)
+
+        self._call(tell, self.broadcast_context, row, value, outputs)
+        self._buffers.note()
+
+    def _call(self, call: Any, context: Any, row: int, value: Any, outputs: Outputs) -> None:
         self.row = row
         try:
             results = call(value, context)
-            if results is None:
-                return
-            if outputs is None:
-                deque(results, maxlen=0)
-            else:
+            if results is not None:
                 outputs.row = row
                 outputs.extend(results)
         except MillstreamError:
@@ -406,22 +412,21 @@ class KeyedBroadcastOperator(BroadcastOperator):
 
     def apply_to_keyed_state(self, descriptor: Any, function: Callable[[Any, Any], Any]) -> None:
         """Call a function with each key that has a value of the state."""
-        assert self.opened is not None and self._pages is not None
+        assert self.opened is not None and self._pages is not None and self.told is not None
         getter = "get_state" if descriptor.kind == "value" else f"get_{descriptor.kind}_state"
         state = getattr(self.opened, getter)(descriptor)
         index = self.names.index(descriptor.name)
         for bucket in self._pages.directory.all_present():
             self._page_at(bucket)
-        found = [
-            (_key_order(key), key, page)
-            for page in self._met.values()
-            for key, cells in page.entries.items()
-            if cells[index] is not None
-        ]
-        for _, key, self.page in sorted(found, key=itemgetter(0)):
-            self._enter(key)
-            function(key, state)
-            self._leave(key)
+        pages = dict(in_key_order(self._met.values(), index))
+
+        def visited() -> Iterator[Any]:
+            for key, self.page in pages.items():
+                self._enter(key)
+                yield key
+                self._leave(key)
+
+        self.told.sweep(visited(), lambda key: function(key, state), Reach(function))
         self.cursor.cells = self._no_cells
 
     # -- timers ----------------------------------------------------------------------------------
@@ -442,7 +447,7 @@ class KeyedBroadcastOperator(BroadcastOperator):
         if times and (self.clock.ends or times[0][0] <= self.clock.after):
             # The number keeps keys and pages, which have no order, from being compared.
             self._waits += 1
-            order = (times[0][0], *_key_order(self.key), self._waits)
+            order = (times[0][0], *key_order(self.key), self._waits)
             heappush(self._due, (*order, self.key, self.page))
 
     def _fire_due(self, clock: int, outputs: Outputs) -> None:
@@ -455,7 +460,3 @@ class KeyedBroadcastOperator(BroadcastOperator):
             self._fire_until(clock if clock == MAX_TIMESTAMP else time_ms, outputs)
             self._wait()
             self._leave(key)
-
-
-def _key_order(key: Any) -> tuple[int, int]:
-    return stable_hash(key), tie_breaker(key)
