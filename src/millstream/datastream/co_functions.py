@@ -176,8 +176,9 @@ class BaseBroadcastProcessFunction(Function):
     stream come to all instances and may change it, always in the same order; records of the other
     stream can only read it. Write `process_broadcast_element` so that it does the same everywhere.
 
-    What it emits counts once, however many instances there are. (Flink emits it once an instance,
-    so that its output depends on the parallelism.)
+    What it emits for the record counts once, however many instances there are. (Flink emits it once an
+    instance, so that its output depends on the parallelism.) What an instance alone knows comes from
+    every instance: what it has found in the state of its keys, or kept of records of the other stream.
 
     Examples
     --------
@@ -274,9 +275,12 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
 
         @abstractmethod
         def apply_to_keyed_state(
-            self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], None]
+            self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], Any]
         ) -> None:
-            """Call ``function(key, state)`` for every key that has a value of this state."""
+            """Call ``function(key, state)`` for every key that has a value of this state.
+
+            What the function yields is emitted, in the order of keys.
+            """
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext):
         """What a record with a key sees."""

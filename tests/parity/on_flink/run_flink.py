@@ -40,6 +40,7 @@ NEED_PROCESS_MODE = {
     "async_unordered",
     "async_keeps_times",
     "broadcast_process",
+    "broadcast_kept_in_the_instance",
     *QUERIES,
     *JAVA,
 }

@@ -562,6 +562,7 @@ def counted(function: Any, value: Any, ctx: Any) -> None:
     function.count.update((function.count.value() or 0) + 1)
 
 
+LEFT: list[Any] = []
 RECORDS = at_once(*[(key,) for key in "abcdeabc"], ("rule", "x"), ("a",), ("rule", "y"))
 
 
@@ -619,6 +620,16 @@ class TestWhoSpeaks:
 
         got = values(job(RECORDS[:-2], WithCount(counted, rule), slots=slots).run_all(1))
         assert sorted(got) == ["a has 2", "b has 2", "c has 2", "d has 1", "e has 1"]
+
+    @SLOTS
+    def test_what_is_left_in_a_list_of_the_module(self, slots: int) -> None:
+        def rule(function: Any, value: Any, ctx: Any) -> Iterable[Any]:
+            ctx.apply_to_keyed_state(COUNT, lambda key, state: LEFT.append(key))
+            while LEFT:
+                yield f"has {LEFT.pop()}"
+
+        got = values(job(RECORDS[:-2], WithCount(counted, rule), slots=slots).run_all(1))
+        assert sorted(got) == [f"has {key}" for key in "abcde"]
 
     @SLOTS
     def test_a_sum_over_keys_has_a_part_in_every_slot(self, slots: int) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from types import CodeType, GeneratorType
 from typing import Any
 
@@ -101,10 +102,13 @@ class Told:
 
 
 class Reach:
-    """What a function may leave something in: its cells, and attributes of objects that it uses."""
+    """What a function may leave something in.
+
+    That are its cells, attributes of objects that it uses, and containers in its module.
+    """
 
     def __init__(self, function: Any) -> None:
-        self._things: list[tuple[Any, str]] = []
+        self._things: list[Callable[[], Any]] = []
         self._add(function, set())
 
     def _add(self, function: Any, seen: set[int]) -> None:
@@ -113,17 +117,19 @@ class Reach:
         seen.add(id(function))
         owners = [getattr(function, "__self__", None)]
         for cell in getattr(function, "__closure__", None) or ():
-            self._things.append((cell, "cell_contents"))
+            self._things.append(partial(getattr, cell, "cell_contents", None))
             owners.append(getattr(cell, "cell_contents", None))
+        self._things += [partial(_itself, found) for found in _containers(function)]
         for owner in owners:
             if hasattr(owner, "__code__"):
                 self._add(owner, seen)
             elif owner is not None and not isinstance(owner, api.State):
-                self._things += [(owner, name) for name in sorted(names_used(function, owner))]
+                names = sorted(names_used(function, owner))
+                self._things += [partial(getattr, owner, name, None) for name in names]
 
     def values(self) -> list[Any]:
         """What is there now, apart from state."""
-        found = (getattr(thing, name, None) for thing, name in self._things)
+        found = [thing() for thing in self._things]
         return [
             value for value in found if not isinstance(value, api.State) and not callable(value)
         ]
@@ -135,6 +141,17 @@ class Reach:
     def fingerprint(self) -> list[bytes]:
         """What it looks like."""
         return [_pickled(value) for value in self.values()]
+
+
+def _itself(thing: Any) -> Any:
+    return thing
+
+
+def _containers(function: Any) -> list[Any]:
+    """The containers in a function's module that it mentions."""
+    known = getattr(function, "__globals__", {})
+    found = [known.get(name) for name in sorted(names_used(function, None))]
+    return [value for value in found if isinstance(value, list | dict | set | deque)]
 
 
 def names_used(function: Any, owner: Any) -> set[str]:
