@@ -1,0 +1,231 @@
+"""DESIGN section 4: no effect comes before its cause, through any number of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from millstream.common import Types, WatermarkStrategy
+from millstream.common.output_tag import OutputTag
+from millstream.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
+from millstream.datastream.state import ValueStateDescriptor
+from millstream.datastream.window import TumblingEventTimeWindows
+from millstream.testing import run_local
+
+TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda r, _: r[1])
+ASIDE = OutputTag("aside")
+SCHEDULES: list[dict[str, Any]] = [
+    {"epochs": 1},
+    {"epochs": 2, "slots": 3},
+    {"epochs": "all", "slots": 2},
+    {"batch": True},
+]
+Program = Callable[[StreamExecutionEnvironment], DataStream]
+
+
+def by_key(stream: DataStream) -> Any:
+    return stream.key_by(lambda record: record[0])
+
+
+def results(program: Program, **schedule: Any) -> list[Any]:
+    return list(run_local(program, **({"batch": False} | schedule)).values())
+
+
+class Same(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value
+
+
+class Last(KeyedProcessFunction):
+    """Tells the last record of a key when the input ends."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.last = runtime_context.get_state(ValueStateDescriptor("last"))
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        self.last.update(value)
+        ctx.timer_service().register_event_time_timer(1_000_000)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+        yield self.last.value()
+
+
+class Door(KeyedProcessFunction):
+    """Opens with a record, and closes with a timer at the same instant."""
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        ctx.timer_service().register_event_time_timer(ctx.timestamp())
+        yield value[0], "opened"
+        yield ASIDE, (value[0], "opened")
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+        yield ctx.get_current_key(), "closed"
+        yield ASIDE, (ctx.get_current_key(), "closed")
+
+
+KEYS = "abcdefgh"
+
+
+def doors(env: StreamExecutionEnvironment) -> DataStream:
+    records = [(key, time) for time in (13, 25) for key in KEYS]
+    stream = env.from_collection(records).assign_timestamps_and_watermarks(TIMES)
+    windows = by_key(stream).window(TumblingEventTimeWindows.of(10)).reduce(lambda a, b: a)
+    return by_key(windows).process(Door())
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+class TestTimersOfOneInstant:
+    """A timer's results come behind what its operator emitted before, whatever keys and uids are."""
+
+    def test_of_one_operator(self, schedule: dict[str, Any]) -> None:
+        got = results(doors, **schedule)
+        for key in KEYS:
+            assert [what for k, what in got if k == key] == ["opened", "closed"] * 2
+
+    @pytest.mark.parametrize("uid", ["a", "z"])
+    def test_the_next_operator_keeps_the_last(self, schedule: dict[str, Any], uid: str) -> None:
+        got = results(lambda env: by_key(doors(env).uid(uid)).process(Last()), **schedule)
+        assert sorted(got) == [(key, "closed") for key in KEYS]
+
+    def test_on_a_side_output(self, schedule: dict[str, Any]) -> None:
+        def program(env: StreamExecutionEnvironment) -> DataStream:
+            return by_key(doors(env).get_side_output(ASIDE)).process(Last())
+
+        assert sorted(results(program, **schedule)) == [(key, "closed") for key in KEYS]
+
+
+class Ringing(KeyedProcessFunction):
+    """Numbers what it does for a key; a timer in processing time rings once."""
+
+    def __init__(self, name: str, out: Callable[[Any], Any] = lambda key: key) -> None:
+        self.name, self.out = name, out
+
+    def open(self, runtime_context: Any) -> None:
+        self.number = runtime_context.get_state(ValueStateDescriptor("number", Types.LONG()))
+
+    def _step(self, key: Any, what: str) -> tuple[Any, int, str]:
+        self.number.update((self.number.value() or 0) + 1)
+        return key, self.number.value(), what
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        if value[2] == "start":
+            timers = ctx.timer_service()
+            timers.register_processing_time_timer(timers.current_processing_time() + 500)
+        yield (value[0], value[1], value[2]) if self.name == "first" else self._step(*value[::2])
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+        key = ctx.get_current_key()
+        yield self._step(self.out(key), f"timer of {self.name}")
+
+
+@pytest.mark.parametrize("key", ["xa", "xb", "xc", "xd", "ye", "yf"])
+@pytest.mark.parametrize("depth", [2, 3])
+def test_ticks_of_a_chain_come_in_the_order_of_work(key: str, depth: int) -> None:
+    """An operator fires its own ticks before it hears of those of operators before it."""
+
+    def program(env: StreamExecutionEnvironment) -> DataStream:
+        stream = env.from_collection([(key[1:], key, "start"), (key[1:], key, "noise")])
+        stream = stream.key_by(lambda r: r[1]).process(Ringing("first", lambda k: k[1:]))
+        for _ in range(depth - 1):
+            stream = by_key(stream).process(Ringing("next"))
+        return by_key(stream).process(Same())
+
+    got = results(program, epochs=1, ms_per_epoch=1000)
+    numbers = [number for _, number, _ in got]
+    assert numbers == sorted(numbers)
+    whats = [what for _, _, what in got]
+    assert whats.index("timer of next") < whats.index("timer of first")
+
+
+class Effect(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield (*value[:2], f"effect of {value[2]}")
+
+
+class Thrice(KeyedProcessFunction):
+    """Three values of each record: work on a record is done before its effects come."""
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        for number in range(3):
+            yield (*value, number)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+class TestDiamonds:
+    @pytest.mark.parametrize("others", [0, 3])
+    def test_through_a_union(self, schedule: dict[str, Any], others: int) -> None:
+        """The number of an edge is compared with no number of an emission."""
+
+        def program(env: StreamExecutionEnvironment) -> DataStream:
+            records = [("a", 1, "one"), ("a", 2, "two")]
+            stream = env.from_collection(records).assign_timestamps_and_watermarks(TIMES)
+            apart = [stream.filter(lambda r: False) for _ in range(others)]
+            effects = by_key(stream).process(Effect())
+            return by_key(effects.union(*apart, stream)).process(Thrice())
+
+        got = [value[2:] for value in results(program, **schedule)]
+        texts = ["one", "effect of one", "two", "effect of two"]
+        assert got == [(text, number) for text in texts for number in range(3)]
+
+    def test_of_some_of_several_records(self, schedule: dict[str, Any]) -> None:
+        """A filter on the way to the effect does not renumber what a flat map gives."""
+
+        def program(env: StreamExecutionEnvironment) -> DataStream:
+            stream = env.from_collection([("a", 1, "x")]).assign_timestamps_and_watermarks(TIMES)
+            parts = stream.flat_map(lambda r: [(*r[:2], text) for text in ("one", "two", "three")])
+            effects = by_key(parts.filter(lambda r: r[2] == "two")).process(Effect())
+            return by_key(effects.union(parts)).process(Same())
+
+        got = [value[2] for value in results(program, **schedule)]
+        assert got == ["one", "two", "effect of two", "three"]
+
+    def test_operators_side_by_side_go_as_the_program_makes_them(
+        self, schedule: dict[str, Any]
+    ) -> None:
+        def program(env: StreamExecutionEnvironment) -> DataStream:
+            stream = env.from_collection([("a", 1, "x")]).assign_timestamps_and_watermarks(TIMES)
+            one, other = by_key(stream).process(Thrice()), by_key(stream).process(Effect())
+            return by_key(other.union(one)).process(Same())
+
+        assert [value[2:] for value in results(program, **schedule)] == [
+            ("x", 0), ("x", 1), ("x", 2), ("effect of x",)
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_at_the_end_operators_fire_in_turn(schedule: dict[str, Any]) -> None:
+    """What is born at the end goes by depth: the second operator hears all before it fires."""
+
+    class Late(KeyedProcessFunction):
+        def __init__(self, name: str, *times: int) -> None:
+            self.name, self.times = name, times
+
+        def open(self, runtime_context: Any) -> None:
+            self.heard = runtime_context.get_state(ValueStateDescriptor("heard", Types.LONG()))
+
+        def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+            self.heard.update((self.heard.value() or 0) + 1)
+            for time in self.times:
+                ctx.timer_service().register_event_time_timer(time)
+            yield value[0], f"{self.name} hears {self.heard.value()}"
+
+        def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+            yield (
+                ctx.get_current_key(),
+                f"{self.name} rings {timestamp}, heard {self.heard.value()}",
+            )
+
+    def program(env: StreamExecutionEnvironment) -> DataStream:
+        stream = env.from_collection([("a", 1)]).assign_timestamps_and_watermarks(TIMES)
+        first = by_key(stream).process(Late("first", 100, 500))
+        return by_key(by_key(first).process(Late("second", 300, 50))).process(Same())
+
+    assert [what for _, what in results(program, **schedule)] == [
+        "second hears 1",
+        "second hears 2",
+        "second hears 3",
+        "second rings 50, heard 3",
+        "second rings 300, heard 3",
+    ]
