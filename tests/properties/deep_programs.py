@@ -1,19 +1,22 @@
 """Random programs of three to five operators that read each other in any way: chains, diamonds, unions
-of different depth, side outputs, flat maps in between, windows with several triggers."""
+of different depth, side outputs, flat maps in between, windows with several triggers, broadcasts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from blocks import SIDE, Block, blocks
 from hypothesis import strategies as st
-from oracle import MAIN, SOURCE, Call, Emitted, Event, Operator, simulate
+from oracle import MAIN, SOURCE, Call, Emitted, Event, Operator, States, simulate
 from programs import KEYS, Outputs, fan, flat, keyed, stage
 
+from millstream.common.state import ValueStateDescriptor
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.datastream.window import CountTrigger, EventTimeTrigger, TumblingEventTimeWindows
+from millstream.kernel.places import Place
+from millstream.kernel.two_inputs.specs import BroadcastSpec
 from millstream.kernel.windows.spec import WindowSpec
 from millstream.plan.graph import (
     JobGraph,
@@ -72,12 +75,77 @@ class Summed:
 
 
 @dataclass(frozen=True)
-class Part:
-    """An operator; ``inputs`` are numbers of streams, those of the parts before it."""
+class Ruled:
+    """Counts per key, and tells all counts with each broadcast record."""
 
-    does: Block | Tumble | None
+    delay: int
+
+    def process(self, value: Any, call: Call) -> list[Emitted]:
+        call.state["count"] = call.state.get("count", 0) + 1
+        call.timers.add(max(call.ts + self.delay, call.clock + 1))
+        return [(MAIN, (str(call.key), call.state["count"], ("ruled", value[2])))]
+
+    def on_timer(self, time: int, call: Call) -> list[Emitted]:
+        return [(MAIN, (str(call.key), call.state.pop("count", 0), ("rang", time)))]
+
+    def rule(self, value: Any, states: States) -> list[Emitted]:
+        found: list[Emitted] = []
+        for key, state in states:
+            if "count" in state:
+                found.append((MAIN, (str(key), state["count"], ("told",))))
+                found.append((SIDE.tag_id, (str(key), state["count"], ("aside",))))
+        return [(MAIN, (value[0], value[1], ("rule",))), *found, (MAIN, value)]
+
+    def node(self, graph: JobGraph, name: str, streams: tuple[int, int], key: Any) -> int:
+        spec = BroadcastSpec(RuledFunction(self), ("rules",))
+        options = {"selector": key, "second": Place.EVERY_SLOT, "kind": "broadcast"}
+        return graph.add(
+            KeyedNode, name=name, uid=name, inputs=streams, function=spec, **options
+        ).id
+
+
+class RuledFunction:
+    def __init__(self, block: Ruled) -> None:
+        self.block = block
+
+    def open(self, context: Any) -> None:
+        self.count = context.get_state(COUNT)
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        self.count.update((self.count.value() or 0) + 1)
+        timers = ctx.timer_service()
+        time = max(ctx.timestamp() + self.block.delay, timers.current_watermark() + 1)
+        timers.register_event_time_timer(time)
+        yield str(ctx.get_current_key()), self.count.value(), ("ruled", value[2])
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+        yield str(ctx.get_current_key()), self.count.value() or 0, ("rang", timestamp)
+        self.count.clear()
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value[0], value[1], ("rule",)
+        ctx.apply_to_keyed_state(COUNT, self.tell)
+        yield value
+
+    def tell(self, key: Any, count: Any) -> Iterable[Any]:
+        yield str(key), count.value(), ("told",)
+        yield SIDE, (str(key), count.value(), ("aside",))
+
+
+COUNT = ValueStateDescriptor("count")
+
+
+@dataclass(frozen=True)
+class Part:
+    """An operator; ``inputs`` are numbers of streams, those of the parts before it.
+
+    ``rules``: a stream that is broadcast to it.
+    """
+
+    does: Block | Tumble | Ruled | None
     inputs: tuple[int, ...]
     key: Any
+    rules: int | None = None
 
 
 @dataclass(frozen=True)
@@ -96,9 +164,13 @@ class DeepProgram:
         for number, part in enumerate(self.parts):
             name, does = f"op{number}", part.does
             inputs = tuple(_stream(i) for i in part.inputs)
-            operators.append(
-                Operator(name, inputs, fan if does is None else stage(name, part.key, does))
-            )
+            if does is None:
+                operators.append(Operator(name, inputs, fan))
+                continue
+            rules = () if part.rules is None else (_stream(part.rules),)
+            rule = getattr(does, "rule", None)
+            own = replace(stage(name, part.key, does), rule=rule)
+            operators.append(Operator(name, inputs, own, rules))
         sinks = {op.name: op.name for op in operators if op.does is not fan}
         return simulate(channels, self.out_of_orderness, operators, sinks, epochs)
 
@@ -113,7 +185,8 @@ class DeepProgram:
         streams = {0: graph.add(SourceNode, name=SOURCE, source=spec, strategy=strategy).id}
         for number, part in enumerate(self.parts):
             name = f"op{number}"
-            node = self._part(graph, name, part, [streams[i] for i in part.inputs])
+            rules = None if part.rules is None else streams[part.rules]
+            node = self._part(graph, name, part, [streams[i] for i in part.inputs], rules)
             streams[2 * number + 1] = node
             if part.does is not None and not isinstance(part.does, Tumble):
                 aside = graph.add(SideOutputNode, name="aside", inputs=(node,), tag=SIDE.tag_id)
@@ -122,12 +195,17 @@ class DeepProgram:
                 graph.add(SinkNode, name=name, inputs=(node,), sink=DiscardSpec())
         return graph
 
-    def _part(self, graph: JobGraph, name: str, part: Part, inputs: list[int]) -> int:
+    def _part(
+        self, graph: JobGraph, name: str, part: Part, inputs: list[int], rules: int | None
+    ) -> int:
         stream = inputs[0]
         if len(inputs) > 1:
             stream = graph.add(UnionNode, name="union", inputs=tuple(inputs)).id
         if part.does is None:
             return flat(graph, stream)
+        if isinstance(part.does, Ruled):
+            assert rules is not None
+            return part.does.node(graph, name, (stream, rules), part.key)
         if isinstance(part.does, Tumble):
             return part.does.node(graph, name, stream, part.key)
         return keyed(graph, name, stream, part.key, part.does.function())
@@ -150,10 +228,15 @@ def deep_programs(draw: st.DrawFn, *, windows: bool = True) -> DeepProgram:
     streams = [0]
     for number in range(draw(st.integers(3, 5))):
         kinds = [blocks(past=True), blocks(), *([TUMBLES] if windows else [])]
-        does = draw(st.one_of(*kinds, st.none() if number else st.nothing()))
-        # A record that only runs into itself twice has no order of its own there.
+        if number:
+            kinds += [st.none(), st.builds(Ruled, st.integers(0, 12))]
+        does = draw(st.one_of(*kinds))
         some = draw(st.lists(st.sampled_from(streams), min_size=1, max_size=3, unique=True))
-        parts.append(Part(does, tuple(some), draw(KEYS)))
+        rules = None
+        if isinstance(does, Ruled):
+            rules = some.pop() if len(some) > 1 else draw(st.sampled_from(streams))
+            some = [stream for stream in streams if stream != rules][:1] if rules in some else some
+        parts.append(Part(does, tuple(some), draw(KEYS), rules))
         streams.append(2 * number + 1)
         if does is not None and not isinstance(does, Tumble):
             streams.append(2 * number + 2)

@@ -22,6 +22,7 @@ Emitted = tuple[str, Any] | tuple[str, Any, int]
 """An output tag, a value and, if it is not that of the record or timer, its event time."""
 
 Timed = tuple[str, Any, int]
+States = list[tuple[Any, dict[str, Any]]]
 
 
 @dataclass
@@ -41,6 +42,7 @@ class Stage:
     key: Callable[[Any], Any]
     process: Callable[[Any, Call], list[Emitted]]
     on_timer: Callable[[int, Call], list[Emitted]]
+    rule: Callable[[Any, States], list[Emitted]] | None = None
 
 
 Fan = Callable[[Any], list[Any]]
@@ -49,11 +51,15 @@ SOURCE = "source"
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator of a program, and the streams it reads: "source", "name", or "name/side output"."""
+    """An operator of a program, and the streams it reads: "source", "name", or "name/side output".
+
+    ``rules``: the streams that are broadcast to it.
+    """
 
     name: str
     inputs: tuple[str, ...]
     does: Stage | Fan
+    rules: tuple[str, ...] = ()
 
 
 def key_hash(key: Any) -> int:
@@ -79,6 +85,13 @@ class Keyed:
         key = self.stage.key(value)
         emitted = self.stage.process(value, self._call(key, ts, self.clock))
         return [*_timed(emitted, ts), *self._overdue(key, self.clock, self.clock)]
+
+    def rule(self, value: Any, ts: int, clock: int) -> list[Timed]:
+        """What a broadcast record gives, which sees the state of all keys in the order of hashes."""
+        assert self.stage.rule is not None
+        self.clock = max(self.clock, clock)
+        in_order = sorted(self.states.items(), key=lambda item: (key_hash(item[0]), item[0]))
+        return _timed(self.stage.rule(value, in_order), ts)
 
     def due(self) -> list[tuple[int, int, int, Any, str]]:
         """The timers: time, depth, key, operator."""
@@ -122,16 +135,16 @@ class Dataflow:
         self.goal = MIN
         depths = {SOURCE: 0}
         for op in operators:
-            depth = max(depths[_producer(stream)] for stream in op.inputs)
+            depth = max(depths[_producer(stream)] for stream in op.inputs + op.rules)
             depths[op.name] = depth + isinstance(op.does, Stage)
             if isinstance(op.does, Stage):
                 self.keyed[op.does.uid] = Keyed(op.name, op.does, depths[op.name])
         behind: dict[str, int] = {}
         for op in reversed(operators):
-            read_by = [o for o in operators if op.name in map(_producer, o.inputs)]
+            read_by = [o for o in operators if op.name in map(_producer, o.inputs + o.rules)]
             behind[op.name] = 1 + max((behind[o.name] for o in read_by), default=0)
         for op in sorted(operators, key=lambda op: behind[op.name]):
-            for stream in op.inputs:
+            for stream in op.inputs + op.rules:
                 self.readers.setdefault(stream, []).append(op)
 
     def epoch(self, records: list[Arrival], goal: int, end: bool) -> None:
@@ -165,8 +178,9 @@ class Dataflow:
                 self.out[name].append((value, ts))
         for op in self.readers.get(stream, ()):
             if isinstance(op.does, Stage):
-                clock = min(stamp, self.goal)
-                self._emit(op.name, stamp, self.keyed[op.does.uid].record(value, ts, clock))
+                keyed, clock = self.keyed[op.does.uid], min(stamp, self.goal)
+                take = keyed.rule if stream in op.rules else keyed.record
+                self._emit(op.name, stamp, take(value, ts, clock))
             else:
                 self._emit(op.name, stamp, [(MAIN, part, ts) for part in op.does(value)])
 
