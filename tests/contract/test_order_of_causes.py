@@ -10,9 +10,10 @@ import pytest
 from millstream.common import Types, WatermarkStrategy
 from millstream.common.output_tag import OutputTag
 from millstream.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
+from millstream.datastream.connectors import DiscardingSink
 from millstream.datastream.state import ValueStateDescriptor
 from millstream.datastream.window import TumblingEventTimeWindows
-from millstream.testing import run_local
+from millstream.testing import LocalJob, run_local
 
 TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda r, _: r[1])
 ASIDE = OutputTag("aside")
@@ -229,3 +230,25 @@ def test_at_the_end_operators_fire_in_turn(schedule: dict[str, Any]) -> None:
         "second rings 50, heard 3",
         "second rings 300, heard 3",
     ]
+
+
+def test_an_idle_channel_that_rejoins_with_older_stamps() -> None:
+    """Its records come late, but what they cause still comes behind them, through three operators."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    times = TIMES.with_idleness("100 ms")
+    fast, slow = (
+        env.from_collection(records).assign_timestamps_and_watermarks(times)
+        for records in ([("a", 50), ("a", 60), ("a", 70)], [("b", 10), ("b", 20), ("b", 65)])
+    )
+    doors = by_key(fast.union(slow)).process(Door())
+    by_key(by_key(doors).process(Same())).process(Same()).sink_to(DiscardingSink()).name("out")
+    job = LocalJob(env._job_graph())
+    # The slow channel is idle from the second epoch on, and comes back in the third.
+    for now_ms, reads in enumerate([{(0, 0): 1, (1, 0): 1}, {(0, 0): 1}, {(1, 0): 2}, {(0, 0): 1}]):
+        job.epoch(reads, now_ms=now_ms * 100)
+    job.epoch(0, end=True)
+    got = {key: [v[1] for v, _ in job.outputs["out"] if v[0] == key] for key in "ab"}
+    opened, closed = "opened", "closed"
+    # The timer at 50 fires when the clock passes 50: behind the record at 60, whose clock is 49.
+    assert got["a"] == [opened, opened, closed, closed, opened, closed]
+    assert got["b"] == [opened, closed] * 3
