@@ -656,6 +656,27 @@ class TestWhoSpeaks:
         )  # fmt: skip
 
     @SLOTS
+    @pytest.mark.parametrize("keyed", [True, False])
+    def test_instances_in_processes_of_their_own(
+        self, slots: int, keyed: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Here slots share one instance of the function; on Spark they may have several."""
+        started, *others = [
+            job(RECORDS, Kept(), keyed=keyed, slots=slots) for _ in range(slots + 1)
+        ]
+        whole = started.programs.stages[0]
+        programs = [other.programs.stages[0] for other in others]
+        monkeypatch.setattr(whole, "run", lambda slot, *rest: programs[slot].run(slot, *rest))
+        got = values(started.run_all(1))
+        assert sorted(value for value in got if isinstance(value, str)) == sorted(
+            f"kept {key}" for key in "abcdeabca"
+        )
+        assert [value for value in got if not isinstance(value, str)] == [
+            ("rule", ("rule", "x")),
+            ("rule", ("rule", "y")),
+        ]
+
+    @SLOTS
     def test_what_the_broadcast_side_does_not_use_changes_nothing(self, slots: int) -> None:
         got = values(job(RECORDS, Watched(), keyed=False, slots=slots).run_all(1))
         assert got == [("rule", 2), ("rule", 2)]

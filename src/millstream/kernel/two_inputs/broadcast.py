@@ -213,6 +213,7 @@ class BroadcastOperator(KeyedOperator):
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
         # Without a cursor the context refuses keyed state.
         super().open(lambda info, cursor: make_context(info, None))
+        self._buffers = Buffers(self.function)
 
     def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
         assert self.opened is not None
@@ -255,8 +256,7 @@ class BroadcastOperator(KeyedOperator):
     def _broadcast(self, row: int, value: Any, outputs: Outputs) -> None:
         """Every slot runs it; `Told` says who says what."""
         assert self.opened is not None
-        if self._buffers is None:
-            self._buffers = Buffers(self.function)
+        assert self._buffers is not None
         self.has_heard = True
         speaks = self.opened.subtask == EMITTING_SLOT
         alone, call = self._buffers.differ(), self.function.process_broadcast_element
@@ -338,6 +338,7 @@ class KeyedBroadcastOperator(BroadcastOperator):
 
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
         KeyedOperator.open(self, make_context)
+        self._buffers = Buffers(self.function)
 
     def _run_epoch(
         self, records: Incoming | None, pairs: list[Pair], pages: PageStore, outputs: Outputs
