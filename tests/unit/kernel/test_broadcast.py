@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,6 +24,7 @@ from millstream.kernel import large, pages
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.places import Place
 from millstream.kernel.two_inputs.specs import BroadcastSpec
+from millstream.kernel.two_inputs.told import Buffers
 from millstream.plan.graph import JobGraph, KeyedNode, SideOutputNode, SinkNode, StatelessNode
 from millstream.plan.options import JobOptions
 from millstream.plan.specs import DiscardSpec
@@ -562,6 +564,11 @@ def counted(function: Any, value: Any, ctx: Any) -> None:
     function.count.update((function.count.value() or 0) + 1)
 
 
+class Unpicklable(list[Any]):
+    def __reduce__(self) -> Any:
+        raise TypeError("no pickle of this")
+
+
 LEFT: list[Any] = []
 RECORDS = at_once(*[(key,) for key in "abcdeabc"], ("rule", "x"), ("a",), ("rule", "y"))
 
@@ -688,6 +695,19 @@ class TestWhoSpeaks:
 
         got = values(job(RECORDS, WithCount(counted, rule), slots=4).run_all(1))
         assert got == [("rule", 6), ("rule", 8)]
+
+    @pytest.mark.parametrize("empty", [lambda: defaultdict(lambda: []), Unpicklable, deque])
+    def test_anything_that_grows_is_noticed(self, empty: Any) -> None:
+        function = Kept()
+        function.kept = empty()
+        watched = Buffers(function)
+        assert not watched.differ()
+        watched.note()
+        if isinstance(function.kept, dict):
+            function.kept["a"].append(1)
+        else:
+            function.kept.append(1)
+        assert watched.differ()
 
     def test_what_cannot_be_pickled_does_not_matter(self) -> None:
         class Locked(Kept):

@@ -8,20 +8,18 @@ input. Each instance says that itself.
 
 from __future__ import annotations
 
-import pickle
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from functools import partial
 from types import CodeType, GeneratorType
 from typing import Any
 
 from millstream.common import state as api
 from millstream.common.output_tag import OutputTag
+from millstream.common.pickling import dumps
 from millstream.kernel.order import Order, ordinal_code
 from millstream.kernel.outputs import Outputs
 from millstream.kernel.sweep import place_of_key, place_of_other
-
-PROTOCOL = 5
 
 
 class Told:
@@ -216,8 +214,8 @@ def _is_tagged(value: Any) -> bool:
 
 
 def _pickled(value: Any) -> bytes:
-    """A value as bytes; one that cannot be pickled, such as a connection, counts as unchanged."""
+    """A value as bytes; of one that cannot be pickled, such as a connection, only its length counts."""
     try:
-        return pickle.dumps(value, PROTOCOL)
+        return dumps(value)
     except Exception:
-        return b""
+        return b"%d" % len(value) if isinstance(value, Sized) else b""
