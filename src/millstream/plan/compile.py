@@ -436,8 +436,7 @@ class Compiler:
         return kinds_for(node.on_error or default_policy(self.options.configuration))
 
     def _info(self, node: Node) -> OperatorInfo:
-        rank = self.component.ranks[node.id]
-        uid = self.component.uids[node.id]
+        uid, rank = self.component.uids[node.id], self.component.ranks[node.id]
         return OperatorInfo(node.name, uid, node.location, rank.depth, rank.turn)
 
 
