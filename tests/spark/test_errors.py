@@ -279,7 +279,7 @@ def test_a_result_of_the_wrong_type_names_operator_and_value(make_env: MakeEnv, 
     [
         ("streaming", None, "NULL_KEY"),
         ("batch", None, "NULL_KEY"),
-        ("batch", [1], "UNHASHABLE_KEY"),
+        ("batch", {1}, "UNSUPPORTED_KEY"),
     ],
 )
 def test_a_key_that_is_no_key_names_operator_and_line(

@@ -12,7 +12,8 @@ import pyarrow as pa
 from millstream.checkpoint.state_reader import reshaped, stored_values
 from millstream.common.errors import CheckpointError, TypeMismatchError, short_repr
 from millstream.common.typeinfo import TypeInformation, from_arrow
-from millstream.kernel.hashing import KeyEncodingError, stable_hashes
+from millstream.kernel.hashing import stable_hashes
+from millstream.kernel.key_encoding import KeyEncodingError
 from millstream.kernel.snapshot.fields import PICKLED, Field
 from millstream.kernel.snapshot.tables import (
     DETAIL,

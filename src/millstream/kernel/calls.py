@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from millstream.common.errors import MillstreamError
-from millstream.kernel.hashing import KeyEncodingError, hash_strings
+from millstream.kernel.hashing import hash_strings, stable_hash
+from millstream.kernel.key_encoding import KeyEncodingError
 from millstream.kernel.runtime import OperatorInfo
 
 
@@ -34,23 +35,12 @@ def hash_keys(keys: list[Any], cache: dict[Any, int], info: OperatorInfo) -> Any
     if set(map(type, keys)) == {str}:
         return hash_strings(keys)
     try:
-        return np.fromiter(map(cache.__getitem__, keys), np.uint32, len(keys))
+        try:
+            return np.fromiter(map(cache.__getitem__, keys), np.uint32, len(keys))
+        except TypeError:
+            # A list, or what has one in it, has no Python hash, but an encoding.
+            return np.fromiter(map(stable_hash, keys), np.uint32, len(keys))
     except KeyEncodingError as error:
+        error.message = f"operator {info.name!r}: {error.message}"
         error.location = error.location or info.location
         raise
-    except TypeError as error:
-        bad = next((key for key in keys if not _hashable(key)), None)
-        raise KeyEncodingError(
-            "UNHASHABLE_KEY",
-            f"operator {info.name!r}: a key of type {type(bad).__name__} cannot be hashed: {bad!r:.100}",
-            location=info.location,
-            hint="return a str, a number or a tuple from the key selector, not a list or dict",
-        ) from error
-
-
-def _hashable(key: Any) -> bool:
-    try:
-        hash(key)
-    except TypeError:
-        return False
-    return True

@@ -9,7 +9,7 @@ emitted carries its order key, by which the next stage brings all of it into the
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from millstream.kernel.buffers import NO_TIMESTAMP
 from millstream.kernel.calls import apply_each
 from millstream.kernel.clock import Clock
 from millstream.kernel.hashing import stable_hash, tie_breaker
+from millstream.kernel.keys import KeyForm, identities, shown
 from millstream.kernel.order import Ints, Origin
 from millstream.kernel.outputs import FLUSH, Emit, Outputs, frozen
 from millstream.kernel.pages import Directory, Page, PageStore, Timer, Timers
@@ -114,7 +115,7 @@ class Context:
         self._timers = TimerService(operator)
 
     def get_current_key(self) -> Any:
-        return self._operator.key
+        return shown(self._operator.key)
 
     def timestamp(self) -> int | None:
         ts = self._operator.timestamp()
@@ -287,7 +288,8 @@ class KeyedOperator:
         names = self.names
         value: Any = None
         try:
-            for row, key, value in zip(rows.tolist(), keys, values, strict=True):
+            found = zip(rows.tolist(), self.in_turn(keys, rows, outputs), values, strict=True)
+            for row, key, value in found:
                 self.key = key
                 cells = entries.get(key)
                 if new := cells is None:
@@ -328,8 +330,26 @@ class KeyedOperator:
         return self.clock.before if clocks is None else int(clocks[row])
 
     def keys_of(self, records: Incoming, rows: Ints, values: list[Any]) -> list[Any]:
-        """The keys of records, as their selector gives them."""
-        return apply_each(self.selector, values, self._failure)
+        """What stands for the keys of records, in the forms that their selector gives them."""
+        return identities(apply_each(self.selector, values, self._failure))
+
+    def in_turn(self, keys: list[Any], rows: Ints, outputs: Outputs) -> Iterable[Any]:
+        """Keys as they were first seen; each is to be asked for when its record has its turn."""
+        if not self.page.forms and KeyForm not in set(map(type, keys)):
+            return keys
+        return self._first_forms(keys, rows, outputs)
+
+    def _first_forms(self, keys: list[Any], rows: Ints, outputs: Outputs) -> Iterator[Any]:
+        page = self.page
+        for row, own in zip(rows.tolist(), keys, strict=True):
+            key = page.first_form(own)
+            if key in page.event_timers:
+                # A key whose last timer fires before its next record is then seen for the first time.
+                self._enter(key)
+                self._fire_until(self._clock_before(row), outputs)
+                self._leave(key)
+                key = page.first_form(own)
+            yield key
 
     def _enter(self, key: Any) -> None:
         self.key = key
@@ -340,9 +360,12 @@ class KeyedOperator:
 
     def _leave(self, key: Any) -> None:
         """Forget a key without state."""
-        cells = self.page.entries.get(key)
+        page = self.page
+        cells = page.entries.get(key)
         if cells is not None and all(cell is None for cell in cells):
-            del self.page.entries[key]
+            del page.entries[key]
+        if page.forms:
+            page.forget_form(key)
 
     # -- timers ----------------------------------------------------------------------------------
 

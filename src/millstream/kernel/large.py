@@ -17,12 +17,12 @@ from itertools import chain, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from millstream.common.errors import CheckpointError
 from millstream.common.pickling import dumps
 from millstream.kernel.buckets import MAX_DEPTH, Buckets, bits_for, spread
-from millstream.kernel.hashing import KeyEncodingError, encode_key, stable_hash
+from millstream.kernel.hashing import stable_hash
+from millstream.kernel.key_encoding import KeyEncodingError
+from millstream.kernel.keys import encoding_of
 
 if TYPE_CHECKING:
     from millstream.kernel.pages import Store
@@ -49,7 +49,7 @@ def fetch(store: Store, name: str, what: str) -> bytes:
 
 def cell_id(key: Any, state: str) -> str:
     """Names the cell of a key and a state, within an operator; a replay gives the same name."""
-    encoded = encode_key(key)
+    encoded = encoding_of(key)
     content = len(encoded).to_bytes(4, "little") + encoded + state.encode()
     return blake2b(content, digest_size=16).hexdigest()
 
@@ -318,6 +318,6 @@ def _place(key: Any) -> int:
     """The hash of a map key. It may be anything that has a Python hash, unlike the key of a stream:
     what has no stable encoding lies at 0."""
     try:
-        return stable_hash(key.item() if isinstance(key, np.generic) else key)
+        return stable_hash(key)
     except KeyEncodingError:
         return 0

@@ -23,10 +23,11 @@ from millstream.common.time import MAX_TIMESTAMP
 from millstream.kernel import large
 from millstream.kernel.buckets import MAX_DEPTH, Buckets, bits_for, spread
 from millstream.kernel.hashing import stable_hashes
+from millstream.kernel.keys import KeyForm, looks_like
 from millstream.kernel.large import LargeCell, LongList, cell_id, fetch, moved_out
 from millstream.kernel.order import Ints, distinct
 
-FORMAT = 2
+FORMAT = 3
 SPLIT_BYTES = 16_384
 SPLIT_KEYS = 768
 NEVER = MAX_TIMESTAMP
@@ -62,6 +63,7 @@ class Page:
     """The state of the keys of one bucket; ``cells`` of a key are in the order of the state names.
 
     ``large``: per key that has some, the handles of its large cells when the page was loaded.
+    ``forms``: the keys with state or timers that do not stand for themselves, as they were first seen.
     """
 
     depth: int
@@ -71,6 +73,45 @@ class Page:
     tick_timers: Timers = field(default_factory=dict)
     large: dict[Any, list[LargeCell]] = field(default_factory=dict)
     stored: bytes | None = None
+    forms: dict[Any, KeyForm] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.forms = {}
+        for table in (self.tick_timers, self.event_timers, self.entries):
+            if KeyForm in set(map(type, table)):
+                self.forms.update((key, key) for key in table if key.__class__ is KeyForm)
+
+    def first_form(self, key: Any) -> Any:
+        """A key as it was first seen: that counts as long as it has state or timers."""
+        found = self.forms.get(key)
+        if found is not None or key.__class__ is not KeyForm:
+            return key if found is None else found
+        if self._knows(key):
+            return key.plain  # else it would be among the forms
+        self.forms[key] = key
+        return key
+
+    def look_alike(self, keys: list[Any]) -> bool:
+        """Whether all keys that are equal, of these and the known ones, look alike."""
+        if not self.forms and KeyForm not in set(map(type, keys)):
+            return True
+        first: dict[Any, Any] = {}
+        for key in keys:
+            if key not in first:
+                known = key.plain if key.__class__ is KeyForm and self._knows(key) else key
+                first[key] = self.forms.get(key, known)
+            if not looks_like(first[key], key):
+                return False
+        self.forms.update((key, form) for key, form in first.items() if form.__class__ is KeyForm)
+        return True
+
+    def forget_form(self, key: Any) -> None:
+        """A key has been processed: without state and timers it is seen for the first time again."""
+        if key in self.forms and not self._knows(key):
+            del self.forms[key]
+
+    def _knows(self, key: Any) -> bool:
+        return key in self.entries or key in self.event_timers or key in self.tick_timers
 
     def key_count(self) -> int:
         return max(len(self.entries), len(self.event_timers), len(self.tick_timers))

@@ -23,6 +23,7 @@ from millstream.kernel.chain import checked_times
 from millstream.kernel.columns import as_list
 from millstream.kernel.dead_letters import DeadLetters
 from millstream.kernel.keyed import NO_ROW, KeyedOperator, ReduceOperator
+from millstream.kernel.keys import identity, shown
 from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.outputs import Emit, Outputs, frozen
 from millstream.kernel.pages import Timer
@@ -95,7 +96,8 @@ class SkippingOperator(KeyedOperator):
         keys = self.keys_of(records, rows, values)
         original = self.letters.original
         try:
-            for row, key, value in zip(rows.tolist(), keys, values, strict=True):
+            found = zip(rows.tolist(), self.in_turn(keys, rows, outputs), values, strict=True)
+            for row, key, value in found:
                 record = original(self.record_of(value))
                 if key.__class__ is Unkeyed:
                     self.skip(key.error, record, row, outputs)
@@ -114,9 +116,9 @@ class SkippingOperator(KeyedOperator):
         return [self.key_or_error(value) for value in values]
 
     def key_or_error(self, value: Any) -> Any:
-        """The key of a record, or what its selector raised."""
+        """What stands for the key of a record, or what its selector raised."""
         try:
-            return self.selector(value)
+            return identity(self.selector(value))
         except MillstreamError:
             raise
         except Exception as error:
@@ -131,7 +133,7 @@ class SkippingOperator(KeyedOperator):
 
     def skipped_timer(self, timer: Timer) -> Any:
         """What the dead letter of a timer shows."""
-        return "timer", timer[0], self.key
+        return "timer", timer[0], shown(self.key)
 
     def give_up(self, timer: Timer) -> None:
         """Do what has to be done though a timer has failed."""

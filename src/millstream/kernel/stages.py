@@ -11,7 +11,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -200,7 +200,7 @@ class InEdge:
     ``timeline`` gives the floors of stamps that a source task made (None: made in a keyed stage, or
     the source has no timestamps); ``ordered_by`` the channels among which the records may have to wait;
     ``input`` which of the operator's inputs it is; ``name`` says which edge it is in state that outlives
-    the program.
+    the program; ``key`` the selector by whose keys its records have their slots, if there is one.
     """
 
     tag: int
@@ -211,6 +211,7 @@ class InEdge:
     siblings: int = 1
     ordered_by: int | None = None
     name: str = ""
+    key: Callable[[Any], Any] | None = None
 
 
 @dataclass

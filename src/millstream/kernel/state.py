@@ -18,6 +18,7 @@ from millstream.common.state import (
     StateDescriptor,
     StateTtlConfig,
 )
+from millstream.kernel.keys import map_identity, shown
 from millstream.kernel.large import BigMap, LongList
 
 
@@ -82,16 +83,16 @@ class ListCell(_Cell, api.ListState[Any]):
 
 
 class MapCell(_Cell, api.MapState[Any, Any]):
-    """A map; an empty one is no state."""
+    """A map; an empty one is no state. Its keys are told apart like those of streams, by encoding."""
 
     def _map(self) -> MutableMapping[Any, Any]:
         return self._cursor.cells[self._index] or {}
 
     def get(self, key: Any) -> Any:
-        return self._map().get(key)
+        return self._map().get(map_identity(key))
 
     def put(self, key: Any, value: Any) -> None:
-        cells = self._cursor.cells
+        key, cells = map_identity(key), self._cursor.cells
         if cells[self._index] is None:
             cells[self._index] = {key: value}
         else:
@@ -104,18 +105,18 @@ class MapCell(_Cell, api.MapState[Any, Any]):
     def remove(self, key: Any) -> None:
         content = self._cursor.cells[self._index]
         if content is not None:
-            content.pop(key, None)
+            content.pop(map_identity(key), None)
             if not content:
                 self.clear()
 
     def contains(self, key: Any) -> bool:
-        return key in self._map()
+        return map_identity(key) in self._map()
 
     def items(self) -> Iterable[tuple[Any, Any]]:
-        return iter(list(self._map().items()))
+        return iter([(shown(key), value) for key, value in self._map().items()])
 
     def keys(self) -> Iterable[Any]:
-        return iter(list(self._map()))
+        return iter([shown(key) for key in self._map()])
 
     def values(self) -> Iterable[Any]:
         return iter(list(self._map().values()))
@@ -270,7 +271,7 @@ class TtlMapCell(MapCell):
 
     def _read(self, key: Any) -> Any:
         """The visible pair of a key, or None; it is used by this, or removed if it has expired."""
-        ttl, pairs = self._ttl, super()._map()
+        ttl, pairs, key = self._ttl, super()._map(), map_identity(key)
         pair = pairs.get(key)
         if pair is None:
             return None
@@ -288,6 +289,7 @@ class TtlMapCell(MapCell):
         return self._read(key) is not None
 
     def put(self, key: Any, value: Any) -> None:
+        key = map_identity(key)
         pair = super()._map().get(key)
         if pair is not None and self._ttl.expired(pair):
             # It counts as gone: the order of the map must not tell whether it was swept before.
@@ -299,7 +301,7 @@ class TtlMapCell(MapCell):
         if self._ttl.on_read:
             for key in content:
                 self._read(key)
-        return iter(list(content.items()))
+        return iter([(shown(key), value) for key, value in content.items()])
 
     def values(self) -> Iterable[Any]:
         return iter([value for _, value in self.items()])

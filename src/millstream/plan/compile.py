@@ -369,8 +369,10 @@ class Compiler:
             known = self.in_edges.setdefault(reader.id, [])
             same = sum(edge.input == number for edge in known)
             name = f"{self.component.uids[reader.id]}:{number}:{same}"
+            # What is added up before has keys of types that always had the same hashes.
+            key = None if isinstance(route, Place) or columnar is not None else route
             known.append(
-                InEdge(tag, codec, timeline, input=number, ordered_by=ordered_by, name=name)
+                InEdge(tag, codec, timeline, number, ordered_by=ordered_by, name=name, key=key)
             )
         elif isinstance(reader, SinkNode):
             self.programs.sink_edges.append(SinkEdge(tag, reader.id, node.output_type))

@@ -282,7 +282,9 @@ class BuildTask:
         operator = next(
             hosted.operator for hosted in self.program.operators if hosted.operator.info.uid == uid
         )
-        for slot, shelf, rows in divided(table, operator, self.program.slots, self.bits[uid]):
+        known = self.operators[uid].table(state)
+        slots, bits = self.program.slots, self.bits[uid]
+        for slot, shelf, rows in divided(table, known, operator, slots, bits):
             yield (self.values[slot],), shelf, rows
 
     # -- the slots -------------------------------------------------------------------------------

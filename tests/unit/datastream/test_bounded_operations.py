@@ -59,10 +59,15 @@ def test_distinct_keeps_the_type(env: Env) -> None:
 
 
 def test_records_that_are_no_keys_need_a_selector(env: Env) -> None:
-    lists = env.from_collection([[1], [1]])
-    with pytest.raises(MillstreamError, match="UNHASHABLE_KEY"):
-        run_local(lists.distinct())
-    assert run_local(lists.distinct(tuple)).values() == [[1]]
+    sets = env.from_collection([{1}, {1}])
+    with pytest.raises(MillstreamError, match="UNSUPPORTED_KEY"):
+        run_local(sets.distinct())
+    assert run_local(sets.distinct(tuple)).values() == [{1}]
+
+
+def test_lists_are_told_apart_by_their_elements(env: Env) -> None:
+    lists = env.from_collection([[1], [1.0], [2]])
+    assert run_local(lists.distinct()).values() == [[1], [2]]
 
 
 # -- first -----------------------------------------------------------------------------------------

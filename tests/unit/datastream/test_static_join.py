@@ -236,7 +236,7 @@ def test_a_large_table_is_refused(env: Env, table: Any) -> None:
         (([1, 2], 0), "NOT_A_ROW", "dicts"),
         (([("a", 1), ("b",)], 0), "RAGGED_TABLE", "same fields"),
         (([("a", [1])], 0, 1), "KEY_TYPES", ""),
-        (([("a", [1])], 0, lambda row: row.f1), "UNHASHABLE_KEY", "string"),
+        (([("a", {1})], 0, lambda row: row.f1), "UNHASHABLE_KEY", "string"),
         ((SparkFrame(None, streaming=True), 0), "STREAMING_TABLE", "from_dataframe"),
     ],
 )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from itertools import islice
 from typing import Any
 
@@ -266,7 +268,24 @@ class TestBigMap:
             assert [rig.map.get(key) for key in odd] == [1, 2, 3, 4]
             assert [rig.map.get(key) for key in (np.int64(7), 7.0, True)] == [7, 7, 1]
             with pytest.raises(TypeError):
-                rig.map.put([], 1)
+                rig.map.put({}, 1)
+
+    def test_keys_that_are_equal_by_their_encodings_are_one_key(self, tiny: None) -> None:
+        rig = Rig()
+        odd: list[Any] = [math.nan, [1], (math.nan, 1), Decimal("0.10")]
+        with rig.key():
+            rig.map.put_all({number: number for number in range(50)})
+            for number, key in enumerate(odd):
+                rig.map.put(key, number)
+        with rig.key():
+            again = [float("nan"), [1.0], (-math.nan, True), Decimal("0.1")]
+            assert [rig.map.get(key) for key in again] == [0, 1, 2, 3]
+            assert [rig.map.contains(key) for key in again] == [True] * 4
+            assert list(map(repr, list(rig.map.keys())[-4:])) == list(map(repr, odd))
+            assert list(map(repr, dict(list(rig.map.items())[:3]))) == ["0", "1", "2"]
+            for key in again:
+                rig.map.remove(key)
+            assert list(rig.map.keys()) == list(range(50))
 
     def test_a_few_huge_values_make_no_deep_table(self) -> None:
         store = MemoryStore()

@@ -188,7 +188,7 @@ class TestErrors:
         assert harness.extract_output() == ["good"]
         assert harness.num_keyed_state_entries() == 1
 
-    @pytest.mark.parametrize("key", [None, float("nan"), ["a"]])
+    @pytest.mark.parametrize("key", [None, {"a"}, object()])
     def test_bad_keys_are_refused_as_in_a_job(self, key: Any) -> None:
         harness = KeyedProcessHarness(Count(), lambda value: key)
         with pytest.raises(MillstreamError, match="KEY"):

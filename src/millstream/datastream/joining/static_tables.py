@@ -14,6 +14,7 @@ from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.pickling import dumps
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, infer_from_values
 from millstream.common.types import Row
+from millstream.kernel.keys import map_identity
 
 __all__ = ["MAX_BYTES", "Rows", "Table", "read_table"]
 
@@ -40,7 +41,7 @@ class Table:
 
     def rows(self, key: Any) -> list[Row]:
         """Return the rows with a key, made anew: a function may change what it gets."""
-        found = self.values.get(key, ())
+        found = self.values.get(map_identity(key), ())
         return [
             named_row(self.names, values if self.is_flat else copy.deepcopy(values))
             for values in found
@@ -63,7 +64,7 @@ class Rows:
             if value is None:
                 continue
             try:
-                same = found.setdefault(value, [])
+                same = found.setdefault(map_identity(value), [])
             except TypeError as error:
                 raise _error(
                     "UNHASHABLE_KEY",

@@ -7,7 +7,7 @@ memory; pages are made so that none reaches beyond its shelf.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +18,12 @@ import pyarrow as pa
 
 from millstream.common._arrow_decode import whole
 from millstream.common.errors import CheckpointError
-from millstream.kernel.buffers import Received, Records, encode, merged
-from millstream.kernel.columns import Columns
-from millstream.kernel.hashing import stable_hash
+from millstream.kernel.buffers import Hashes, Received, Records, encode, merged
+from millstream.kernel.columns import Columns, as_list
+from millstream.kernel.hashing import stable_hash, stable_hashes
+from millstream.kernel.key_encoding import KeyEncodingError
 from millstream.kernel.keyed import KeyedOperator
+from millstream.kernel.keys import identities, map_identity
 from millstream.kernel.order import COLUMNS as ORDER_COLUMNS
 from millstream.kernel.order import Ints, OrderKeys, distinct
 from millstream.kernel.pages import Directory, MemoryStore, Page, PageStore
@@ -34,6 +36,7 @@ from millstream.kernel.snapshot.layouts import WINDOWS, converter
 from millstream.kernel.snapshot.tables import (
     BROADCAST,
     DETAIL,
+    HASH,
     PANES,
     TIMERS,
     Table,
@@ -68,16 +71,34 @@ def slots_of(operator: KeyedOperator, hashes: Ints, slots: int) -> Ints:
     return hashes % slots
 
 
+ALWAYS_SO_HASHED = frozenset(
+    {"STRING", "BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "BOOLEAN"}
+)
+"""Types of keys whose encodings have been the same in all versions."""
+
+
+def rehashed(rows: pa.Table, table: Table) -> pa.Table:
+    """The rows of a table with the hashes that their keys have now; other versions had others."""
+    kind, pickled = table.key.type_info, table.key.schema()[-1]
+    same = kind is None or kind.kind in ALWAYS_SO_HASHED
+    if same and rows.column(pickled.name).null_count == len(rows):
+        return rows
+    hashes = stable_hashes(table.key.decode(rows))
+    return rows.set_column(0, HASH, pa.array(hashes, HASH.type))
+
+
 def divided(
-    table: pa.Table, operator: KeyedOperator, slots: int, bits: int
+    rows: pa.Table, table: Table, operator: KeyedOperator, slots: int, bits: int
 ) -> Iterator[tuple[int, int, pa.Table]]:
     """The rows of a table by slot and shelf."""
-    hashes = table.column("hash").to_numpy()
+    if "pane" not in rows.column_names:
+        rows = rehashed(rows, table)
+    hashes = rows.column("hash").to_numpy()
     places: Ints = slots_of(operator, hashes, slots) << 32 | shelves_of(hashes, bits)
     order = np.argsort(places, kind="stable")
     found, starts = np.unique(places[order], return_index=True)
     ends = [*starts[1:].tolist(), len(order)]
-    rows = table.take(pa.array(order))
+    rows = rows.take(pa.array(order))
     for place, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
         yield place >> 32, place & 0xFFFFFFFF, rows.slice(start, end - start)
 
@@ -281,8 +302,11 @@ class SlotBuilder:
         except Exception as error:
             raise other_records(edge.name) from error
         if not waiting.everywhere:
-            assert received.hashes is not None
-            mine = np.flatnonzero(received.hashes % self.program.slots == self.slot)
+            hashes = received.hashes
+            assert hashes is not None
+            if edge.key is not None:
+                hashes = records.hashes = _hashes_now(edge.key, as_list(records.values), hashes)
+            mine = np.flatnonzero(hashes % self.program.slots == self.slot)
             if not len(mine):
                 return
             records = records.take(mine)
@@ -290,6 +314,21 @@ class SlotBuilder:
         self.store.put(f"held/{self.state.next_held}", pickle.dumps(data))
         self.state.held[self.state.next_held] = edge.name
         self.state.next_held += 1
+
+
+def _hashes_now(key: Callable[[Any], Any], values: list[Any], before: Hashes) -> Hashes:
+    """The hashes that the keys of records have now; other versions had others."""
+
+    def one(value: Any, old: int) -> int:
+        try:
+            return stable_hash(key(value))
+        except KeyEncodingError:
+            raise
+        except Exception:
+            return old  # a record that its operator will skip
+
+    found = [one(value, old) for value, old in zip(values, before.tolist(), strict=True)]
+    return np.array(found, np.uint32)
 
 
 def other_records(edge: str) -> CheckpointError:
@@ -318,6 +357,8 @@ class _Part:
         self.hashes = _ints(rows, "hash")
         self.keys = table.key.decode(rows)
         self.fields = [field.decode(rows) for field in table.fields]
+        if self.shape == "map" and table.state.layout is None:
+            self.fields[0] = list(map(map_identity, self.fields[0]))
         if table.state.expires:
             last = rows.column("last_used").to_pylist()
             self.fields[-1] = list(zip(self.fields[-1], last, strict=True))
@@ -329,7 +370,7 @@ class _Part:
     def fill(self, page: Page, low: int, end: int, place: int, width: int) -> None:
         """Give a page the rows whose hashes are from low to end."""
         first, last = np.searchsorted(self.hashes, [low, end]).tolist()
-        keys = self.keys[first:last]
+        keys = identities(self.keys[first:last])
         if self.domains:
             due, details = (field[first:last] for field in self.fields)
             rows = zip(self.domains[first:last], keys, due, details, strict=True)

@@ -20,6 +20,7 @@ from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.buffers import Received
 from millstream.kernel.hashing import stable_hash, stable_hashes
+from millstream.kernel.keys import shown
 from millstream.kernel.large import BigMap, LargeCell
 from millstream.kernel.order import COLUMNS as ORDER_COLUMNS
 from millstream.kernel.pages import MemoryStore, PageContent, Timers, decoded_page
@@ -153,8 +154,9 @@ class SlotExporter:
         hashes = stable_hashes(page.keys)
         # A page of nothing but timers has no columns.
         columns = dict(zip(page.names, page.columns, strict=False))
+        keys = [shown(key) for key in page.keys]
         for state, cells in self._with_older(uid, columns).items():
-            self._add_cells(uid, table_name(state), page.keys, hashes, cells)
+            self._add_cells(uid, table_name(state), keys, hashes, cells)
         for domain, timers in (("event", page.event_timers), ("processing", page.tick_timers)):
             if timers:
                 of_key = dict(zip(page.keys, hashes, strict=True))
@@ -190,7 +192,7 @@ class SlotExporter:
         for i in found:
             content = self._content(uid, cells[i])
             _extend(rows, [keys[i]] * len(content), [hashes[i]] * len(content))
-            parts = [list(content), list(content.values())] if info.shape == "map" else [content]
+            parts = _entries(content) if info.shape == "map" else [content]
             _add_values(rows, info, parts, [range(len(content))])
 
     def _content(self, uid: str, cell: Any) -> Any:
@@ -203,7 +205,7 @@ class SlotExporter:
         rows = self._of((uid, TIMERS))
         for key, times in timers.items():
             hashed = of_key[key] if key in of_key else stable_hash(key)
-            _extend(rows, [key] * len(times), [hashed] * len(times))
+            _extend(rows, [shown(key)] * len(times), [hashed] * len(times))
             due = [timer[0] for timer in times]
             details = [None if timer[1:] == (None,) else timer[1:] for timer in times]
             _append(rows.fields, [due, [domain] * len(times), details])
@@ -217,7 +219,7 @@ class SlotExporter:
             rows = self._of((uid, f"{BROADCAST}/{state}"))
             _extend(rows, [None] * len(content), [0] * len(content))
             info = self._operators[uid].info(f"{BROADCAST}/{state}")
-            _add_values(rows, info, [list(content), list(content.values())], [range(len(content))])
+            _add_values(rows, info, _entries(content), [range(len(content))])
 
     def _held_table(self, header: SlotState) -> pa.Table:
         rows = [
@@ -250,6 +252,11 @@ def _joined(older: Segments, times: list[int], values: list[Any]) -> tuple[list[
     pairs = [*older.between(MIN_TIMESTAMP, MAX_TIMESTAMP), *zip(times, values, strict=True)]
     pairs.sort(key=itemgetter(0))
     return [time for time, _ in pairs], [value for _, value in pairs]
+
+
+def _entries(content: Mapping[Any, Any]) -> list[list[Any]]:
+    """Keys and values of a map."""
+    return [[shown(key) for key in content], list(content.values())]
 
 
 def _extend(rows: _Rows, keys: list[Any], hashes: list[int]) -> None:

@@ -181,7 +181,8 @@ def _parts(state: JobState, stage: KeyedProgram, bits: Mapping[str, int]) -> lis
             if is_broadcast(name):
                 rows = [(slot, 0, table) for slot in range(stage.slots)]
             else:
-                rows = list(divided(table, operators[uid], stage.slots, bits[uid]))
+                known = state.operators[uid].table(name)
+                rows = list(divided(table, known, operators[uid], stage.slots, bits[uid]))
             for slot, shelf, part in rows:
                 parts[slot].setdefault((uid, shelf), {}).setdefault(name, []).append(part)
     return parts

@@ -22,6 +22,7 @@ from millstream.kernel import large
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.clock import Clock
 from millstream.kernel.keyed import NO_ROW, Context, KeyedOperator
+from millstream.kernel.keys import identity, shown
 from millstream.kernel.large import LargeCell, moved_out
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import Page, PageStore, Store
@@ -398,14 +399,14 @@ class KeyedBroadcastOperator(BroadcastOperator):
 
     def _element(self, row: int, value: Any, outputs: Outputs) -> None:
         self.page = self._page_at(self._buckets[row])
-        self._enter(self.key_of(value))
+        self._enter(self.page.first_form(self.key_of(value)))
         super()._element(row, value, outputs)
         self._fire_overdue(row, self._clock_before(row), outputs)
         self._wait()
         self._leave(self.key)
 
     def key_of(self, value: Any) -> Any:
-        return self._guarded(lambda: self.selector(value), value)
+        return identity(self._guarded(lambda: self.selector(value), value))
 
     def _broadcast(self, row: int, value: Any, outputs: Outputs) -> None:
         self.cursor.cells = self._no_cells
@@ -427,7 +428,7 @@ class KeyedBroadcastOperator(BroadcastOperator):
                 yield key
                 self._leave(key)
 
-        self.told.sweep(visited(), lambda key: function(key, state), Reach(function))
+        self.told.sweep(visited(), lambda key: function(shown(key), state), Reach(function))
         self.cursor.cells = self._no_cells
 
     # -- timers ----------------------------------------------------------------------------------

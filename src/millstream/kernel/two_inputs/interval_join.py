@@ -30,6 +30,7 @@ from millstream.kernel.buffers import NO_TIMESTAMP, Records
 from millstream.kernel.calls import apply_each
 from millstream.kernel.clock import Clock
 from millstream.kernel.keyed import KeyedOperator
+from millstream.kernel.keys import identities
 from millstream.kernel.large import LargeCell, cell_id
 from millstream.kernel.order import Ints, run_ordinals
 from millstream.kernel.outputs import FLUSH, MAIN, Emit, Outputs, frozen
@@ -221,7 +222,8 @@ class IntervalJoinOperator(KeyedOperator):
             self._results.flush()
 
     def keys_of(self, records: Incoming, rows: Ints, values: list[Any]) -> list[Any]:
-        return apply_each(self.selector, values, lambda error, v: self._failure(error, v[1]))
+        keys = apply_each(self.selector, values, lambda error, v: self._failure(error, v[1]))
+        return identities(keys)
 
     def run_page(self, records: Incoming | None, rows: Ints, outputs: Outputs) -> None:
         timers, clock = self.page.event_timers, self.clock

@@ -45,12 +45,13 @@ class AlignedWindowOperator(DefaultTriggerOperator):
 
     def _process(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
         found = self._sort_out(records, rows)
-        if found is None:
+        values = records.values_at(rows) if found is not None else []
+        keys = self.keys_of(records, rows, values)
+        if found is None or not self.page.look_alike(keys):
+            # In what form a key was first seen follows from what has fired before its record.
             super()._process(records, rows, outputs)
             return
         self._outputs = outputs
-        values = records.values_at(rows)
-        keys = self.keys_of(records, rows, values)
         orders = self._orders_of(records, rows) if self.contents.needs_order else None
         ts = records.ts[rows].tolist()
         self._add_all(found.places.tolist(), found.starts.tolist(), keys, values, ts, orders)

@@ -20,6 +20,7 @@ from millstream.common.windows import TimestampedValue, TriggerResult
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP
 from millstream.kernel.keyed import KeyedOperator, add_timer, remove_timer
+from millstream.kernel.keys import shown
 from millstream.kernel.order import COLUMNS, Ints
 from millstream.kernel.outputs import Outputs
 from millstream.kernel.pages import Timer
@@ -280,7 +281,7 @@ class WindowOperator(KeyedOperator):
         entry[0] = [_stored(element) for element in kept] or None
 
     def _emit(self, elements: list[Any], outputs: Outputs) -> None:
-        results = self.function.process(self.key, self.window_context, elements)
+        results = self.function.process(shown(self.key), self.window_context, elements)
         if results is not None:
             outputs.extend(results)
 

@@ -61,6 +61,10 @@ class SessionWindowOperator(DefaultTriggerOperator):
         ts, reach, ahead = records.ts[rows], self.reach[rows], self.ahead[rows]
         values = records.values_at(rows)
         keys = self.keys_of(records, rows, values)
+        if not self.page.look_alike(keys):
+            # In what form a key was first seen follows from what has fired before its record.
+            super()._process(records, rows, outputs)
+            return
         orders = self._orders_of(records, rows) if self.contents.needs_order else None
         value: Any = None
         try:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from millstream.common.windows import TimeWindow
+from millstream.kernel.keys import shown
 from millstream.kernel.outputs import Outputs, frozen
 from millstream.kernel.pages import Timer
 from millstream.kernel.skipping import SkippingOperator
@@ -125,12 +126,12 @@ class SkippingWindowOperator(WindowOperator, SkippingOperator):
         self._firing = entry
         try:
             call = partial(super()._fire, entry, outputs)
-            self.attempt(call, (self.key, self.window), outputs)
+            self.attempt(call, (shown(self.key), self.window), outputs)
         finally:
             self._firing = None
 
     def skipped_timer(self, timer: Timer) -> Any:
-        return self.key, timer[1]
+        return shown(self.key), timer[1]
 
     def give_up(self, timer: Timer) -> None:
         """A window whose time is over goes, even if its trigger does not want to hear of it."""
