@@ -396,6 +396,20 @@ def _not_a_function(name: str, function: object, hint: str) -> PlanError:
     )
 
 
+def _refuse_open(name: str, function: object) -> None:
+    """Refuse a function that has to be opened: the function of a state never is, as in Flink."""
+    for method in ("open", "close"):
+        owner = next((c for c in type(function).__mro__ if method in vars(c)), None)
+        if owner is not None and not owner.__module__.startswith("millstream."):
+            raise PlanError(
+                "NO_OPEN_HERE",
+                f"{type(function).__name__} has an open or close method, which state {name!r} never "
+                "calls",
+                location=user_location(),
+                hint="prepare in __init__, or at the first record",
+            )
+
+
 class ReducingStateDescriptor(StateDescriptor):
     """Asks for a `ReducingState`.
 
@@ -425,6 +439,7 @@ class ReducingStateDescriptor(StateDescriptor):
             raise _not_a_function(
                 name, reduce_function, "pass a ReduceFunction, or a function of two values"
             )
+        _refuse_open(name, reduce_function)
         self.reduce_function = reduce_function
 
     def get_reduce_function(self) -> Any:
@@ -465,6 +480,7 @@ class AggregatingStateDescriptor(StateDescriptor):
         is_class = isinstance(agg_function, type)
         if is_class or not all(callable(getattr(agg_function, part, None)) for part in needed):
             raise _not_a_function(name, agg_function, "pass an AggregateFunction object")
+        _refuse_open(name, agg_function)
         self.agg_function = agg_function
 
     def get_agg_function(self) -> Any:

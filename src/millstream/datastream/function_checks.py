@@ -55,6 +55,7 @@ __all__ = [
     "check_foreach_batch",
     "check_function",
     "plain_callable",
+    "refuse_open",
     "warn_of_attributes",
 ]
 
@@ -201,19 +202,23 @@ def plain_callable(func: Any, kind: FunctionKind) -> Callable[..., Any]:
     check_function(func, kind)
     if not isinstance(func, kind.base):
         return func  # type: ignore[no-any-return]
-    if _has_lifecycle(func):
-        raise _error(
-            "NO_OPEN_HERE",
-            f"{type(func).__name__} has an open or close method, which {kind.call} never calls",
-            "prepare in __init__, or at the first record",
-        )
+    refuse_open(func, kind.call)
     return getattr(func, kind.method)  # type: ignore[no-any-return]
 
 
-def _has_lifecycle(func: Function) -> bool:
-    """Return whether a function's class has its own ``open`` or ``close``."""
+def refuse_open(
+    func: Any, call: str, hint: str = "prepare in __init__, or at the first record"
+) -> None:
+    """Refuse a function with an ``open`` or ``close`` of its own where neither is called."""
     cls = type(func)
-    return cls.open is not Function.open or cls.close is not Function.close
+    if isinstance(func, Function) and (
+        cls.open is not Function.open or cls.close is not Function.close
+    ):
+        raise _error(
+            "NO_OPEN_HERE",
+            f"{cls.__name__} has an open or close method, which {call} never calls",
+            hint,
+        )
 
 
 def _check_callable(func: Any, kind: FunctionKind) -> None:

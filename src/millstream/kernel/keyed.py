@@ -459,7 +459,10 @@ class KeyedOperator:
 
 
 class ReduceOperator(KeyedOperator):
-    """A rolling reduce: one value per key, every update emitted, or only the last in batch mode."""
+    """A rolling reduce: one value per key, every update emitted, or only the last in batch mode.
+
+    The function may keep state per key beside it.
+    """
 
     own_states = ("reduced",)
 
@@ -468,7 +471,7 @@ class ReduceOperator(KeyedOperator):
         self.last_only = last_only
 
     def _process(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
-        entries = self.page.entries
+        entries, cursor, names = self.page.entries, self.cursor, self.names
         reduce = getattr(self.function, "reduce", self.function)
         values = records.values_at(rows)
         keys = self.keys_of(records, rows, values)
@@ -479,8 +482,9 @@ class ReduceOperator(KeyedOperator):
                 cells = entries.get(key)
                 if cells is None:
                     reduced = value
-                    entries[key] = [value]
+                    entries[key] = [value, *[None] * (len(names) - 1)]
                 else:
+                    cursor.cells = cells
                     reduced = cells[0] = reduce(cells[0], value)
                 if self.last_only:
                     last[key] = row

@@ -25,7 +25,7 @@ from millstream.kernel.dead_letters import DeadLetters
 from millstream.kernel.keyed import NO_ROW, KeyedOperator, ReduceOperator
 from millstream.kernel.keys import identity, shown
 from millstream.kernel.order import Ints, OrderKeys
-from millstream.kernel.outputs import Emit, Outputs, frozen
+from millstream.kernel.outputs import Emit, Outputs
 from millstream.kernel.pages import Timer
 from millstream.kernel.sequenced import ChannelOperator, TimelineOperator, _Output
 from millstream.kernel.two_inputs.broadcast import BroadcastOperator, KeyedBroadcastOperator
@@ -155,17 +155,19 @@ class SkippingReduceOperator(ReduceOperator, SkippingOperator):
                 continue
             cells = entries.get(key)
             if cells is None:
-                entries[key] = cells = [value]
+                entries[key] = cells = [value, *[None] * (len(self.names) - 1)]
             else:
-                before = frozen(cells[0])
+                self.key, self.cursor.cells = key, cells
+                saved = self.saved()
                 try:
                     cells[0] = reduce(cells[0], value)
                 except MillstreamError:
                     raise
                 except Exception as error:
-                    cells[0] = before
+                    saved.undo()
                     self.skip(error, record, row, outputs)
                     continue
+                saved.keep()
             if self.last_only:
                 last[key] = row
             else:

@@ -22,6 +22,7 @@ from millstream.datastream.function_checks import (
     FunctionKind,
     check_function,
     plain_callable,
+    refuse_open,
 )
 from millstream.datastream.functions import AggregateFunction, KeySelector, ReduceFunction
 from millstream.datastream.joining.functions import (
@@ -155,6 +156,7 @@ class PartitionWindowedStream:
     ) -> DataStream:
         """Fold the records of each partition into an accumulator, as they come."""
         check_function(aggregate_function, _AGGREGATE)
+        refuse_open(aggregate_function, "aggregate")
         type_info = output_type_of(output_type, aggregate_function, _AGGREGATE)
         fold = Aggregated(aggregate_function)
         return self._operator("Aggregate Partition", PassedOn(), type_info, fold)

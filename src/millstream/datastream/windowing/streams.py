@@ -16,7 +16,7 @@ from millstream.datastream.aggregations import (
     FieldReduce,
 )
 from millstream.datastream.field_aggregates import FieldAggregates
-from millstream.datastream.function_checks import REDUCE, FunctionKind, check_function
+from millstream.datastream.function_checks import REDUCE, FunctionKind, check_function, refuse_open
 from millstream.datastream.functions import AggregateFunction, ReduceFunction
 from millstream.datastream.stream_types import checked_field, output_type_of
 from millstream.datastream.windowing.adapters import Count, CountedKey, PassedOn, in_one_form
@@ -57,6 +57,9 @@ _ARGUMENTS: dict[type, tuple[str, tuple[str, ...]]] = {
     ProcessAllWindowFunction: ("process", ("context", "elements")),
 }
 _BY = (FieldMinBy, FieldMaxBy)
+_IN_WINDOWS = (
+    "keep state in the window function, the second argument: it is opened, and has keyed state"
+)
 
 
 class _Windows(FieldAggregates):
@@ -158,6 +161,7 @@ class _Windows(FieldAggregates):
             The type of the results, see `DataStream.map`.
         """
         check_function(reduce_function, REDUCE)
+        refuse_open(reduce_function, "reduce of windows", _IN_WINDOWS)
         reduce: Any = getattr(reduce_function, "reduce", reduce_function)
         fold = Reduced(reduce)
         own_type = guessed(self._input_type())
@@ -184,6 +188,7 @@ class _Windows(FieldAggregates):
             The type of the results, see `DataStream.map`.
         """
         _checked(aggregate_function, AggregateFunction, "aggregate")
+        refuse_open(aggregate_function, "aggregate of windows", _IN_WINDOWS)
         fold = Aggregated(aggregate_function)
         kind = FunctionKind("aggregate", AggregateFunction, "get_result", ("accumulator",))
         own_type = output_type_of(None, aggregate_function, kind)
