@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.common import Types, WatermarkStrategy
-from millstream.common.errors import PlanError
+from millstream.common.errors import MillstreamError, PlanError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.datastream import RuntimeContext, StreamExecutionEnvironment
 from millstream.datastream.functions import ProcessWindowFunction
@@ -170,6 +170,37 @@ def test_a_session_sum_too_large_for_a_column_is_added_up_record_by_record() -> 
     build = program([records], EventTimeSessionWindows.with_gap(5), "sum", typed=True)
     with always_by_column():
         assert [value[1] for value in run_local(build).values()] == [2**62]
+
+
+HUGE = st.sampled_from([2**61, 2**62, 2**63 - 1, -(2**61), -(2**62), -(2**63), 1, -1])
+
+
+@pytest.mark.parametrize(
+    "assigner",
+    [
+        TumblingEventTimeWindows.of(50),
+        SlidingEventTimeWindows.of(60, 50, 30),
+        EventTimeSessionWindows.with_gap(5),
+    ],
+    ids=lambda assigner: type(assigner).__name__,
+)
+@examples(40)
+@given(numbers=st.lists(HUGE, min_size=1, max_size=9), cut=st.sampled_from([1, 2, "all"]))
+def test_a_sum_works_exactly_if_it_fits_64_bits(
+    assigner: Any, numbers: list[int], cut: Any
+) -> None:
+    """However its records are cut into partial sums, some of which may be too large."""
+    records = [("a", number, time) for time, number in enumerate(numbers)]
+    build = program([records], assigner, "sum", typed=True)
+    total = sum(numbers)
+    sessions = isinstance(assigner, EventTimeSessionWindows)
+    with always_by_column() if sessions else nullcontext():
+        if -(2**63) <= total < 2**63:
+            found = run_local(build, epochs=cut, slots=2, restarts="every").values()
+            assert found == [("a", total, 0)]
+        else:
+            with pytest.raises(MillstreamError, match=r"SUM_OVERFLOW|TYPE_MISMATCH"):
+                run_local(build, epochs=cut)
 
 
 def test_sums_of_floats_do_not_go_by_column() -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from millstream.common.errors import MillstreamError, PlanError, user_code_error
 from millstream.common.recognition import field_read_by
-from millstream.common.time import MIN_TIMESTAMP
+from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel.buffers import NO_TIMESTAMP, BufferWriter, Codec, Hashes, Records, Row
 from millstream.kernel.calls import apply_each, hash_keys
@@ -125,12 +125,12 @@ def timestamps_of(
 def checked_times(times: list[Any], values: list[Any], info: OperatorInfo) -> Ints:
     """What a timestamp assigner gave, if these are event times."""
     for ts, value in zip(times, values, strict=True):
-        if ts.__class__ is not int:
+        if ts.__class__ is not int or not MIN_TIMESTAMP <= ts <= MAX_TIMESTAMP:
             raise PlanError(
                 "BAD_TIMESTAMP",
                 f"the timestamp assigner gave {ts!r} for the record {value!r:.200}",
                 location=info.location,
-                hint="return the event time as an int, in milliseconds since 1970",
+                hint="return the event time as an int of at most 64 bits, in milliseconds since 1970",
             )
     return np.array(times, np.int64)
 

@@ -56,16 +56,23 @@ class TimerService:
                 location=operator.info.location,
                 hint="call assign_timestamps_and_watermarks(...) on every source before it",
             )
-        add_timer(operator.page.event_timers, operator.key, (int(timestamp), None))
+        timer = (operator.timer_at(timestamp), None)
+        add_timer(operator.page.event_timers, operator.key, timer)
 
     def register_processing_time_timer(self, timestamp: int) -> None:
-        add_timer(self._operator.page.tick_timers, self._operator.key, (int(timestamp), None))
+        operator = self._operator
+        timer = (operator.timer_at(timestamp), None)
+        add_timer(operator.page.tick_timers, operator.key, timer)
 
     def delete_event_time_timer(self, timestamp: int) -> None:
-        remove_timer(self._operator.page.event_timers, self._operator.key, (int(timestamp), None))
+        operator = self._operator
+        timer = (operator.timer_at(timestamp), None)
+        remove_timer(operator.page.event_timers, operator.key, timer)
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        remove_timer(self._operator.page.tick_timers, self._operator.key, (int(timestamp), None))
+        operator = self._operator
+        timer = (operator.timer_at(timestamp), None)
+        remove_timer(operator.page.tick_timers, operator.key, timer)
 
 
 def add_timer(timers: Timers, key: Any, timer: Timer) -> None:
@@ -368,6 +375,19 @@ class KeyedOperator:
             page.forget_form(key)
 
     # -- timers ----------------------------------------------------------------------------------
+
+    def timer_at(self, timestamp: Any) -> int:
+        """When a timer is due, if that is a time."""
+        time = int(timestamp)
+        if MIN_TIMESTAMP <= time <= MAX_TIMESTAMP:
+            return time
+        raise PlanError(
+            "BAD_TIMER",
+            f"operator {self.info.name!r}: there is no time {time} for a timer: times are whole "
+            f"numbers of milliseconds from {MIN_TIMESTAMP} to {MAX_TIMESTAMP}",
+            location=self.info.location,
+            hint="give milliseconds since 1970; a timer at the last time fires at the end of the input",
+        )
 
     def _fire_until(self, clock: int, outputs: Outputs) -> None:
         """Fire the current key's event-time timers up to the clock, as if it passed every instant."""

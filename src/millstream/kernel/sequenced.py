@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from millstream.common.errors import MillstreamError
-from millstream.common.time import MIN_TIMESTAMP
+from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import Records
@@ -77,7 +77,8 @@ class _Output:
         self.idle = idle
 
     def emit_watermark(self, watermark: Any) -> None:
-        self.watermark = max(self.watermark, watermark.timestamp)
+        # Beyond the last time there is none, and the first is behind every watermark.
+        self.watermark = max(self.watermark, min(watermark.timestamp, MAX_TIMESTAMP))
         self.idle = False
 
     def mark_idle(self) -> None:

@@ -304,7 +304,7 @@ class TestTimestamps:
         strategy = WatermarkStrategy.for_monotonous_timestamps()
         assert graph.run(self.assign(graph, strategy)) == [(0, 0), (1, 10)]
 
-    @pytest.mark.parametrize("bad", [None, 1.5, "1", True])
+    @pytest.mark.parametrize("bad", [None, 1.5, "1", True, 2**63, -(2**63) - 1])
     def test_timestamp_that_is_no_int_is_refused(self, bad: Any) -> None:
         strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
             lambda value, earlier: bad

@@ -50,6 +50,7 @@ from millstream.kernel.windows.panes import (
     SumOverflow,
     aggregated,
     codes_of,
+    that_fit,
     widened,
 )
 
@@ -164,10 +165,8 @@ class PartialEdge(EdgeStep):
             key_values = values.field_values(self.aggregate.key) or []
             hash_keys(key_values, self.cache, self.info)  # refuses a key that is None
         groups = Groups.by([firsts, panes, codes_of(arrays[self.aggregate.key])])
-        try:
-            rows, fields = aggregated(self.aggregate, arrays, groups)
-        except SumOverflow:
-            raise overflow(self.aggregate, self.info) from None
+        groups = that_fit(self.aggregate, arrays, groups)
+        rows, fields = aggregated(self.aggregate, arrays, groups)
         numbers = groups.sizes(np.ones(len(ts), np.int64))
         partial = Columns(
             self.partial_type,
@@ -199,13 +198,10 @@ class ColumnarWindowOperator(KeyedOperator):
         self.clock = clock
         store = PaneStore(pages.store, pages.uid, self.codec, self._added_up)
         new = {} if records is None else self._by_pane(records, clock)
-        try:
-            for windows, parts in store.fired(new, self.panes, clock):
-                self._emit(windows, parts, emit)
-            for pane, arrived in store.waiting(new, self.panes, clock):
-                store.add(pane, arrived)
-        except SumOverflow:
-            raise overflow(self.aggregate, self.info) from None
+        for windows, parts in store.fired(new, self.panes, clock):
+            self._emit(windows, parts, emit)
+        for pane, arrived in store.waiting(new, self.panes, clock):
+            store.add(pane, arrived)
         store.close()
 
     def _by_pane(self, records: Incoming, clock: Clock) -> dict[int, Records]:
@@ -238,7 +234,7 @@ class ColumnarWindowOperator(KeyedOperator):
         arrays = _arrays(records)
         numbers = [codes_of(arrays[self.aggregate.key])]
         numbers += [arrays[i].to_numpy() for i in (FIRST, PANE)]
-        groups = Groups.by(numbers)
+        groups = that_fit(self.aggregate, arrays, Groups.by(numbers))
         if len(groups.starts) == len(records):
             return records
         rows, fields = aggregated(self.aggregate, arrays[:PANE], groups)
@@ -260,7 +256,10 @@ class ColumnarWindowOperator(KeyedOperator):
         groups = Groups.by([codes_of(arrays[self.aggregate.key])[rows], found])
         chosen = groups.firsts
         of_windows = Groups(rows[groups.order], groups.starts)
-        _, fields = aggregated(self.aggregate, arrays[:PANE], of_windows)
+        try:
+            _, fields = aggregated(self.aggregate, arrays[:PANE], of_windows)
+        except SumOverflow:
+            raise overflow(self.aggregate, self.info) from None
         fields[self.aggregate.field] = self._narrowed(fields[self.aggregate.field])
         assert records.hashes is not None
         bounds = np.array([self.panes.bounds(w) for w in windows], np.int64)

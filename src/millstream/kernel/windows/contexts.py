@@ -86,16 +86,16 @@ class TriggerContext(Clocks):
         return self._operator.trigger_watermark()
 
     def register_event_time_timer(self, time: int) -> None:
-        self._operator.register_event_timer(int(time))
+        self._operator.register_event_timer(self._operator.timer_at(time))
 
     def register_processing_time_timer(self, time: int) -> None:
-        self._operator.register_tick_timer(int(time))
+        self._operator.register_tick_timer(self._operator.timer_at(time))
 
     def delete_event_time_timer(self, time: int) -> None:
-        self._operator.delete_event_timer(int(time))
+        self._operator.delete_event_timer(self._operator.timer_at(time))
 
     def delete_processing_time_timer(self, time: int) -> None:
-        self._operator.delete_tick_timer(int(time))
+        self._operator.delete_tick_timer(self._operator.timer_at(time))
 
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
         return self._states.get(state_descriptor)

@@ -187,8 +187,8 @@ def _packed(columns: list[Ints]) -> npt.NDArray[Any] | None:
     return packed.astype(np.uint16) if size <= 2**16 else packed
 
 
-LARGEST_SUM = 2.0**62
-"""Partial sums up to here can be added up without wrapping around."""
+SURELY_FITS = 2.0**62
+"""Sums whose numbers are no larger together, whatever their signs, need no second look."""
 
 
 class SumOverflow(ArithmeticError):
@@ -214,12 +214,45 @@ def aggregated(
 
 def _folded(kind: str, numbers: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
     if kind == "sum":
-        sizes = np.abs(numbers.astype(np.float64))
-        # All together are seldom too large, and then none is.
-        if sizes.sum() > LARGEST_SUM and (np.add.reduceat(sizes, starts) > LARGEST_SUM).any():
+        if len(_too_large(numbers, starts)):
             raise SumOverflow("a sum does not fit 64 bits")
+        # It may wrap around on the way, and comes back, for the sum itself fits.
         return np.add.reduceat(numbers, starts)
     return (np.minimum if kind == "min" else np.maximum).reduceat(numbers, starts)
+
+
+def _too_large(numbers: npt.NDArray[Any], starts: Ints) -> Ints:
+    """The groups whose sums do not fit 64 bits."""
+    sizes = np.abs(numbers.astype(np.float64))
+    # All together are seldom large, and then none is.
+    if sizes.sum() <= SURELY_FITS:
+        return starts[:0]
+    large = np.flatnonzero(np.add.reduceat(sizes, starts) > SURELY_FITS)
+    high, low = (np.add.reduceat(half, starts)[large].tolist() for half in _halves(numbers))
+    sums = [(h << 32) + rest for h, rest in zip(high, low, strict=True)]
+    fits = np.array([-(2**63) <= total < 2**63 for total in sums], np.bool_)
+    return large[~fits]
+
+
+def _halves(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The higher and lower 32 bits, whose sums have room in 64."""
+    return numbers >> 32, numbers & 0xFFFFFFFF
+
+
+def that_fit(aggregate: FieldAggregate, arrays: list[pa.Array], groups: Groups) -> Groups:
+    """Groups for partial sums: the rows of one that does not fit 64 bits stay as they are.
+
+    What else belongs to a sum may bring it back.
+    """
+    if aggregate.kind != "sum":
+        return groups
+    numbers = arrays[aggregate.field].to_numpy(zero_copy_only=False)[groups.order]
+    large = _too_large(numbers, groups.starts)
+    if not len(large):
+        return groups
+    ends = np.append(groups.starts[1:], len(groups.order))
+    single = [np.arange(groups.starts[group], ends[group]) for group in large.tolist()]
+    return Groups(groups.order, np.unique(np.concatenate([groups.starts, *single])))
 
 
 def widened(aggregate: FieldAggregate, columns: Columns) -> list[pa.Array]:
