@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 from millstream.common.errors import MillstreamError, short_repr
 from millstream.common.types import Row
 from millstream.kernel.columns import as_list
-from millstream.kernel.outputs import frozen
+from millstream.kernel.copying import frozen
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.steps import FlatMapStep, Flow
 

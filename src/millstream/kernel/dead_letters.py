@@ -8,7 +8,7 @@ from typing import Any
 from millstream.common.dead_letter import DeadLetter
 from millstream.common.errors import short_repr, user_code_error
 from millstream.kernel.buffers import NO_TIMESTAMP
-from millstream.kernel.outputs import frozen
+from millstream.kernel.copying import frozen
 from millstream.kernel.runtime import OperatorInfo, Reports
 
 TRACEBACK_LIMIT = 2_000

@@ -21,10 +21,11 @@ from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP
 from millstream.kernel.calls import apply_each
 from millstream.kernel.clock import Clock
+from millstream.kernel.copying import frozen
 from millstream.kernel.hashing import stable_hash, tie_breaker
 from millstream.kernel.keys import KeyForm, identities, shown
 from millstream.kernel.order import Ints, Origin
-from millstream.kernel.outputs import FLUSH, Emit, Outputs, frozen
+from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import Directory, Page, PageStore, Timer, Timers
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.state import Cursor, sweep

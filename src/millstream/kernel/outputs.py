@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
 from millstream.common.output_tag import OutputTag
-from millstream.common.types import Row, like
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import Records
+from millstream.kernel.copying import frozen
 from millstream.kernel.order import (
     COLUMNS,
     Ints,
@@ -29,28 +28,6 @@ BEHIND = b"\xff"
 
 Emit = Callable[[str, Records], None]
 """Takes what an operator emitted under a tag ('' is the main output)."""
-
-_ATOMS = frozenset({int, str, float, bool, bytes, type(None)})
-
-
-def frozen(value: Any) -> Any:
-    """The value as it is now: a copy of whatever the function might still change."""
-    kind = value.__class__
-    if kind in _ATOMS:
-        return value
-    if kind is tuple:
-        for part in value:
-            if part.__class__ not in _ATOMS:
-                return tuple([frozen(part) for part in value])
-        return value
-    if kind is list:
-        return [frozen(part) for part in value]
-    if kind is dict:
-        return {key: frozen(part) for key, part in value.items()}
-    if kind is Row:
-        return like(value, [p if p.__class__ in _ATOMS else frozen(p) for p in value])
-    return deepcopy(value)
-
 
 Mark = tuple[int, int, dict[str, int]]
 """The current row, and how many rows and values there are."""

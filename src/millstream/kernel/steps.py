@@ -25,8 +25,8 @@ from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
 from millstream.kernel.calls import apply_each
 from millstream.kernel.columns import Columns, Values, as_list
+from millstream.kernel.copying import frozen
 from millstream.kernel.order import Ints, OrderKeys, arrival_step, run_ordinals
-from millstream.kernel.outputs import frozen
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 
 

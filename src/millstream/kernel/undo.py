@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from millstream.kernel.copying import frozen
 from millstream.kernel.large import BigMap, LongList
-from millstream.kernel.outputs import frozen
 from millstream.kernel.pages import Page, Timer, Timers
 
 Place = tuple[int, int]

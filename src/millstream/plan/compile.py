@@ -201,10 +201,18 @@ class Compiler:
                 in_order=by_channel or self._comes_in_order(),
                 two_inputs=node.second is not None,
                 by_channel=by_channel,
+                may_change=self._may_change(node),
             )
         if node.second is not None:
-            return _two_input_operator(node, info, kinds, timed=timed, freeze=freeze)
+            return _two_input_operator(
+                node, info, kinds, self._may_change(node), timed=timed, freeze=freeze
+            )
         return kinds(KeyedOperator)(info, node.function, selector, timed=timed, freeze=freeze)
+
+    def _may_change(self, node: KeyedNode) -> bool:
+        """Whether a function could change the records that it is given."""
+        types = [self.component.graph[number].output_type for number in node.inputs]
+        return any(kind is None or not kind.is_immutable for kind in types)
 
     def _comes_in_order(self) -> bool:
         """Whether records come in the one order from epoch to epoch, not only within one."""
@@ -485,7 +493,13 @@ def _timeline(node: Node, strategy: Any) -> int | None:
 
 
 def _two_input_operator(
-    node: KeyedNode, info: OperatorInfo, kinds: Kinds, *, timed: bool, freeze: bool
+    node: KeyedNode,
+    info: OperatorInfo,
+    kinds: Kinds,
+    may_change: bool,
+    *,
+    timed: bool,
+    freeze: bool,
 ) -> KeyedOperator:
     has_key = not isinstance(node.selector, Place)
     selector = key_selector(node.selector)
@@ -497,6 +511,6 @@ def _two_input_operator(
     selector = PairKey(selector, key_selector(node.selector_of(1)))
     if node.kind == "interval_join":
         return kinds(IntervalJoinOperator)(
-            info, node.function, selector, timed=timed, freeze=freeze
+            info, node.function, selector, timed=timed, freeze=freeze, may_change=may_change
         )
     return kinds(CoProcessOperator)(info, node.function, selector, timed=timed, freeze=freeze)

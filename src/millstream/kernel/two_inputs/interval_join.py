@@ -29,11 +29,12 @@ from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
 from millstream.kernel.calls import apply_each
 from millstream.kernel.clock import Clock
+from millstream.kernel.copying import frozen
 from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.keys import identities
 from millstream.kernel.large import LargeCell, cell_id
 from millstream.kernel.order import Ints, run_ordinals
-from millstream.kernel.outputs import FLUSH, MAIN, Emit, Outputs, frozen
+from millstream.kernel.outputs import FLUSH, MAIN, Emit, Outputs
 from millstream.kernel.pages import PageStore
 from millstream.kernel.runtime import LATE_RECORDS, KernelRuntimeContext, OperatorInfo
 from millstream.kernel.two_inputs.connected import PairKey
@@ -170,7 +171,10 @@ class _Results:
 
 
 class IntervalJoinOperator(KeyedOperator):
-    """Runs an `IntervalJoinSpec`; its selector is a `PairKey`."""
+    """Runs an `IntervalJoinSpec`; its selector is a `PairKey`.
+
+    ``may_change``: a function can change the records. It has copies then: the records wait for others.
+    """
 
     has_two_inputs = True
     own_states = CELLS
@@ -183,8 +187,10 @@ class IntervalJoinOperator(KeyedOperator):
         *,
         timed: bool,
         freeze: bool = True,
+        may_change: bool = True,
     ) -> None:
         super().__init__(info, spec.function, selector, timed=timed, freeze=freeze)
+        self._copies = may_change
         if not timed:
             raise PlanError(
                 "NO_TIMESTAMPS",
@@ -294,13 +300,16 @@ class IntervalJoinOperator(KeyedOperator):
             self._results,
         )
         values, times, rows = results.values, results.times, results.rows
+        copies = self._copies
         left = right = value
         try:
             for other_ts, other in partners:
                 if number == LEFT:
-                    right, pair.left, pair.right = other, ts, other_ts
+                    left, right, pair.left, pair.right = value, other, ts, other_ts
                 else:
-                    left, pair.left, pair.right = other, other_ts, ts
+                    left, right, pair.left, pair.right = other, value, other_ts, ts
+                if copies:
+                    left, right = frozen(left), frozen(right)
                 emitted = call(left, right, pair)
                 if emitted is None:
                     continue

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Protocol
 
+from millstream.kernel.copying import frozen
+
 Order = tuple[Any, ...]
 """The place of a record in the one order of the job."""
 VALUES = "values"
@@ -112,7 +114,11 @@ class Reduced:
     layout = REDUCED
 
     def add(self, content: Any, value: Any, ts: int, order: Order | None) -> Any:
-        return value if content is None else self.function(content, value)
+        return self._own(value if content is None else self.function(content, value), value)
+
+    def _own(self, result: Any, value: Any) -> Any:
+        """A result that other windows do not have: the next call may change it in place."""
+        return frozen(result) if result is value else result
 
     def merge(self, contents: Sequence[Any]) -> Any:
         return reduce(self.function, contents)

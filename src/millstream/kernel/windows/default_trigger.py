@@ -58,7 +58,7 @@ class DefaultTriggerOperator(WindowOperator):
         entry = self.cursor.cells[WINDOWS][window]
         self._point_at(window, entry)
         if time == window[1] - 1:
-            self._emit(self.contents.elements(entry[0]), outputs)
+            self._emit(self.own(self.contents.elements(entry[0])), outputs)
         if self.spec.allowed_lateness_ms and time != self._cleanup_time(window):
             self._leave_window(entry)
             return

@@ -129,7 +129,7 @@ class KeptWindowOperator(WindowOperator):
         self, key: Any, window: TimeWindow, elements: list[Any], outputs: Outputs
     ) -> None:
         """Call the function for a window."""
-        self._emit(elements, outputs)
+        self._emit(self.own(elements), outputs)
         self.function.clear(self.window_context)
 
 
@@ -157,7 +157,6 @@ class _Fired:
         """Key, its hash, number and records of some of the windows."""
         begin = self.starts[some.start]
         rows = self.rows[begin : self.starts[some.stop]]
-        # A record of several windows is one object in all of them, as when they are kept as objects.
         distinct, places = np.unique(rows, return_inverse=True)
         objects, at = self.values.take(distinct).tolist(), places.tolist()
         firsts = self.rows[[self.starts[i] for i in some]]

@@ -19,6 +19,7 @@ from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.windows import TimestampedValue, TriggerResult
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP
+from millstream.kernel.copying import frozen
 from millstream.kernel.keyed import KeyedOperator, add_timer, remove_timer
 from millstream.kernel.keys import shown
 from millstream.kernel.order import COLUMNS, Ints
@@ -59,6 +60,10 @@ class WindowOperator(KeyedOperator):
 
     ``in_order``: records come in the one order from epoch to epoch. ``two_inputs``: they come as pairs
     of the input's number, 0 or 1, and the value. ``by_channel``: the key is the record's channel.
+    ``may_change``: a function can change the records themselves.
+
+    A window function has its records for itself: what it changes in them, no other window sees, and the
+    same window does not see it when it fires again.
     """
 
     own_states = ("windows",)
@@ -74,10 +79,12 @@ class WindowOperator(KeyedOperator):
         in_order: bool = True,
         two_inputs: bool = False,
         by_channel: bool = False,
+        may_change: bool = True,
     ) -> None:
         super().__init__(info, spec.function, selector, timed=timed, freeze=freeze)
         self.spec = spec
         self.has_two_inputs = two_inputs
+        self._copies = may_change and not spec.are_used_once()
         self.by_channel = by_channel
         self.event_time: bool = spec.assigner.is_event_time()
         self.merging = hasattr(spec.assigner, "merge_windows")
@@ -268,17 +275,21 @@ class WindowOperator(KeyedOperator):
 
     def _fire(self, entry: Entry, outputs: Outputs) -> None:
         if self.spec.evictor is None:
-            self._emit(self.contents.elements(entry[0]), outputs)
+            self._emit(self.own(self.contents.elements(entry[0])), outputs)
             return
         assert isinstance(self.contents, Elements)
         kept = [_evictable(element) for element in self.contents.sorted(entry[0])]
         context, evictor = self.evictor_context, self.spec.evictor
         evictor.evict_before(kept, len(kept), self.window, context)
-        values = [element.value for element in kept]
+        values = self.own([element.value for element in kept])
         fold = self.spec.fold
         self._emit(values if fold is None else folded(fold, values), outputs)
         evictor.evict_after(kept, len(kept), self.window, context)
         entry[0] = [_stored(element) for element in kept] or None
+
+    def own(self, elements: list[Any]) -> list[Any]:
+        """Records that a function may change: copies, if somebody else is to have them too."""
+        return [frozen(element) for element in elements] if self._copies else elements
 
     def _emit(self, elements: list[Any], outputs: Outputs) -> None:
         results = self.function.process(shown(self.key), self.window_context, elements)

@@ -14,8 +14,9 @@ from functools import partial
 from typing import Any
 
 from millstream.common.windows import TimeWindow
+from millstream.kernel.copying import frozen
 from millstream.kernel.keys import shown
-from millstream.kernel.outputs import Outputs, frozen
+from millstream.kernel.outputs import Outputs
 from millstream.kernel.pages import Timer
 from millstream.kernel.skipping import SkippingOperator
 from millstream.kernel.undo import SavedKey
@@ -84,7 +85,9 @@ class SavedFiring(SavedKey):
     def __init__(self, operator: SkippingWindowOperator, entry: Entry) -> None:
         super().__init__(operator.page, operator.key, operator.cursor.cells, WINDOWS + 1)
         self._cursor, self._entry = operator.window_cursor, entry
-        self._before = SavedEntry(entry[0], self._cursor.cells, operator.folds)
+        # An evictor is given the records themselves.
+        copied = operator.folds or operator.spec.evictor is not None
+        self._before = SavedEntry(entry[0], self._cursor.cells, copied)
 
     def undo(self) -> None:
         super().undo()

@@ -59,6 +59,18 @@ class WindowSpec:
     late_tag: OutputTag | None = None
     second_late_tag: OutputTag | None = None
 
+    def are_used_once(self) -> bool:
+        """Whether nobody else sees the records that a firing window gives to its function.
+
+        They are in no other window, and this one fires no more; or the function is the library's own.
+        """
+        if self.emits_fold or self.counts:
+            return True
+        in_one_window = self.session_gap is not None or (
+            self.alignment is not None and self.alignment.overlap == 1
+        )
+        return in_one_window and not self.allowed_lateness_ms
+
     def waits_for_its_end(self) -> bool:
         """Whether windows fire an instant later than others: those in event time that merge do."""
         merges = hasattr(self.assigner, "merge_windows")
