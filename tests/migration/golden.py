@@ -19,8 +19,9 @@ from key_cases import KEY_CASES
 from savepoint_cases import CASES, Case
 from savepoint_runs import ORDERS, Input, Run, Setting, before, drawn_for
 
+from millstream.checkpoint.key_types import key_types_of
 from millstream.checkpoint.manifest import manifest_of
-from millstream.checkpoint.savepoints import Savepoint, SavepointTable, key_types_of
+from millstream.checkpoint.savepoints import Savepoint, SavepointTable
 from millstream.kernel.snapshot.job import JobState, operator_states
 from millstream.plan.planner import JobPlan
 from millstream.spark.restore import time_from_json

@@ -13,6 +13,7 @@ import pytest
 from millstream.checkpoint import folder as folder_module
 from millstream.checkpoint.folder import CheckpointFolder, sink_folder
 from millstream.common.errors import CheckpointError
+from millstream.common.typeinfo import TypeInformation, Types
 
 
 def manifest(*uids: str, slots: int = 2, **signatures: str) -> dict[str, Any]:
@@ -56,6 +57,47 @@ def test_a_changed_program_is_refused_with_what_changed(tmp_path: Path) -> None:
     assert "+ operator 'c' (keyed) is new" in text
     assert "slots: 2 -> 4" in text
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def keyed_by(kind: TypeInformation | None) -> dict[str, Any]:
+    found = manifest("a")
+    if kind is not None:
+        found["details"]["a"]["key_type"] = kind.to_dict()
+    return found
+
+
+def test_keys_of_another_type_are_refused(tmp_path: Path) -> None:
+    folder = CheckpointFolder(str(tmp_path))
+    folder.open_run(keyed_by(Types.STRING()))
+    with pytest.raises(CheckpointError) as caught:
+        folder.open_run(keyed_by(Types.LONG()))
+    assert caught.value.code == "CHECKPOINT_MISMATCH"
+    assert "operator 'a': its keys were STRING, and are LONG" in str(caught.value)
+    assert folder.open_run(keyed_by(Types.STRING())).resumed
+
+
+@pytest.mark.parametrize(
+    ("was", "now"), [(Types.INT(), Types.LONG()), (None, Types.LONG()), (Types.LONG(), None)]
+)
+def test_keys_of_a_wider_type_or_of_one_that_is_not_known_are_not(
+    tmp_path: Path, was: TypeInformation | None, now: TypeInformation | None
+) -> None:
+    folder = CheckpointFolder(str(tmp_path))
+    folder.open_run(keyed_by(was))
+    assert folder.open_run(keyed_by(now)).resumed
+
+
+def test_a_checkpoint_of_an_older_format_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    folder = CheckpointFolder(str(tmp_path))
+    run = folder.open_run(manifest("a") | {"versions": {"millstream": "0.0.7"}})
+    path = Path(run.path, "job.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 2}))
+    for call in (lambda: folder.open_run(manifest("a")), lambda: folder.read_run(str(tmp_path))):
+        with pytest.raises(CheckpointError) as caught:
+            call()
+        assert caught.value.code == "MANIFEST_FORMAT"
+        assert "Millstream 0.0.7" in str(caught.value)
+        assert "savepoint" in (caught.value.hint or "")
 
 
 def test_another_operator_in_the_place_of_one_without_a_uid_is_refused(tmp_path: Path) -> None:

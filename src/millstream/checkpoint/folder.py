@@ -20,11 +20,12 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from millstream.checkpoint.durable import is_local, make_file, make_folder, move, write_at
+from millstream.checkpoint.key_types import describe_key_types
 from millstream.checkpoint.small_files import is_identifier, is_inside, is_natural, is_text
 from millstream.common.errors import CheckpointError
 from millstream.kernel.hashing import stable_hash
 
-FORMAT = 2
+FORMAT = 3
 
 
 def open_path(path: str) -> tuple[pafs.FileSystem, str]:
@@ -256,9 +257,11 @@ class CheckpointFolder:
         if stored.get("format") != FORMAT:
             raise CheckpointError(
                 "MANIFEST_FORMAT",
-                f"{self.directory}/{run} has manifest format {stored.get('format')}, "
-                f"this is {FORMAT}",
-                hint="run it with the Millstream version that wrote it, and take a savepoint there",
+                f"{self.directory}/{run} was written by Millstream {_version(stored)}, in format "
+                f"{stored.get('format')}; this version has format {FORMAT}, which finds state by other "
+                "encodings of keys",
+                hint="take a savepoint with the version that wrote it, and restore that with this one: "
+                "savepoints are restored by all later versions",
             )
         wrong = [name for name, valid in MANIFEST.items() if not valid(stored.get(name))]
         if wrong:
@@ -277,6 +280,7 @@ class CheckpointFolder:
             differences.append(f"slots: {stored['slots']} -> {manifest['slots']}")
         if stored["parallelism"] != manifest["parallelism"]:
             differences.append(f"parallelism: {stored['parallelism']} -> {manifest['parallelism']}")
+        differences += describe_key_types(stored["details"], manifest["details"])
         if stored["mode"] != manifest["mode"]:
             differences.append(f"channel order: {stored['mode']} -> {manifest['mode']}")
         if differences:
@@ -340,6 +344,11 @@ MANIFEST: dict[str, Callable[[object], bool]] = {
     "mode": is_text,
 }
 """What job.json must say at least, for it is used as it is."""
+
+
+def _version(manifest: dict[str, Any]) -> str:
+    versions = manifest.get("versions")
+    return str(versions.get("millstream", "")) if isinstance(versions, dict) else "of another version"
 
 
 def write_whole(path: str, data: bytes) -> None:

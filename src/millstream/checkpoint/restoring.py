@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.checkpoint.folder import describe_swaps
-from millstream.checkpoint.savepoints import Savepoint, key_types_of
+from millstream.checkpoint.key_types import describe_key_types
+from millstream.checkpoint.savepoints import Savepoint
 from millstream.common.errors import CheckpointError
-from millstream.kernel.snapshot.evolution import holds
+from millstream.kernel.snapshot.evolution import keys_changed
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import JobPlan
 from millstream.plan.restoring import (
@@ -49,12 +50,6 @@ def refuse_unfit(
 
 def _refuse_other_keys(savepoint: Savepoint, manifest: dict[str, Any]) -> None:
     """Refuse keys of another type: no record would find the state of its key."""
-    known = key_types_of(savepoint.operators)
-    for uid, asked in key_types_of(manifest["details"]).items():
-        stored = known.get(uid)
-        if stored is not None and not holds(asked, stored):
-            raise CheckpointError(
-                "KEY_TYPE_CHANGED",
-                f"the keys of operator {uid!r} were {stored}, and the program has {asked}",
-                hint="key by the same type, or give the operator another uid to begin anew",
-            )
+    changes = describe_key_types(savepoint.operators, manifest["details"])
+    if changes:
+        raise keys_changed(changes, f"savepoint {savepoint.path}")

@@ -31,7 +31,6 @@ from millstream.checkpoint.small_files import (
 from millstream.checkpoint.spark_files import QueryFiles
 from millstream.checkpoint.trust import distrust, not_trusted
 from millstream.common.errors import CheckpointError
-from millstream.common.typeinfo import TypeInformation, type_from_dict
 from millstream.kernel.snapshot.tables import (
     BROADCAST,
     PANES,
@@ -351,14 +350,6 @@ def retained(run_directory: str) -> list[dict[str, Any]]:
                 number = int(info.base_name[6:])
                 found.append({"query": number, "epoch": epoch, "committed_ms": when})
     return sorted(found, key=lambda one: (one["query"], one["epoch"]))
-
-
-def key_types_of(
-    operators: Mapping[str, Mapping[str, Any]],
-) -> dict[str, TypeInformation | None]:
-    """The types of operators' keys, by uid, as a manifest says them."""
-    found = {uid: operator.get("key_type") for uid, operator in operators.items()}
-    return {uid: None if data is None else type_from_dict(data) for uid, data in found.items()}
 
 
 def _is_file(fs: pafs.FileSystem, path: str) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -185,6 +186,7 @@ class KeyedOperator:
         context.on_new_state = self._widen
         self.names = context.names
         self._guarded(lambda: _call_if_there(self.function, "open", context), None)
+        context.infos = {name: replace(i, opened=True) for name, i in context.infos.items()}
         self.opened = context
 
     def _widen(self) -> None:

@@ -44,7 +44,7 @@ from millstream.kernel.slot_state import (
     decoded_header,
     encoded_header,
 )
-from millstream.kernel.snapshot.evolution import refuse_other_type
+from millstream.kernel.snapshot.evolution import refuse_other_type, renamed
 from millstream.kernel.snapshot.tables import StateInfo
 from millstream.kernel.state import Cursor
 from millstream.kernel.time import (
@@ -231,6 +231,7 @@ class KeyedProgram(Program):
 
     ``held_edges``: in the first stage with channel order "watermark", the edges whose records wait
     for the other channels; elsewhere empty. ``ordered``: the timelines of those channels, in all stages.
+    ``ignores_unclaimed``: go on without the states that functions do not ask for any more.
     """
 
     def __init__(
@@ -244,6 +245,7 @@ class KeyedProgram(Program):
         held_edges: Iterable[InEdge] = (),
         ordered: frozenset[int] = frozenset(),
         is_last: bool,
+        ignores_unclaimed: bool = False,
     ) -> None:
         super().__init__(slots, parameters)
         self.stage = stage
@@ -252,6 +254,7 @@ class KeyedProgram(Program):
         self.held_edges = {edge.tag: edge for edge in held_edges}
         self.ordered = ordered
         self.is_last = is_last
+        self.ignores_unclaimed = ignores_unclaimed
         self.timelines = frozenset().union(*(h.timelines | h.untimed for h in operators))
         self.has_ended = False
         own = {edge.tag: edge for hosted in operators for edge in hosted.edges}
@@ -324,6 +327,7 @@ class KeyedProgram(Program):
         for hosted in self.operators:
             info, opened = hosted.operator.info, hosted.operator.opened
             known = state.states.setdefault(info.uid, {})
+            self._refuse_renamed(hosted.operator, known)
             if isinstance(hosted.operator, WindowOperator) and "windows" in known:
                 hosted.operator.take_over(known["windows"].get("layout"))
             for name, asked in (opened.infos if opened is not None else {}).items():
@@ -335,6 +339,18 @@ class KeyedProgram(Program):
                 known[name] = asked.to_dict()
                 self.new_states.setdefault(info.uid, {})[name] = known[name]
                 self._told[info.uid, name] = asked
+
+    def _refuse_renamed(self, operator: KeyedOperator, known: dict[str, dict[str, Any]]) -> None:
+        """Refuse a program that asks for new states where it asked for others before."""
+        assert operator.opened is not None
+        asked = operator.opened.infos
+        gone = [name for name, info in known.items() if info.get("opened") and name not in asked]
+        new = [name for name in asked if name not in known]
+        if gone and new and not self.ignores_unclaimed:
+            raise renamed(gone, new, operator.info)
+        for name in gone:
+            # The function does without it; what there is of it stays.
+            del known[name]["opened"]
 
     def _status(self, slot: int, state: SlotState) -> dict[str, int]:
         """Clocks, which all slots agree on, and when this slot's next processing-time timer is due."""

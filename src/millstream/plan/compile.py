@@ -242,6 +242,7 @@ class Compiler:
                 edge.ordered_by for edge in edges if ordered and edge.ordered_by is not None
             ),
             is_last=index == len(self.component.levels) - 1,
+            ignores_unclaimed=self.options.allow_non_restored_state,
         )
 
     def _splits_one_source(self) -> bool:

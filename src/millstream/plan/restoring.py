@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from millstream.common.errors import CheckpointError
 from millstream.common.typeinfo import TypeInformation
-from millstream.kernel.snapshot.evolution import layout_changed
+from millstream.kernel.snapshot.evolution import keys_changed, layout_changed, other_keys
 from millstream.plan.columnar import state_layout
 from millstream.plan.graph import KeyedNode
 from millstream.plan.planner import Component
@@ -44,6 +44,16 @@ def non_restored(
             hint="give the operator its uid again, or allow non-restored state to go on without it",
         )
     return frozenset(gone)
+
+
+def refuse_other_keys(
+    stored: Mapping[str, TypeInformation | None], components: Iterable[Component]
+) -> None:
+    """Refuse a program whose operators have keys of other types than those of the stored state."""
+    for component in components:
+        changes = other_keys(stored, key_types(component))
+        if changes:
+            raise keys_changed(changes, "the savepoint")
 
 
 def state_layouts(component: Component) -> dict[str, str]:

@@ -24,14 +24,9 @@ import pyarrow.parquet as pq
 
 from millstream.checkpoint.durable import make_folder
 from millstream.checkpoint.folder import Run, open_path, write_whole
+from millstream.checkpoint.key_types import key_types_of
 from millstream.checkpoint.part_files import PartFile, PartFiles
-from millstream.checkpoint.savepoints import (
-    OnProgress,
-    Savepoint,
-    StateFile,
-    damaged,
-    key_types_of,
-)
+from millstream.checkpoint.savepoints import OnProgress, Savepoint, StateFile, damaged
 from millstream.checkpoint.small_files import is_texts
 from millstream.checkpoint.value_files import ValueFile
 from millstream.kernel.buffers import STATE, Row

@@ -30,12 +30,12 @@ from millstream.checkpoint.folder import (
     wall_clock_ms,
     write_whole,
 )
+from millstream.checkpoint.key_types import key_types_of
 from millstream.checkpoint.savepoints import (
     OnProgress,
     Savepoint,
     SavepointTable,
     StateFile,
-    key_types_of,
     new_folder,
 )
 from millstream.checkpoint.spark_files import QueryFiles, parsed_offset

@@ -11,12 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from millstream.checkpoint.folder import CheckpointFolder, open_path
-from millstream.checkpoint.savepoints import (
-    Savepoint,
-    described_states,
-    distrust_of_savepoint,
-    key_types_of,
-)
+from millstream.checkpoint.key_types import key_types_of
+from millstream.checkpoint.savepoints import Savepoint, described_states, distrust_of_savepoint
 from millstream.checkpoint.state_reader import (
     TableView,
     View,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -38,6 +38,7 @@ from millstream.plan.restoring import (
     key_types,
     non_restored,
     refuse_ended,
+    refuse_other_keys,
     refuse_other_layouts,
     refuse_other_offsets,
     state_layouts,
@@ -110,7 +111,8 @@ class LocalJob:
     savepoint
         Go on from what another job's `savepoint` gave, which may be that of another program.
     allow_non_restored_state
-        Go on without the state of operators that this program has not.
+        Go on without the state of operators that this program has not, and without the states that
+        their functions do not ask for any more.
     """
 
     def __init__(
@@ -125,6 +127,8 @@ class LocalJob:
         allow_non_restored_state: bool = False,
     ) -> None:
         self.options = options or JobOptions(parallelism=1)
+        if allow_non_restored_state:
+            self.options = replace(self.options, allow_non_restored_state=True)
         if savepoint is not None:
             graph = with_numbers(graph, savepoint.numbers)
         self.batch = batch
@@ -206,6 +210,8 @@ class LocalJob:
         refuse_ended(savepoint.state.time.table.ended)
         refuse_other_layouts(savepoint.layouts, [self.component])
         refuse_other_offsets(savepoint.offsets, [self.component])
+        stored = {uid: operator.key_type for uid, operator in savepoint.state.operators.items()}
+        refuse_other_keys(stored, [self.component])
         state = without(savepoint.state, gone)
         stores = restored(state, self.programs.stages, self.component.timelines())
         sources = {self.component.uids[n.id]: i for i, n in enumerate(self.component.sources)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from millstream.common.errors import CheckpointError
@@ -54,6 +55,26 @@ def _all_hold(wider: tuple[TypeInformation, ...], stored: tuple[TypeInformation,
     return len(wider) == len(stored) and all(map(holds, wider, stored))
 
 
+def other_keys(
+    stored: Mapping[str, TypeInformation | None], asked: Mapping[str, TypeInformation | None]
+) -> list[str]:
+    """The operators whose keys have another type than before, a line each, if both are known."""
+    return [
+        f"~ operator {uid!r}: its keys were {stored[uid]}, and are {asked[uid]}"
+        for uid in sorted(stored.keys() & asked.keys())
+        if stored[uid] is not None and not holds(asked[uid], stored[uid])
+    ]
+
+
+def keys_changed(changes: list[str], where: str) -> CheckpointError:
+    """The error of keys of another type: no record would find the state of its key."""
+    return CheckpointError(
+        "KEY_TYPE_CHANGED",
+        f"the program does not fit {where}:\n  " + "\n  ".join(changes),
+        hint="key by the same type, or give the operator another uid to begin anew",
+    )
+
+
 def layout_changed(uid: str, was: str, now: str, location: Any = None) -> CheckpointError:
     """The error of an operator that cannot take over its state."""
     return CheckpointError(
@@ -63,6 +84,21 @@ def layout_changed(uid: str, was: str, now: str, location: Any = None) -> Checkp
         location=location,
         hint="let it work on the same types and windows as before, or give it another uid to begin "
         "anew and allow non-restored state",
+    )
+
+
+def renamed(gone: list[str], new: list[str], operator: object) -> CheckpointError:
+    """The error of a function that asks for other states in the place of those that it had."""
+    uid, location = getattr(operator, "uid", ""), getattr(operator, "location", None)
+    was, now = (", ".join(map(repr, names)) for names in (gone, new))
+    return CheckpointError(
+        "STATE_RENAMED",
+        f"operator {uid!r} has state {was}, which its function does not ask for in open any more; "
+        f"instead it asks for {now}, which would begin empty",
+        parameters={"uid": uid, "was": gone, "is": new},
+        location=location,
+        hint="give the state its name again, rename it in a savepoint with the state processor, or set "
+        "execution.state-recovery.ignore-unclaimed-state to true to go on without it",
     )
 
 

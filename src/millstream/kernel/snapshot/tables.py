@@ -55,7 +55,8 @@ def is_broadcast(table: str) -> bool:
 class StateInfo:
     """What is known of a state besides its content. ``kind``: value, list, map; others are values.
 
-    ``layout``: how an operator's own cell is made up, where there are several ways.
+    ``layout``: how an operator's own cell is made up, where there are several ways. ``opened``: the
+    function asked for it in ``open``, and will do so again.
     """
 
     name: str
@@ -64,6 +65,7 @@ class StateInfo:
     map_key: TypeInformation | None = None
     expires: bool = False
     layout: str | None = None
+    opened: bool = False
 
     @staticmethod
     def of(descriptor: StateDescriptor) -> StateInfo:
@@ -92,19 +94,27 @@ class StateInfo:
         types = {"value": self.value, "map_key": self.map_key}
         declared = {name: t.to_dict() for name, t in types.items() if t is not None}
         layout = {} if self.layout is None else {"layout": self.layout}
+        opened = {"opened": True} if self.opened else {}
         return {
             "name": self.name,
             "kind": self.kind,
             "expires": self.expires,
             **declared,
             **layout,
+            **opened,
         }
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> StateInfo:
         value, map_key = (_type(data.get(name)) for name in ("value", "map_key"))
         return StateInfo(
-            data["name"], data["kind"], value, map_key, data["expires"], data.get("layout")
+            data["name"],
+            data["kind"],
+            value,
+            map_key,
+            data["expires"],
+            data.get("layout"),
+            data.get("opened", False),
         )
 
     def __str__(self) -> str:

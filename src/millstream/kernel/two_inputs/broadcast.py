@@ -33,7 +33,7 @@ from millstream.kernel.two_inputs.connected import Pair
 from millstream.kernel.two_inputs.specs import BroadcastSpec
 from millstream.kernel.two_inputs.told import Buffers, Reach, Told
 
-FORMAT = 1
+FORMAT = 2
 BROADCAST = 1
 """The number of the broadcast input."""
 EMITTING_SLOT = 0

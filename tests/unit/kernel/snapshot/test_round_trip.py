@@ -243,6 +243,61 @@ def test_a_state_that_the_program_does_not_ask_for_is_kept() -> None:
     assert table.column("value").type == Types.LONG().to_arrow()
 
 
+def renamed_job(now: list[str]) -> LocalJob:
+    """A job that has kept a state under another name than those that its function asks for now."""
+    events: Events = [(("a", n), 0) for n in (1, 2, 3)]
+
+    def process(self: Any, value: Any, ctx: Any) -> Any:
+        yield value
+
+    def asking(*names: str) -> Function:
+        found = {n: ValueStateDescriptor(n, Types.LONG()) for n in names}
+        return Function(process, **{n: lambda c, d=d: c.get_state(d) for n, d in found.items()})
+
+    job = keyed_job(events, asking("total"))
+    job.epoch(1)
+    (node,) = [n for n in job.component.graph if isinstance(n, KeyedNode)]
+    object.__setattr__(node, "function", asking(*now))
+    return job
+
+
+def test_a_renamed_state_is_refused_and_both_are_named() -> None:
+    with pytest.raises(CheckpointError) as caught:
+        gone_on(renamed_job(["sum"]), 2).epoch(1)
+    assert caught.value.code == "STATE_RENAMED"
+    assert "'total'" in caught.value.message and "'sum'" in caught.value.message
+    assert "'the-uid'" in caught.value.message
+    assert "ignore-unclaimed-state" in (caught.value.hint or "")
+
+
+def test_a_renamed_state_is_refused_after_a_restart_too() -> None:
+    job = renamed_job(["sum"])
+    job.start()
+    with pytest.raises(CheckpointError, match="STATE_RENAMED"):
+        job.epoch(1)
+
+
+def test_it_may_be_allowed_and_is_not_asked_about_again() -> None:
+    later = gone_on(renamed_job(["sum"]), 2, allow_non_restored_state=True)
+    later.epoch(1)
+    gone_on(later, 1).epoch(1)
+
+
+@pytest.mark.parametrize("now", [["total", "sum"], []])
+def test_a_state_may_be_added_or_left_out(now: list[str]) -> None:
+    gone_on(renamed_job(now), 2).epoch(1)
+
+
+def test_keys_of_another_type_are_refused() -> None:
+    job = keyed_job([(("a", 1), 0)], Function(lambda self, value, ctx: iter(())))
+    (node,) = [n for n in job.component.graph if isinstance(n, KeyedNode)]
+    object.__setattr__(node, "key_type", Types.STRING())
+    saved = job.savepoint()
+    object.__setattr__(node, "key_type", Types.LONG())
+    with pytest.raises(CheckpointError, match=r"KEY_TYPE_CHANGED(.|\n)*were STRING, and are LONG"):
+        LocalJob(job.component.graph, JobOptions(parallelism=1), savepoint=saved)
+
+
 def counted(self: Any, value: Any, ctx: Any) -> Any:
     self.n.update((self.n.value() or 0) + 1)
     ctx.timer_service().register_event_time_timer(1000 + value[1])

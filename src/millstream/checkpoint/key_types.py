@@ -1,0 +1,32 @@
+"""The types of operators' keys: state is found by them, so they must not change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from millstream.common.typeinfo import TypeInformation, type_from_dict
+from millstream.kernel.snapshot.evolution import other_keys
+
+
+def key_types_of(
+    operators: Mapping[str, Mapping[str, Any]],
+) -> dict[str, TypeInformation | None]:
+    """The types of operators' keys, by uid, as a manifest says them."""
+    found = {uid: operator.get("key_type") for uid, operator in operators.items()}
+    return {uid: None if data is None else type_from_dict(data) for uid, data in found.items()}
+
+
+def describe_key_types(
+    old: Mapping[str, Mapping[str, Any]], new: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """Operators whose keys have another type now, a line each: no record would find its state.
+
+    Examples
+    --------
+    >>> from millstream.common import Types
+    >>> describe_key_types({"count": {"key_type": Types.STRING().to_dict()}},
+    ...                    {"count": {"key_type": Types.LONG().to_dict()}})
+    ["~ operator 'count': its keys were STRING, and are LONG"]
+    """
+    return other_keys(key_types_of(old), key_types_of(new))
