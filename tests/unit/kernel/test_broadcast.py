@@ -451,13 +451,13 @@ class TestStore:
         for slot in range(3):
             found = self.stored(started, slot)
             assert list(found) == ["the-uid/broadcast"]
-            assert pickle.loads(found["the-uid/broadcast"]) == (1, {"rules": {"x": 1}})
+            assert pickle.loads(found["the-uid/broadcast"]) == (2, {"rules": {"x": 1}})
 
     def test_unknown_format_is_refused(self) -> None:
         started = job(at_once(("rule", "x", 1), ("a", "x")), Function(look))
         started.epoch(1)
-        started.committed.stores[(0, 0)]["the-uid/broadcast"] = pickle.dumps((2, {}))
-        with pytest.raises(CheckpointError, match="has format 2, this is 1"):
+        started.committed.stores[(0, 0)]["the-uid/broadcast"] = pickle.dumps((1, {}))
+        with pytest.raises(CheckpointError, match="has format 1, this is 2"):
             started.epoch(1)
 
     def test_nothing_is_written_without_a_change(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,8 @@ from millstream.kernel.large import LargeCell, moved_out
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import Page, PageStore, Store
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.snapshot.tables import BROADCAST as BROADCAST_TABLE
+from millstream.kernel.snapshot.tables import StateInfo
 from millstream.kernel.state import Cursor, MapCell
 from millstream.kernel.sweep import in_key_order, key_order
 from millstream.kernel.two_inputs.connected import Pair
@@ -77,13 +79,13 @@ class BroadcastMaps:
 
     def __init__(self, info: OperatorInfo, names: Iterable[str]) -> None:
         self._info = info
-        self._names = tuple(names)
+        self.names = tuple(names)
         self._cursor = Cursor()
         self._store: Store | None = None
         self._stored: bytes | None = None
         self._handles: list[LargeCell] = []
-        self.writable = {name: BroadcastCell(self._cursor, name) for name in self._names}
-        self.read_only = {name: ReadOnlyCell(self._cursor, name, info) for name in self._names}
+        self.writable = {name: BroadcastCell(self._cursor, name) for name in self.names}
+        self.read_only = {name: ReadOnlyCell(self._cursor, name, info) for name in self.names}
 
     @property
     def _place(self) -> str:
@@ -97,7 +99,7 @@ class BroadcastMaps:
         self._handles = [content for content in maps.values() if isinstance(content, LargeCell)]
         for handle in self._handles:
             handle.bind(store, self._info.uid)
-        self._cursor.cells = dict.fromkeys(self._names) | maps
+        self._cursor.cells = dict.fromkeys(self.names) | maps
 
     def save(self) -> None:
         """Write what has changed. A value may have been changed in place: the content counts."""
@@ -135,7 +137,7 @@ class BroadcastMaps:
                 "UNKNOWN_BROADCAST_STATE",
                 f"operator {self._info.name!r} asks for broadcast state {name!r}, which it has not",
                 location=self._info.location,
-                hint=f"give its descriptor to broadcast(...); there {_are(self._names)}",
+                hint=f"give its descriptor to broadcast(...); there {_are(self.names)}",
             )
         return found
 
@@ -215,6 +217,13 @@ class BroadcastOperator(KeyedOperator):
         # Without a cursor the context refuses keyed state.
         super().open(lambda info, cursor: make_context(info, None))
         self._buffers = Buffers(self.function)
+        self._say_states()
+
+    def _say_states(self) -> None:
+        assert self.opened is not None
+        for name in self.maps.names:
+            table = f"{BROADCAST_TABLE}/{name}"
+            self.opened.infos[table] = StateInfo(table, "map", opened=True)
 
     def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
         assert self.opened is not None
@@ -340,6 +349,7 @@ class KeyedBroadcastOperator(BroadcastOperator):
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
         KeyedOperator.open(self, make_context)
         self._buffers = Buffers(self.function)
+        self._say_states()
 
     def _run_epoch(
         self, records: Incoming | None, pairs: list[Pair], pages: PageStore, outputs: Outputs

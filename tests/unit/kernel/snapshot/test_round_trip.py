@@ -493,6 +493,29 @@ def test_broadcast_maps_of_any_size(slots: int, size: int) -> None:
     assert job.outputs["out"] + later.outputs["out"] == whole.outputs["out"]
 
 
+def test_renamed_broadcast_state_is_refused() -> None:
+    graph = JobGraph()
+    sources = (source_of(graph, [(("a", 1), 1)]), source_of(graph, [(("r", 1), 1), (("r", 2), 2)]))
+    node = graph.add(
+        KeyedNode,
+        name="op",
+        uid=UID,
+        inputs=sources,
+        selector=first,
+        second=Place.EVERY_SLOT,
+        kind="broadcast",
+        function=BroadcastSpec(Rules(), ("rules",)),
+    )
+    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+    job = LocalJob(graph, JobOptions(parallelism=1, slots=2))
+    job.epoch(1)
+    object.__setattr__(node, "function", BroadcastSpec(Rules(), ("norms",)))
+    with pytest.raises(
+        CheckpointError, match=r"STATE_RENAMED.*'broadcast/rules'.*'broadcast/norms'"
+    ):
+        gone_on(job, 1).epoch(0)
+
+
 class Spoken:
     """A broadcast function that tells of each rule, once."""
 
