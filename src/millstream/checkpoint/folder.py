@@ -348,7 +348,9 @@ MANIFEST: dict[str, Callable[[object], bool]] = {
 
 def _version(manifest: dict[str, Any]) -> str:
     versions = manifest.get("versions")
-    return str(versions.get("millstream", "")) if isinstance(versions, dict) else "of another version"
+    return (
+        str(versions.get("millstream", "")) if isinstance(versions, dict) else "of another version"
+    )
 
 
 def write_whole(path: str, data: bytes) -> None:

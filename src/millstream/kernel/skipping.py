@@ -22,11 +22,12 @@ from millstream.kernel.buffers import Records
 from millstream.kernel.chain import checked_times
 from millstream.kernel.columns import as_list
 from millstream.kernel.dead_letters import DeadLetters
-from millstream.kernel.keyed import NO_ROW, KeyedOperator, ReduceOperator
+from millstream.kernel.keyed import NO_ROW, KeyedOperator
 from millstream.kernel.keys import identity, shown
 from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.outputs import Emit, Outputs
 from millstream.kernel.pages import Timer
+from millstream.kernel.reduce import ReduceOperator
 from millstream.kernel.sequenced import ChannelOperator, TimelineOperator, _Output
 from millstream.kernel.two_inputs.broadcast import BroadcastOperator, KeyedBroadcastOperator
 from millstream.kernel.two_inputs.connected import CoChannelOperator, CoProcessOperator

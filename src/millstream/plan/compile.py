@@ -19,9 +19,10 @@ from millstream.kernel.chain import (
     Route,
     TimestampStep,
 )
-from millstream.kernel.keyed import KeyedOperator, ReduceOperator
+from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.outputs import MAIN
 from millstream.kernel.places import Place
+from millstream.kernel.reduce import ReduceOperator
 from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.sequenced import ChannelOperator, TimelineOperator
 from millstream.kernel.stages import HostedOperator, InEdge, KeyedProgram, SourceProgram
@@ -204,9 +205,8 @@ class Compiler:
                 may_change=self._may_change(node),
             )
         if node.second is not None:
-            return _two_input_operator(
-                node, info, kinds, self._may_change(node), timed=timed, freeze=freeze
-            )
+            may_change = self._may_change(node)
+            return _two_input_operator(node, info, kinds, may_change, timed=timed, freeze=freeze)
         return kinds(KeyedOperator)(info, node.function, selector, timed=timed, freeze=freeze)
 
     def _may_change(self, node: KeyedNode) -> bool:
@@ -378,7 +378,6 @@ class Compiler:
             known = self.in_edges.setdefault(reader.id, [])
             same = sum(edge.input == number for edge in known)
             name = f"{self.component.uids[reader.id]}:{number}:{same}"
-            # What is added up before has keys of types that always had the same hashes.
             key = None if isinstance(route, Place) or columnar is not None else route
             known.append(
                 InEdge(tag, codec, timeline, number, ordered_by=ordered_by, name=name, key=key)

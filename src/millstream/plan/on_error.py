@@ -8,7 +8,8 @@ from typing import Any, Protocol, TypeVar
 from millstream.common.errors import ConfigurationError
 from millstream.kernel.chain import EdgeStep, TimestampStep
 from millstream.kernel.dead_letters import DeadLetters
-from millstream.kernel.keyed import KeyedOperator, ReduceOperator
+from millstream.kernel.keyed import KeyedOperator
+from millstream.kernel.reduce import ReduceOperator
 from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.sequenced import ChannelOperator, TimelineOperator
 from millstream.kernel.skipping import (

@@ -27,7 +27,8 @@ from millstream.datastream.function_checks import (
 )
 from millstream.datastream.functions import KeySelector
 from millstream.datastream.stream_types import key_of
-from millstream.kernel.keyed import KeyedOperator, ReduceOperator
+from millstream.kernel.keyed import KeyedOperator
+from millstream.kernel.reduce import ReduceOperator
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports
 from millstream.kernel.sequenced import ChannelOperator
 from millstream.kernel.state import Cursor
