@@ -224,3 +224,17 @@ def test_a_rolling_reduce_adds_up_equal_keys(data: list[Record]) -> None:
         totals[encode_key(key)] = totals.get(encode_key(key), 0) + number
         expected.append(totals[encode_key(key)])
     assert [record[1] for record in run_local(summed, epochs=2, slots=3).values()] == expected
+
+
+def test_rebatch_compares_rolling_results_by_the_same_rule() -> None:
+    """Lists and NaN as keys, for which Python's dicts are of no use."""
+
+    def program(env: Any) -> Any:
+        data = [([1], 1), (float("nan"), 5), ([1.0], 2), (float("nan"), 6), ([2], 3)]
+        keyed = env.from_collection(data).key_by(lambda record: record[0])
+        return keyed.reduce(lambda a, b: (a[0], a[1] + b[1]))
+
+    found = rebatch(
+        program, rolling=True, normalize=lambda record: (repr(record[0]), record[1])
+    ).results.values()
+    assert [number for _, number in found] == [1, 5, 3, 11, 3]

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.types import Row
+from millstream.kernel.keys import map_identity
 from millstream.testing.records import StreamRecord
 
 __all__ = ["Comparison", "Difference", "first_field"]
@@ -142,7 +143,7 @@ class Comparison:
             return {_WHOLE: sorted(records, key=repr)}
         parts: dict[Any, list[StreamRecord]] = {}
         for record in records:
-            parts.setdefault(self.key(record.value), []).append(record)
+            parts.setdefault(map_identity(self.key(record.value)), []).append(record)
         if mode == "last_per_key":
             return {key: found[-1:] for key, found in parts.items()}
         return parts
