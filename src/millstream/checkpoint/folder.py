@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from millstream.checkpoint.durable import is_local, make_file, make_folder, move, write_at
-from millstream.checkpoint.key_types import describe_key_types
+from millstream.checkpoint.key_types import describe_key_types, is_key_type
 from millstream.checkpoint.small_files import is_identifier, is_inside, is_natural, is_text
 from millstream.common.errors import CheckpointError
 from millstream.kernel.hashing import stable_hash
@@ -327,6 +327,7 @@ def _is_details(value: object) -> bool:
         and is_natural(one.get("number"))
         and is_natural(one.get("query", 0))
         and ("files" not in one or (is_inside(f"job-{uid}") and isinstance(one["files"], str)))
+        and is_key_type(one.get("key_type"))
         for uid, one in value.items()
     )
 

@@ -9,6 +9,22 @@ from millstream.common.typeinfo import TypeInformation, type_from_dict
 from millstream.kernel.snapshot.evolution import other_keys
 
 
+def is_key_type(data: object) -> bool:
+    """Whether something read from a file says a type of keys, or that it is not known.
+
+    Examples
+    --------
+    >>> [is_key_type(data) for data in (None, {"type": "LONG"}, {"type": "NONE"}, 5)]
+    [True, True, False, False]
+    """
+    if data is None:
+        return True
+    try:
+        return isinstance(data, dict) and type_from_dict(data) is not None
+    except Exception:
+        return False
+
+
 def key_types_of(
     operators: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, TypeInformation | None]:

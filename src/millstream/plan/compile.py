@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from millstream.common._type_certainty import is_declared
@@ -27,21 +26,13 @@ from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.sequenced import ChannelOperator, TimelineOperator
 from millstream.kernel.stages import HostedOperator, InEdge, KeyedProgram, SourceProgram
 from millstream.kernel.steps import FilterStep, FlatMapStep, MapStep, ProcessStep, Step, StoredStep
-from millstream.kernel.two_inputs.broadcast import BroadcastOperator, KeyedBroadcastOperator
-from millstream.kernel.two_inputs.connected import CoChannelOperator, CoProcessOperator, PairKey
-from millstream.kernel.two_inputs.interval_join import IntervalJoinOperator
-from millstream.kernel.windows.aligned import AlignedWindowOperator
+from millstream.kernel.two_inputs.connected import PairKey
 from millstream.kernel.windows.columnar import ColumnarWindowOperator, PartialEdge
-from millstream.kernel.windows.kept import KeptWindowOperator
-from millstream.kernel.windows.operator import WindowOperator
-from millstream.kernel.windows.sessions import SessionWindowOperator
-from millstream.kernel.windows.spec import WindowSpec
 from millstream.plan.columnar import ColumnarWindow, columnar_window, field_aggregate, kept_by
 from millstream.plan.graph import (
     KeyedNode,
     Node,
     OnError,
-    Selector,
     SideOutputNode,
     SinkNode,
     SourceNode,
@@ -49,6 +40,7 @@ from millstream.plan.graph import (
     TimestampsNode,
 )
 from millstream.plan.on_error import Kinds, default_policy, kinds_for
+from millstream.plan.operators import key_selector, two_input_operator, window_operator
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import PASSING, Component
 from millstream.plan.specs import ChannelSpec, DataFrameSpec, SocketSpec, SourceSpec
@@ -193,7 +185,7 @@ class Compiler:
             by_channel = node.selector is Place.BY_CHANNEL
             if node.second is not None:
                 selector = PairKey(selector, key_selector(node.second))
-            return _window_operator(node, self._input_type(node), kinds)(
+            return window_operator(node, self._input_type(node), kinds)(
                 info,
                 node.function,
                 selector,
@@ -206,7 +198,7 @@ class Compiler:
             )
         if node.second is not None:
             may_change = self._may_change(node)
-            return _two_input_operator(node, info, kinds, may_change, timed=timed, freeze=freeze)
+            return two_input_operator(node, info, kinds, may_change, timed=timed, freeze=freeze)
         return kinds(KeyedOperator)(info, node.function, selector, timed=timed, freeze=freeze)
 
     def _may_change(self, node: KeyedNode) -> bool:
@@ -450,32 +442,9 @@ class Compiler:
         return OperatorInfo(node.name, uid, node.location, rank.depth, rank.turn)
 
 
-def _window_operator(
-    node: KeyedNode, type_info: TypeInformation | None, kinds: Kinds
-) -> Callable[..., WindowOperator]:
-    """The quickest operator that does what a window node asks for."""
-    spec: WindowSpec = node.function
-    if type_info is not None and (key := kept_by(node, type_info)) is not None:
-        return partial(kinds(KeptWindowOperator), key=key, type_info=type_info)
-    if spec.alignment is not None:
-        return kinds(AlignedWindowOperator)
-    if spec.session_gap is not None:
-        return partial(kinds(SessionWindowOperator), aggregate=field_aggregate(node, type_info))
-    return kinds(WindowOperator)
-
-
 def waits_for_its_end(node: KeyedNode) -> bool:
     """Whether an operator emits an instant later than others: windows that merge do."""
     return node.kind == "window" and bool(node.function.waits_for_its_end())
-
-
-def key_selector(selector: Selector) -> Callable[[Any], Any]:
-    """A selector that gives a key; records that have none of their own share one."""
-    return _one_key if isinstance(selector, Place) else selector
-
-
-def _one_key(value: Any) -> int:
-    return 0
 
 
 def _channels(spec: SourceSpec) -> int | None:
@@ -490,27 +459,3 @@ def _channels(spec: SourceSpec) -> int | None:
 def _timeline(node: Node, strategy: Any) -> int | None:
     """The timeline a strategy at a node makes; none if it gives no watermarks."""
     return None if strategy.kind == "none" else node.id
-
-
-def _two_input_operator(
-    node: KeyedNode,
-    info: OperatorInfo,
-    kinds: Kinds,
-    may_change: bool,
-    *,
-    timed: bool,
-    freeze: bool,
-) -> KeyedOperator:
-    has_key = not isinstance(node.selector, Place)
-    selector = key_selector(node.selector)
-    if node.kind == "broadcast":
-        operator = KeyedBroadcastOperator if has_key else BroadcastOperator
-        return kinds(operator)(info, node.function, selector, timed=timed, freeze=freeze)
-    if not has_key:
-        return kinds(CoChannelOperator)(info, node.function, timed=timed, freeze=freeze)
-    selector = PairKey(selector, key_selector(node.selector_of(1)))
-    if node.kind == "interval_join":
-        return kinds(IntervalJoinOperator)(
-            info, node.function, selector, timed=timed, freeze=freeze, may_change=may_change
-        )
-    return kinds(CoProcessOperator)(info, node.function, selector, timed=timed, freeze=freeze)
