@@ -1,23 +1,7 @@
-"""The two clocks of a timer."""
+"""PyFlink's module of `TimeDomain`."""
 
 from __future__ import annotations
 
-from enum import StrEnum
+from millstream.common.time_domain import TimeDomain
 
 __all__ = ["TimeDomain"]
-
-
-class TimeDomain(StrEnum):
-    """Which clock made a timer fire.
-
-    Examples
-    --------
-    >>> TimeDomain("event") is TimeDomain.EVENT_TIME
-    True
-    """
-
-    EVENT_TIME = "event"
-    """The watermark."""
-
-    PROCESSING_TIME = "processing"
-    """The timestamp of the epoch."""

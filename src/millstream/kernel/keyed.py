@@ -18,6 +18,7 @@ import numpy as np
 from millstream.common.errors import MillstreamError, PlanError, user_code_error
 from millstream.common.output_tag import OutputTag
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
+from millstream.common.time_domain import TimeDomain
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP
 from millstream.kernel.calls import apply_each
@@ -133,7 +134,7 @@ class Context:
     def timer_service(self) -> TimerService:
         return self._timers
 
-    def time_domain(self) -> str:
+    def time_domain(self) -> TimeDomain:
         return self._operator.time_domain
 
 
@@ -172,7 +173,7 @@ class KeyedOperator:
         self.clock = Clock(MIN_TIMESTAMP, MIN_TIMESTAMP, 0)
         self.row = NO_ROW
         self.timer: tuple[int, int] = (NO_TIMESTAMP, MIN_TIMESTAMP)
-        self.time_domain = "event"
+        self.time_domain = TimeDomain.EVENT_TIME
         self.origin = Origin.of(info.uid, info.depth)
         self._moments: tuple[Ints, Ints | None] = (_NOTHING, None)
 
@@ -449,7 +450,8 @@ class KeyedOperator:
         if not times:
             del timers[self.key]
         self.row, self.timer = NO_ROW, (timer[0], watermark)
-        self.time_domain = "event" if timers is self.page.event_timers else "processing"
+        is_event = timers is self.page.event_timers
+        self.time_domain = TimeDomain.EVENT_TIME if is_event else TimeDomain.PROCESSING_TIME
         self.fire(timer, outputs)
 
     def fire(self, timer: Timer, outputs: Outputs) -> None:

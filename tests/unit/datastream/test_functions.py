@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millstream.common import WatermarkStrategy
 from millstream.common.time import MAX_TIMESTAMP
 from millstream.datastream import (
     CountWindow,
@@ -34,6 +35,7 @@ from millstream.datastream.accumulators import (
     LongMinimum,
 )
 from millstream.datastream.functions import RuntimeContext
+from millstream.testing import run_local
 
 numbers = st.lists(st.integers(-1000, 1000))
 
@@ -128,8 +130,28 @@ def test_open_close_and_on_timer_have_defaults() -> None:
         MapFunction()  # type: ignore[abstract]
 
 
-def test_time_domain_of_the_kernel() -> None:
-    assert [str(domain) for domain in TimeDomain] == ["event", "processing"]
+def test_on_timer_gets_a_time_domain() -> None:
+    class Domain(KeyedProcessFunction):
+        def process_element(self, value: Any, ctx: Any) -> None:
+            service = ctx.timer_service()
+            register = {
+                TimeDomain.EVENT_TIME: service.register_event_time_timer,
+                TimeDomain.PROCESSING_TIME: service.register_processing_time_timer,
+            }
+            register[value](5)
+
+        def on_timer(self, timestamp: int, ctx: Any) -> Any:
+            yield ctx.get_current_key(), ctx.time_domain()
+
+    def program(env: Any) -> Any:
+        domains = env.from_collection(list(TimeDomain), timestamps=[1, 2])
+        domains = domains.assign_timestamps_and_watermarks(
+            WatermarkStrategy.for_monotonous_timestamps()
+        )
+        return domains.key_by(lambda domain: domain.name).process(Domain())
+
+    fired = run_local(program).values()
+    assert sorted(fired, key=str) == [(domain.name, domain) for domain in TimeDomain]
 
 
 @given(st.integers(-(10**12), 10**12), st.integers(-5_000, 5_000), st.integers(1, 5_000))

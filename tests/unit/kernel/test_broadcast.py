@@ -428,7 +428,7 @@ class TestKeyedState:
         started.epoch(1, now_ms=4)
         assert values(started.outputs) == []
         started.epoch(0, now_ms=5)
-        assert values(started.outputs) == [("a", 5, "processing", 5)]
+        assert values(started.outputs) == [("a", 5, "TimeDomain.PROCESSING_TIME", 5)]
 
     def test_event_timer_needs_timestamps(self) -> None:
         def element(function: Any, value: Any, ctx: Any) -> None:

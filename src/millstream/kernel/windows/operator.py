@@ -16,6 +16,7 @@ from typing import Any
 
 from millstream.common.errors import PlanError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
+from millstream.common.time_domain import TimeDomain
 from millstream.common.windows import TimestampedValue, TriggerResult
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP
@@ -303,7 +304,7 @@ class WindowOperator(KeyedOperator):
         if self.merging and window not in (self.cursor.cells[WINDOWS] or {}):
             return
         entry = self._enter_window(window)
-        is_event = self.time_domain == "event"
+        is_event = self.time_domain is TimeDomain.EVENT_TIME
         call = self.spec.trigger.on_event_time if is_event else self.spec.trigger.on_processing_time
         self._react(call(time, window, self.trigger_context), entry, outputs)
         domain_ends = is_event == self.event_time or time >= END_OF_TIME

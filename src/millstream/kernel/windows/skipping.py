@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from millstream.common.time_domain import TimeDomain
 from millstream.common.windows import TimeWindow
 from millstream.kernel.copying import frozen
 from millstream.kernel.keys import shown
@@ -139,7 +140,7 @@ class SkippingWindowOperator(WindowOperator, SkippingOperator):
     def give_up(self, timer: Timer) -> None:
         """A window whose time is over goes, even if its trigger does not want to hear of it."""
         _, window, time = timer
-        is_event = self.time_domain == "event"
+        is_event = self.time_domain is TimeDomain.EVENT_TIME
         domain_ends = is_event == self.event_time or time >= END_OF_TIME
         if not domain_ends or time != self._cleanup_time(window):
             return
