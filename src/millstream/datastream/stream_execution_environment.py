@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -288,7 +288,17 @@ class StreamExecutionEnvironment(AcceptedSettings):
         strategy = checked_strategy(watermark_strategy)
         specs = source_specs(source)
         found = declared_type(type_info) or source.get_produced_type()
-        streams = [self._source(source_name, spec, found, strategy) for spec in specs]
+        convert = source.conversion()
+        if convert is None:
+            return self._sources(source_name, specs, found, strategy)
+        read = self._sources(source_name, specs, convert.read_type, None)
+        records = read.flat_map(convert.function, found).name("Parse")
+        return records.assign_timestamps_and_watermarks(strategy)
+
+    def _sources(
+        self, name: str, specs: Sequence[SourceSpec], type_info: Any, strategy: Any
+    ) -> DataStream:
+        streams = [self._source(name, spec, type_info, strategy) for spec in specs]
         return streams[0].union(*streams[1:]) if len(streams) > 1 else streams[0]
 
     def add_source(

@@ -73,6 +73,9 @@ def _csv(values: list[Any], spec: FilesSinkSpec, type_info: TypeInformation | No
     writer = csv.writer(text, **_dialect(spec))
     if spec.options.get("header", "false").lower() == "true":
         writer.writerow(_names(values, type_info))
+    if spec.encoder is not None:
+        end = spec.options.get("lineSep", "\n")
+        return text.getvalue() + "".join(f"{spec.encoder(value)}{end}" for value in values)
     null = spec.options.get("nullValue", "")
     for value in values:
         writer.writerow([null if field is None else field for field in _fields(value)])

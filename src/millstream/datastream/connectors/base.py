@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from millstream.common.typeinfo import TypeInformation
 from millstream.plan.specs import SinkSpec, SourceSpec
 
-__all__ = ["DeliveryGuarantee", "Sink", "Source"]
+__all__ = ["Conversion", "DeliveryGuarantee", "Sink", "Source"]
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """Makes any number of records of each that is read."""
+
+    function: Callable[[Any], Iterable[Any]]
+    read_type: TypeInformation
 
 
 class DeliveryGuarantee(Enum):
@@ -32,6 +43,10 @@ class Source(ABC):
 
     def get_produced_type(self) -> TypeInformation | None:
         """Return the type of the records, None if only reading them will tell."""
+        return None
+
+    def conversion(self) -> Conversion | None:
+        """Return what makes records of what is read, None if that is the same."""
         return None
 
 

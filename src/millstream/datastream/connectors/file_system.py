@@ -13,7 +13,7 @@ from millstream.common.execution_config import accepted_without_effect
 from millstream.common.time import to_millis
 from millstream.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from millstream.datastream.checkpoint_storage import checked_path
-from millstream.datastream.connectors.base import Sink, Source
+from millstream.datastream.connectors.base import Conversion, Sink, Source
 from millstream.datastream.connectors.file_policies import (
     BucketAssigner,
     FileCompactor,
@@ -56,6 +56,7 @@ class StreamFormat:
     options: Mapping[str, str] = field(default_factory=dict)
     schema: Any = None
     row_type: TypeInformation | None = None
+    convert: Conversion | None = None
 
     @staticmethod
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
@@ -171,6 +172,9 @@ class FileSource(Source):
     def get_produced_type(self) -> TypeInformation | None:
         return self.stream_format.row_type
 
+    def conversion(self) -> Conversion | None:
+        return self.stream_format.convert
+
 
 class FileSourceBuilder:
     """Builds a `FileSource` in Flink's way."""
@@ -285,6 +289,7 @@ class BulkWriterFactory:
     format: FileFormat
     options: Mapping[str, str] = field(default_factory=dict)
     row_type: TypeInformation | None = None
+    encoder: Callable[[Any], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -372,7 +377,7 @@ class FileSink(Sink):
             format=self.writer.format,
             options=self.writer.options,
             prefix=self.prefix,
-            encoder=self.encoder,
+            encoder=self.encoder or self.writer.encoder,
         )
 
     class BaseBuilder:

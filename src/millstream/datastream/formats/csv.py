@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from millstream.common.csv_text import CsvDialect
 from millstream.common.errors import PlanError, TypeMismatchError, user_location
 from millstream.common.execution_config import accepted_without_effect
 from millstream.common.serialization import DeserializationSchema, SerializationSchema
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from millstream.common.types import Row
+from millstream.datastream.connectors.base import Conversion
 from millstream.datastream.connectors.file_system import BulkWriterFactory, StreamFormat, row_format
 from millstream.datastream.formats.json import named_row_type, positional_values
-from millstream.datastream.formats.values import from_text, to_plain
+from millstream.datastream.formats.values import csv_value, named
 from millstream.plan.specs import FILE_SINK_OPTIONS
 
 __all__ = [
@@ -41,6 +42,8 @@ class CsvSchema:
 
     row_type: RowTypeInfo
     options: Mapping[str, str] = field(default_factory=dict)
+    separators: Mapping[str, str] = field(default_factory=dict)
+    """What stands between the items of array columns, by the name of the column."""
 
     @staticmethod
     def builder() -> CsvSchemaBuilder:
@@ -54,6 +57,19 @@ class CsvSchema:
     def __len__(self) -> int:
         return self.size()
 
+    def dialect(self) -> CsvDialect:
+        """Return how Flink writes lines of this schema."""
+        options, names = self.options, self.row_type.get_field_names()
+        quote, escape = options.get("quote", '"'), options["escape"]
+        return CsvDialect(
+            delimiter=options.get("sep", ","),
+            quote=quote or None,
+            escape=None if escape == '"' else escape,
+            null_literal=options.get("nullValue"),
+            line_end=options.get("lineSep", "\n"),
+            array_delimiters={names.index(name): sep for name, sep in self.separators.items()},
+        )
+
 
 class CsvSchemaBuilder:
     """Builds a `CsvSchema`."""
@@ -61,6 +77,7 @@ class CsvSchemaBuilder:
     def __init__(self) -> None:
         self._columns: dict[str, TypeInformation] = {}
         self._options: dict[str, str] = {"header": "false", "escape": '"'}
+        self._separators: dict[str, str] = {}
 
     def add_string_column(self, name: str) -> CsvSchemaBuilder:
         """Add a column of text."""
@@ -76,16 +93,45 @@ class CsvSchemaBuilder:
         """Add a column of numbers, by default LONG."""
         return self._add(name, number_type or Types.LONG())
 
+    def add_array_column(
+        self, name: str, separator: str = ";", element_type: TypeInformation | None = None
+    ) -> CsvSchemaBuilder:
+        """Add a column of lists, by default of text, with ``separator`` between the items.
+
+        Examples
+        --------
+        >>> CsvSchema.builder().add_array_column("tags", "|").build().row_type
+        ROW_NAMED(tags: LIST(STRING))
+        """
+        self._separators[name] = separator
+        return self._add(name, Types.LIST(element_type or Types.STRING()))
+
+    def set_array_element_separator(self, separator: str) -> CsvSchemaBuilder:
+        """Set what stands between the items of all array columns so far."""
+        self._separators = dict.fromkeys(self._separators, separator)
+        return self
+
+    def remove_array_element_separator(self, index: int) -> CsvSchemaBuilder:
+        """Let the array column at a position hold one item."""
+        self._separators[list(self._columns)[index]] = ""
+        return self
+
+    def disable_array_element_separator(self) -> CsvSchemaBuilder:
+        """Let array columns hold one item."""
+        return self.set_array_element_separator("")
+
     def add_columns_from(self, schema: CsvSchema) -> CsvSchemaBuilder:
         """Add all columns of another schema."""
         types = schema.row_type.field_types
         for name, type_info in zip(schema.row_type.get_field_names(), types, strict=True):
             self._add(name, type_info)
+        self._separators.update(schema.separators)
         return self
 
     def clear_columns(self) -> CsvSchemaBuilder:
         """Take all columns away."""
         self._columns.clear()
+        self._separators.clear()
         return self
 
     def set_column_separator(self, char: str) -> CsvSchemaBuilder:
@@ -101,7 +147,10 @@ class CsvSchemaBuilder:
         return self._set("quote", "")
 
     def set_escape_char(self, char: str) -> CsvSchemaBuilder:
-        """Set what stands before a quote in text; by default a quote is doubled."""
+        """Set what stands before a special character; by default a quote is doubled.
+
+        In files with a header it counts inside of quotes only.
+        """
         return self._set("escape", char)
 
     def disable_escape_char(self) -> CsvSchemaBuilder:
@@ -147,7 +196,7 @@ class CsvSchemaBuilder:
                 hint='for example add_string_column("word")',
             )
         row_type = Types.ROW_NAMED(list(self._columns), list(self._columns.values()))
-        return CsvSchema(row_type, dict(self._options))
+        return CsvSchema(row_type, dict(self._options), dict(self._separators))
 
     def size(self) -> int:
         """Return the number of columns so far."""
@@ -178,8 +227,60 @@ class CsvReaderFormat(StreamFormat):
     @staticmethod
     def for_schema(schema: CsvSchema) -> StreamFormat:
         """Return the format of files with this schema."""
-        found: StreamFormat = row_format(CsvReaderFormat, "csv", schema.row_type, schema.options)
-        return found
+        if schema.options["escape"] != '"' and schema.options["header"] != "true":
+            # Spark's reader takes an escape character for one inside of quotes only.
+            comments = bool(schema.options.get("comment"))
+            parse = _ParsedLine(schema.row_type, schema.dialect(), comments)
+            lines = Conversion(parse, Types.STRING())
+            return CsvReaderFormat("text", {}, None, schema.row_type, lines)
+        read = _read_type(schema)
+        found: StreamFormat = row_format(CsvReaderFormat, "csv", read, schema.options)
+        if not schema.separators:
+            return found
+        split = Conversion(_SplitColumns(schema.row_type, schema.dialect()), read)
+        return replace(found, row_type=schema.row_type, convert=split)
+
+
+def _read_type(schema: CsvSchema) -> RowTypeInfo:
+    """The columns as Spark reads them: a list is a text."""
+    names = schema.row_type.get_field_names()
+    types = zip(names, schema.row_type.field_types, strict=True)
+    return Types.ROW_NAMED(
+        names, [Types.STRING() if n in schema.separators else t for n, t in types]
+    )
+
+
+@dataclass(frozen=True)
+class _SplitColumns:
+    """Makes lists of the texts of array columns."""
+
+    row_type: RowTypeInfo
+    dialect: CsvDialect
+
+    def __call__(self, row: Row) -> list[Row]:
+        values = list(row)
+        for column in self.dialect.array_delimiters:
+            text = values[column]
+            if text is not None:
+                kind = self.row_type.field_types[column]
+                values[column] = csv_value(kind, text, column, self.dialect)
+        return [named(self.row_type, values)]
+
+
+@dataclass(frozen=True)
+class _ParsedLine:
+    """Makes a row of a line."""
+
+    row_type: RowTypeInfo
+    dialect: CsvDialect
+    comments: bool
+
+    def __call__(self, line: str) -> list[Row]:
+        if not line.strip() or (self.comments and line.startswith("#")):
+            return []
+        row = CsvRowDeserializationSchema(self.row_type, self.dialect, False).deserialize(line)
+        assert row is not None
+        return [row]
 
 
 class CsvBulkWriters:
@@ -190,26 +291,19 @@ class CsvBulkWriters:
         """Return the way to write files with this schema."""
         known = FILE_SINK_OPTIONS["csv"]
         options = {name: value for name, value in schema.options.items() if name in known}
-        return BulkWriterFactory("csv", options, schema.row_type)
+        encoder = _WrittenLine(schema.row_type, replace(schema.dialect(), line_end=""))
+        return BulkWriterFactory("csv", options, schema.row_type, encoder)
 
 
 @dataclass(frozen=True)
-class _Dialect:
-    delimiter: str = ","
-    quote: str | None = '"'
-    escape: str | None = None
-    null_literal: str = ""
-    line_end: str = "\n"
+class _WrittenLine:
+    """Makes a line of a row, without its end."""
 
-    def arguments(self) -> dict[str, Any]:
-        quoting = csv.QUOTE_NONE if self.quote is None else csv.QUOTE_MINIMAL
-        return {
-            "delimiter": self.delimiter,
-            "quotechar": self.quote,
-            "escapechar": self.escape,
-            "quoting": quoting,
-            "lineterminator": self.line_end,
-        }
+    row_type: RowTypeInfo
+    dialect: CsvDialect
+
+    def __call__(self, value: Any) -> str:
+        return self.dialect.line(positional_values(self.row_type, value), self.row_type.field_types)
 
 
 class _LineBuilder:
@@ -232,20 +326,19 @@ class _LineBuilder:
         return self._give(escape=c)
 
     def set_null_literal(self, null_literal: str) -> Self:
-        """Set the text that stands for None, by default an empty one."""
+        """Set the text that stands for None; by default None is written as an empty text."""
         return self._give(null_literal=null_literal)
 
     def set_array_element_delimiter(self, delimiter: str) -> Self:
-        """Accept what stands between the items of a list; fields of lists cannot be read yet."""
-        accepted_without_effect("set_array_element_delimiter", "a field holds one value")
-        return self
+        """Set what stands between the items of a list, or the fields of a row, by default ``;``."""
+        return self._give(array_delimiter=delimiter)
 
     def _give(self, **given: Any) -> Self:
         self._given.update(given)
         return self
 
-    def _dialect(self) -> _Dialect:
-        return _Dialect(**self._given)
+    def _dialect(self) -> CsvDialect:
+        return CsvDialect(**self._given)
 
 
 class CsvRowDeserializationSchema(DeserializationSchema[Row | None]):
@@ -258,17 +351,26 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None]):
     Row(word='a, b', n=12)
     """
 
-    def __init__(self, row_type: RowTypeInfo, dialect: _Dialect, ignore_errors: bool) -> None:
+    def __init__(
+        self,
+        row_type: RowTypeInfo,
+        dialect: CsvDialect,
+        ignore_errors: bool,
+        comments: bool = False,
+    ) -> None:
         self._type = row_type
         self._dialect = dialect
         self._ignore_errors = ignore_errors
+        self._comments = comments
 
     def deserialize(self, message: bytes | str) -> Row | None:
         """Return the row of a line, None if it cannot be read and errors are ignored."""
         text = message.decode() if isinstance(message, bytes) else message
+        if self._comments:
+            text = "".join(line for line in text.splitlines(True) if not line.startswith("#"))
         try:
-            return self._row(next(csv.reader([text], **self._dialect.arguments()), []))
-        except (ValueError, KeyError, csv.Error) as error:
+            return self._row(self._dialect.texts(text))
+        except (ValueError, csv.Error) as error:
             if self._ignore_errors:
                 return None
             raise TypeMismatchError(
@@ -278,11 +380,16 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None]):
             ) from error
 
     def _row(self, texts: list[str]) -> Row:
-        null = self._dialect.null_literal
-        pairs = zip(self._type.field_types, texts, strict=True)
-        row = Row(*[None if text == null else from_text(kind, text) for kind, text in pairs])
-        row.set_field_names(self._type.get_field_names())
-        return row
+        pairs = enumerate(zip(self._type.field_types, texts, strict=True))
+        return named(self._type, [self._value(kind, text, at) for at, (kind, text) in pairs])
+
+    def _value(self, kind: TypeInformation, text: str, column: int) -> Any:
+        try:
+            return csv_value(kind, text, column, self._dialect)
+        except ValueError:
+            if self._ignore_errors:
+                return None
+            raise
 
     def get_produced_type(self) -> TypeInformation:
         """Return the type of the rows."""
@@ -292,20 +399,23 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None]):
         """Builds a `CsvRowDeserializationSchema`."""
 
         _ignore_errors = False
+        _comments = False
 
         def set_ignore_parse_errors(self, ignore_parse_errors: bool) -> Self:
-            """Make None of what cannot be read; by default the job fails."""
+            """Make None of fields, or of lines, that cannot be read; by default the job fails."""
             self._ignore_errors = ignore_parse_errors
             return self
 
         def set_allow_comments(self, allow_comments: bool) -> Self:
-            """Accept comments; filter such lines out before they come here."""
-            accepted_without_effect("set_allow_comments", "every message is a line of data")
+            """Leave out the lines of a message that begin with ``#``."""
+            self._comments = allow_comments
             return self
 
         def build(self) -> CsvRowDeserializationSchema:
             """Return the schema."""
-            return CsvRowDeserializationSchema(self._type, self._dialect(), self._ignore_errors)
+            return CsvRowDeserializationSchema(
+                self._type, self._dialect(), self._ignore_errors, self._comments
+            )
 
 
 class CsvRowSerializationSchema(SerializationSchema[Any]):
@@ -318,21 +428,14 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
     b'"a, b",12\n'
     """
 
-    def __init__(self, row_type: RowTypeInfo, dialect: _Dialect) -> None:
+    def __init__(self, row_type: RowTypeInfo, dialect: CsvDialect) -> None:
         self._type = row_type
         self._dialect = dialect
 
     def serialize(self, value: Any) -> bytes:
         """Return the line of a row, with its end."""
         fields = positional_values(self._type, value)
-        out = io.StringIO()
-        csv.writer(out, **self._dialect.arguments()).writerow([self._text(item) for item in fields])
-        return out.getvalue().encode()
-
-    def _text(self, value: Any) -> Any:
-        if value is None:
-            return self._dialect.null_literal
-        return str(value).lower() if isinstance(value, bool) else to_plain(value)
+        return self._dialect.line(fields, self._type.field_types).encode()
 
     class Builder(_LineBuilder):
         """Builds a `CsvRowSerializationSchema`."""
@@ -342,7 +445,7 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
             return self._give(line_end=delimiter)
 
         def disable_quote_character(self) -> Self:
-            """Write text without quotes; set an escape character as well."""
+            """Write all text as it is, without quotes."""
             return self._give(quote=None)
 
         def build(self) -> CsvRowSerializationSchema:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal, DecimalException
 from typing import Any
 
 from millstream.common.errors import PlanError, TypeMismatchError, user_location
 from millstream.common.serialization import DeserializationSchema, SerializationSchema
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation
 from millstream.common.types import Row
-from millstream.datastream.formats.values import MissingFieldError, from_plain, to_plain
+from millstream.datastream.formats.json_schema import row_type_of_json_schema
+from millstream.datastream.formats.json_text import json_text
+from millstream.datastream.formats.values import MissingFieldError, from_plain
 
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
 
@@ -39,11 +42,11 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None]):
     def deserialize(self, message: bytes | str) -> Row | None:
         """Return the row of a message, None if it cannot be read and errors are ignored."""
         try:
-            plain = json.loads(message)
+            plain = json.loads(message, parse_float=Decimal)
             row: Row = from_plain(self._type, plain, require_fields=self._fail_on_missing)
         except MissingFieldError:
             raise
-        except (ValueError, TypeError, TypeMismatchError) as error:
+        except (ValueError, TypeError, DecimalException, TypeMismatchError) as error:
             if self._ignore_errors:
                 return None
             raise TypeMismatchError(
@@ -68,6 +71,13 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None]):
         def type_info(self, type_info: TypeInformation) -> JsonRowDeserializationSchema.Builder:
             """Set the type of the rows."""
             self._type = type_info
+            return self
+
+        def json_schema(self, json_schema: str) -> JsonRowDeserializationSchema.Builder:
+            """Set the type of the rows by a JSON schema."""
+            if json_schema is None:
+                raise TypeError("The json_schema must not be None.")
+            self._type = row_type_of_json_schema(json_schema)
             return self
 
         def fail_on_missing_field(self) -> JsonRowDeserializationSchema.Builder:
@@ -96,7 +106,7 @@ class JsonRowSerializationSchema(SerializationSchema[Any]):
     >>> from millstream.common import Types
     >>> row_type = Types.ROW_NAMED(["word", "n"], [Types.STRING(), Types.LONG()])
     >>> JsonRowSerializationSchema.builder().with_type_info(row_type).build().serialize(("a", 1))
-    b'{"word": "a", "n": 1}'
+    b'{"word":"a","n":1}'
     """
 
     def __init__(self, row_type: RowTypeInfo) -> None:
@@ -109,9 +119,7 @@ class JsonRowSerializationSchema(SerializationSchema[Any]):
 
     def serialize(self, value: Any) -> bytes:
         """Return the message of a row."""
-        fields = positional_values(self._type, value)
-        plain = dict(zip(self._type.get_field_names(), map(to_plain, fields), strict=True))
-        return json.dumps(plain, ensure_ascii=False).encode()
+        return json_text(self._type, positional_values(self._type, value)).encode()
 
     class Builder:
         """Builds a `JsonRowSerializationSchema`."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
+from millstream.common.csv_text import CsvDialect
 from millstream.common.errors import TypeMismatchError
 from millstream.common.time import Instant
 from millstream.common.typeinfo import (
@@ -18,8 +19,9 @@ from millstream.common.typeinfo import (
     TypeInformation,
 )
 from millstream.common.types import Row
+from millstream.datastream.formats.json_text import json_text
 
-__all__ = ["MissingFieldError", "from_plain", "from_text", "to_plain"]
+__all__ = ["MissingFieldError", "csv_value", "from_plain", "from_text", "named"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -96,46 +98,52 @@ def from_text(type_info: TypeInformation, text: str) -> Any:
     (12, True)
     """
     kind = type_info.kind
+    if not text and kind != "STRING":
+        return None
     if kind in ("BYTE", "SHORT", "INT", "LONG", "BIG_INT"):
         return int(text)
     if kind in ("FLOAT", "DOUBLE"):
         return float(text)
     if kind == "BOOLEAN":
-        return {"true": True, "false": False}[text.strip().lower()]
+        return text.strip().lower() == "true"  # as Java does
     return _from_plain(type_info, text, False)
 
 
-def to_plain(value: Any) -> Any:
-    """Return a value as JSON has it: rows with names as objects, tuples as lists.
+def csv_value(type_info: TypeInformation, text: str, column: int, dialect: CsvDialect) -> Any:
+    """Return the value of a type that a field of a line stands for.
 
     Examples
     --------
-    >>> to_plain(Row(day=date(2026, 1, 31), pair=("a", Decimal("1.50"))))
-    {'day': '2026-01-31', 'pair': ['a', '1.50']}
+    >>> from millstream.common import Types
+    >>> csv_value(Types.LIST(Types.LONG()), "1;2", 0, CsvDialect())
+    [1, 2]
     """
-    if isinstance(value, Row):
-        return _plain_row(value)
-    if isinstance(value, list | tuple):
-        return [to_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {_plain_key(key): to_plain(item) for key, item in value.items()}
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, date | time):
-        return value.isoformat()
-    if isinstance(value, Instant):
-        exact = _EPOCH + timedelta(seconds=value.seconds, microseconds=value.nanos // 1_000)
-        return exact.isoformat().replace("+00:00", "Z")
-    return str(value) if isinstance(value, Decimal) else value
+    if text == dialect.null_literal:
+        return None
+    if isinstance(type_info, RowTypeInfo | TupleTypeInfo):
+        parts = zip(type_info.field_types, dialect.parts(text, column), strict=True)
+        values = [csv_value(kind, part, column, dialect) for kind, part in parts]
+        if isinstance(type_info, TupleTypeInfo):
+            return tuple(values)
+        return named(type_info, values)
+    element = getattr(type_info, "element_type", None)
+    if element is None or (isinstance(type_info, PrimitiveArrayTypeInfo) and type_info.holds_bytes):
+        return from_text(type_info, text)
+    return [csv_value(element, part, column, dialect) for part in dialect.parts(text, column)]
 
 
-def _plain_row(row: Row) -> Any:
-    names = row._fields or [f"f{i}" for i in range(len(row))]
-    return {name: to_plain(item) for name, item in zip(names, row, strict=True)}
+def named(row_type: RowTypeInfo, values: Sequence[Any]) -> Row:
+    """Return a row with the names of its type, which are f0, f1 and so on if it has none.
 
-
-def _plain_key(key: Any) -> str:
-    return str(key).lower() if isinstance(key, bool) else str(to_plain(key))
+    Examples
+    --------
+    >>> from millstream.common import Types
+    >>> named(Types.ROW([Types.LONG()]), [1])
+    Row(f0=1)
+    """
+    row = Row(*values)
+    row.set_field_names(row_type.get_field_names())
+    return row
 
 
 def _instant(text: str) -> Instant:
@@ -143,10 +151,45 @@ def _instant(text: str) -> Instant:
     return Instant(since // timedelta(seconds=1), since.microseconds * 1_000)
 
 
+def _time(text: str) -> time:
+    return time.fromisoformat(text).replace(tzinfo=None)  # Flink writes a Z at the end
+
+
+def _timestamp(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=None)
+
+
+def _whole_number(value: Any) -> Any:
+    return int(value) if isinstance(value, str) else value
+
+
+def _real_number(value: Any) -> Any:
+    return float(value) if isinstance(value, str | Decimal) else value
+
+
+def _string(value: Any) -> str:
+    """A text; what is something else is shown as JSON."""
+    return value if isinstance(value, str) else json_text(None, value)
+
+
+def _any(value: Any) -> Any:
+    """A value as Python's own reader gives it: numbers were read as decimals."""
+    if isinstance(value, list):
+        return [_any(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _any(item) for key, item in value.items()}
+    return float(value) if isinstance(value, Decimal) else value
+
+
 _PARSERS: dict[str, Callable[[Any], Any]] = {
+    "STRING": _string,
+    "FLOAT": _real_number,
+    "DOUBLE": _real_number,
     "BIG_DEC": lambda value: Decimal(str(value)),
     "SQL_DATE": date.fromisoformat,
-    "SQL_TIME": time.fromisoformat,
-    "SQL_TIMESTAMP": datetime.fromisoformat,
+    "SQL_TIME": _time,
+    "SQL_TIMESTAMP": _timestamp,
     "INSTANT": _instant,
+    "PICKLED_BYTE_ARRAY": _any,
+    **dict.fromkeys(("BYTE", "SHORT", "INT", "LONG", "BIG_INT"), _whole_number),
 }

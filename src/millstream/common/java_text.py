@@ -1,0 +1,53 @@
+"""Numbers as Java writes them, which is how Flink's files and messages have them."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import numpy as np
+
+__all__ = ["java_double", "java_float"]
+
+
+def java_double(value: float) -> str:
+    """Return a DOUBLE as Java's ``Double.toString`` writes it.
+
+    Examples
+    --------
+    >>> [java_double(number) for number in (1.0, 0.001, 1e-4, 123456789.125, 1e7)]
+    ['1.0', '0.001', '1.0E-4', '1.23456789125E8', '1.0E7']
+    >>> java_double(float("nan")), java_double(float("-inf"))
+    ('NaN', '-Infinity')
+    """
+    return _java(float(value), repr(float(value)))
+
+
+def java_float(value: float) -> str:
+    """Return a FLOAT, which has 32 bits, as Java's ``Float.toString`` writes it.
+
+    Examples
+    --------
+    >>> java_float(0.1), java_float(0.10000000149011612), java_float(16777216.0)
+    ('0.1', '0.1', '1.6777216E7')
+    """
+    single = np.float32(value)
+    return _java(float(single), np.format_float_scientific(single, unique=True))
+
+
+def _java(value: float, shortest: str) -> str:
+    """A number by its shortest digits: plain from 0.001 up to ten million, else with an exponent."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "-Infinity" if value < 0 else "Infinity"
+    if value == 0:
+        return "-0.0" if math.copysign(1, value) < 0 else "0.0"
+    sign, digits, exponent = Decimal(shortest).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    text = "".join(map(str, digits))
+    point = len(text) + exponent  # digits before the point
+    if 1e-3 <= abs(value) < 1e7:
+        plain = format(Decimal(shortest).normalize(), "f").lstrip("-")
+        body = plain if "." in plain else f"{plain}.0"
+    else:
+        body = f"{text[0]}.{text[1:] or '0'}E{point - 1}"
+    return f"-{body}" if sign else body
