@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from millstream.common.absent import missing_name
+from millstream.common.completable_future import CompletableFuture
 from millstream.common.config_options import ConfigOption, ConfigOptions
 from millstream.common.configuration import Configuration
 from millstream.common.dead_letter import DeadLetter
 from millstream.common.execution_config import ExecutionConfig
+from millstream.common.input_dependency_constraint import InputDependencyConstraint
 from millstream.common.job import JobExecutionResult, JobID, JobStatus
 from millstream.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from millstream.common.serialization import (
     ByteArraySchema,
     DeserializationSchema,
     Encoder,
+    RowFieldExtractorSchema,
     SerializationSchema,
     SimpleStringSchema,
 )
+from millstream.common.serializer import TypeSerializer
 from millstream.common.time import Duration, Instant, Time
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.types import Row, RowKind
@@ -22,6 +29,7 @@ from millstream.common.watermark_strategy import WatermarkStrategy
 
 __all__ = [
     "ByteArraySchema",
+    "CompletableFuture",
     "ConfigOption",
     "ConfigOptions",
     "Configuration",
@@ -30,18 +38,30 @@ __all__ = [
     "Duration",
     "Encoder",
     "ExecutionConfig",
+    "InputDependencyConstraint",
     "Instant",
+    "JobClient",
     "JobExecutionResult",
     "JobID",
     "JobStatus",
     "RestartStrategies",
     "RestartStrategyConfiguration",
     "Row",
+    "RowFieldExtractorSchema",
     "RowKind",
     "SerializationSchema",
     "SimpleStringSchema",
     "Time",
     "TypeInformation",
+    "TypeSerializer",
     "Types",
     "WatermarkStrategy",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "JobClient":
+        from millstream.common.job_client import JobClient
+
+        return JobClient
+    return missing_name(__name__)(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, overload
@@ -102,6 +103,45 @@ class Configuration:
         """Set a key to a number."""
         return self._store(key, convert_value(key, value, "double"))
 
+    def get_bytearray(self, key: str, default_value: bytearray) -> bytearray:
+        """The bytes under a key, or the default."""
+        value = self._values.get(key, default_value)
+        if isinstance(value, bytes | bytearray):
+            return bytearray(value)
+        raise ConfigurationError(
+            "INVALID_OPTION_VALUE",
+            f"{key} is {short_repr(value)}, and not bytes",
+            location=user_location(),
+            hint="set it with set_bytearray",
+        )
+
+    def set_bytearray(self, key: str, value: bytearray) -> Configuration:
+        """Set a key to bytes; as text they are in base 64."""
+        if not isinstance(value, bytes | bytearray):
+            raise ConfigurationError(
+                "INVALID_OPTION_VALUE",
+                f"{key} needs bytes, got {short_repr(value)}",
+                location=user_location(),
+                hint="give a bytearray",
+            )
+        return self._store(key, bytes(value))
+
+    @staticmethod
+    def parse_list_value(value: str) -> list[str]:
+        """The items of a list in a setting: ``[a, b]``, or with semicolons between them.
+
+        Examples
+        --------
+        >>> Configuration.parse_list_value("[a, 'b']"), Configuration.parse_list_value("a;b")
+        (['a', 'b'], ['a', 'b'])
+        """
+        text = value.strip()
+        if not text:
+            return []
+        if text.startswith("[") and text.endswith("]"):
+            return [item.strip().strip("'\"") for item in text[1:-1].split(",") if item.strip()]
+        return text.split(";")
+
     @overload
     def get(self, option: ConfigOption[T], default: T) -> T: ...
     @overload
@@ -175,7 +215,7 @@ class Configuration:
         >>> Configuration().set_boolean("on", True).to_dict()
         {'on': 'true'}
         """
-        return {key: convert_value(key, value, "string") for key, value in self._values.items()}
+        return {key: _text(key, value) for key, value in self._values.items()}
 
     def validate(
         self, known: Iterable[ConfigOption[Any] | str], namespace: str = _NAMESPACE
@@ -214,13 +254,24 @@ class Configuration:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Configuration) and self.to_dict() == other.to_dict()
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash(frozenset(self.to_dict().items()))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Configuration:
+        return Configuration(self)
 
     def __repr__(self) -> str:
         return f"Configuration({masked_settings(self.to_dict())!r})"
 
 
 _ABSENT = object()
+
+
+def _text(key: str, value: object) -> str:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    text: str = convert_value(key, value, "string")
+    return text
 
 
 def _unknown(key: str, known: list[str], namespace: str) -> ConfigurationError:

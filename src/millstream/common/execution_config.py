@@ -236,4 +236,17 @@ class ExecutionConfig:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ExecutionConfig) and vars(self) == vars(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash(repr(sorted(vars(self).items(), key=str)))
+
+    def get_default_kryo_serializer_classes(self) -> dict[str, str]:
+        """Return nothing: records are Python objects, and no Java serializer sees them."""
+        return {}
+
+    def get_registered_kryo_types(self) -> list[str]:
+        """Return nothing: records are Python objects."""
+        return []
+
+    def get_registered_pojo_types(self) -> list[str]:
+        """Return nothing: records are Python objects."""
+        return []

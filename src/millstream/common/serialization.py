@@ -7,7 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from millstream.common.errors import PlanError, short_repr, user_location
+from millstream.common.absent import missing_name
+from millstream.common.errors import PlanError, TypeMismatchError, short_repr, user_location
 from millstream.common.text import TextStyle, checked_style, encoded_text
 from millstream.common.typeinfo import TypeInformation, Types
 
@@ -15,6 +16,7 @@ __all__ = [
     "ByteArraySchema",
     "DeserializationSchema",
     "Encoder",
+    "RowFieldExtractorSchema",
     "SerializationSchema",
     "SimpleStringSchema",
 ]
@@ -132,6 +134,39 @@ class ByteArraySchema(SerializationSchema[bytes], DeserializationSchema[bytes]):
         return Types.PRIMITIVE_ARRAY(Types.BYTE())
 
 
+class RowFieldExtractorSchema(SerializationSchema[Any]):
+    """The bytes of one field of a row: for the key or the value of a message.
+
+    Parameters
+    ----------
+    field_index : int
+        The position of the field, whose values are `bytes`.
+
+    Examples
+    --------
+    >>> RowFieldExtractorSchema(1).serialize((b"key", b"value"))
+    b'value'
+    """
+
+    def __init__(self, field_index: int) -> None:
+        if field_index < 0:
+            raise ValueError(f"Field index must be non-negative, got: {field_index}")
+        self._field_index = field_index
+
+    def serialize(self, value: Any) -> bytes:
+        """The bytes of the field; none if it is None."""
+        found = None if value is None else value[self._field_index]
+        if found is None:
+            return b""
+        if isinstance(found, bytes | bytearray):
+            return bytes(found)
+        raise TypeMismatchError(
+            "NOT_BYTES",
+            f"field {self._field_index} of {short_repr(value)} is a {type(found).__name__}, not bytes",
+            hint="encode it before, as in map(lambda row: Row(row[0].encode(), row[1].encode()))",
+        )
+
+
 class Encoder:
     """Turns records into what a file sink writes for each of them.
 
@@ -189,3 +224,6 @@ class _LineEncoder:
 
     def __call__(self, value: Any) -> bytes:
         return f"{self._to_text(value)}\n".encode(self._charset)
+
+
+__getattr__ = missing_name(__name__)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 from typing import TypeVar
 
 from millstream.common._logging import accepted_without_effect
+from millstream.common.cleanup_strategies import CleanupStrategies as _CleanupStrategies
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.time import Duration, Time, positive_millis, to_millis
 
@@ -64,6 +65,7 @@ class StateTtlConfig:
 
     UpdateType = _UpdateType
     StateVisibility = _StateVisibility
+    CleanupStrategies = _CleanupStrategies
     TtlTimeCharacteristic = _TtlTimeCharacteristic
 
     ttl_ms: int
@@ -71,6 +73,9 @@ class StateTtlConfig:
     visibility: _StateVisibility = _StateVisibility.NeverReturnExpired
     cleanup_in_background: bool = True
     ttl_time_characteristic: _TtlTimeCharacteristic = _TtlTimeCharacteristic.ProcessingTime
+    strategies: tuple[tuple[_CleanupStrategies.Strategies, object], ...] = field(
+        default=(), compare=False
+    )
 
     @staticmethod
     def new_builder(ttl: Span) -> StateTtlConfig.Builder:
@@ -97,6 +102,10 @@ class StateTtlConfig:
         """False if state lives for ever."""
         return self.update_type is not _UpdateType.Disabled
 
+    def get_cleanup_strategies(self) -> _CleanupStrategies:
+        """When expired state is removed, as the program asked for it."""
+        return _CleanupStrategies(dict(self.strategies), self.cleanup_in_background)
+
     class Builder:
         """Builds a `StateTtlConfig` step by step; each method returns the builder."""
 
@@ -105,6 +114,7 @@ class StateTtlConfig:
             self._visibility = _StateVisibility.NeverReturnExpired
             self._characteristic = _TtlTimeCharacteristic.ProcessingTime
             self._cleanup_in_background = True
+            self._strategies: dict[_CleanupStrategies.Strategies, object] = {}
             self.set_ttl(ttl)
 
         def set_ttl(self, ttl: Span) -> StateTtlConfig.Builder:
@@ -154,6 +164,8 @@ class StateTtlConfig:
 
         def cleanup_full_snapshot(self) -> StateTtlConfig.Builder:
             """Accepted for Flink's sake."""
+            kinds = _CleanupStrategies.Strategies
+            self._strategies[kinds.FULL_STATE_SCAN_SNAPSHOT] = _CleanupStrategies.EMPTY_STRATEGY
             return _no_effect(self, "cleanup_full_snapshot")
 
         def cleanup_incrementally(
@@ -161,6 +173,10 @@ class StateTtlConfig:
         ) -> StateTtlConfig.Builder:
             """Accepted for Flink's sake."""
             _at_least(cleanup_size, 1, "cleanup_size")
+            found = _CleanupStrategies.IncrementalCleanupStrategy(
+                cleanup_size, run_cleanup_for_every_record
+            )
+            self._strategies[_CleanupStrategies.Strategies.INCREMENTAL_CLEANUP] = found
             return _no_effect(self, "cleanup_incrementally")
 
         def cleanup_in_rocksdb_compact_filter(
@@ -170,7 +186,11 @@ class StateTtlConfig:
         ) -> StateTtlConfig.Builder:
             """Accepted for Flink's sake."""
             _at_least(query_time_after_num_entries, 0, "query_time_after_num_entries")
-            to_millis(periodic_compaction_time, "periodic_compaction_time")
+            millis = to_millis(periodic_compaction_time, "periodic_compaction_time")
+            found = _CleanupStrategies.RocksdbCompactFilterCleanupStrategy(
+                query_time_after_num_entries, Duration.of_millis(millis)
+            )
+            self._strategies[_CleanupStrategies.Strategies.ROCKSDB_COMPACTION_FILTER] = found
             return _no_effect(self, "cleanup_in_rocksdb_compact_filter")
 
         def disable_cleanup_in_background(self) -> StateTtlConfig.Builder:
@@ -186,6 +206,7 @@ class StateTtlConfig:
                 self._visibility,
                 self._cleanup_in_background,
                 self._characteristic,
+                tuple(self._strategies.items()),
             )
 
 

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from millstream.common._logging import accepted_without_effect
+from millstream.common.absent import missing_name
 from millstream.common.errors import PlanError, TypeMismatchError, short_repr, user_location
 from millstream.common.time import (
     MAX_TIMESTAMP,
@@ -366,3 +367,6 @@ def _checked_timestamp(timestamp: object, value: object) -> int:
         parameters={"timestamp": short_repr(timestamp), "value": short_repr(value)},
         hint="return an int: milliseconds since 1970-01-01 UTC, within 64 bits",
     )
+
+
+__getattr__ = missing_name(__name__)

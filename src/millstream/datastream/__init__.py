@@ -5,6 +5,7 @@ The names are those of PyFlink's ``pyflink.datastream``, so that a program ports
 
 from __future__ import annotations
 
+from millstream.common.absent import missing_name
 from millstream.common.fencing import FencingToken
 from millstream.common.output_tag import OutputTag
 from millstream.datastream.async_data_stream import AsyncDataStream
@@ -180,3 +181,5 @@ __all__ = [
     "WindowFunction",
     "WindowedStream",
 ]
+
+__getattr__ = missing_name(__name__)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Self
+from typing import Any, Self
 
+from millstream.common.absent import missing_method
 from millstream.common.errors import ConfigurationError, short_repr, user_location
 from millstream.common.execution_config import accepted_without_effect
 from millstream.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
@@ -31,10 +32,10 @@ class AcceptedSettings:
 
     def __init__(self, settings: EnvironmentSettings) -> None:
         self._settings = settings
-        self._chaining = True
-        self._changelog: bool | None = None
-        self._backend: StateBackend | None = None
         self._characteristic = TimeCharacteristic.EventTime
+
+    def __getattr__(self, name: str) -> Any:
+        raise missing_method(self, name)
 
     def _note(self, option: str, why: str) -> Self:
         accepted_without_effect(option, why)
@@ -153,12 +154,12 @@ class AcceptedSettings:
 
     def disable_operator_chaining(self) -> Self:
         """Accept Flink's switch for fusing operators; they always fuse."""
-        self._chaining = False
+        self._settings.chaining = False
         return self._note("disable_operator_chaining", "stateless operators always fuse")
 
     def is_chaining_enabled(self) -> bool:
         """Return whether `disable_operator_chaining` was not called."""
-        return self._chaining
+        return self._settings.chaining
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
         """Return True: nothing here depends on a maximal parallelism."""
@@ -190,21 +191,21 @@ class AcceptedSettings:
         """Accept Flink's choice of a state backend."""
         if not isinstance(state_backend, StateBackend):
             raise _bad("set_state_backend", "a StateBackend", state_backend)
-        self._backend = state_backend
+        self._settings.backend = state_backend
         return self._note("set_state_backend", "state lives in Spark's state store, on RocksDB")
 
     def get_state_backend(self) -> StateBackend | None:
         """Return what was set."""
-        return self._backend
+        return self._settings.backend
 
     def enable_changelog_state_backend(self, enabled: bool) -> Self:
         """Accept Flink's switch for writing changes of state; they are always written as such."""
-        self._changelog = bool(enabled)
+        self._settings.changelog = bool(enabled)
         return self._note("enable_changelog_state_backend", "Spark writes changes of state, always")
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
         """Return what was set."""
-        return self._changelog
+        return self._settings.changelog
 
     def set_default_savepoint_directory(self, directory: str) -> Self:
         """Set where savepoints go if nothing else is said."""

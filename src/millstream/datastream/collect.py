@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Iterator
 from threading import Condition
 from typing import TYPE_CHECKING, Any, Self
 
-if TYPE_CHECKING:
-    from millstream.datastream.job_client import JobClient
+from millstream.common.errors import PlanError, user_location
+from millstream.datastream.job_client import JobClient, JobListener
 
-__all__ = ["CloseableIterator", "CollectBuffer"]
+if TYPE_CHECKING:
+    from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+__all__ = ["CloseableIterator", "CollectBuffer", "LaterCollector"]
 
 _MAX_WAITING = 100_000
 
@@ -111,3 +115,48 @@ class CloseableIterator(Iterator[Any]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class LaterCollector(CloseableIterator, JobListener):
+    """The records of the next job of an environment; see ``stream.collect_async()``."""
+
+    def __init__(self, env: StreamExecutionEnvironment) -> None:
+        # The program may be waiting for the end of the job, so that the job must not wait for it.
+        self._buffer = CollectBuffer(max_waiting=sys.maxsize)
+        self._started = False
+        self._closed = True
+        self._env = env
+        env.register_job_listener(self)
+
+    def deliver(self, epoch: int, records: list[tuple[Any, int | None]]) -> None:
+        """Take the records of an epoch."""
+        self._buffer.deliver(epoch, records)
+
+    def on_job_submitted(self, job_client: JobClient | None, throwable: Any = None) -> None:
+        """Belong to the job that has started."""
+        self._env._listeners.remove(self)
+        if job_client is not None:
+            super().__init__(self._buffer, job_client)
+            self._started = True
+
+    def on_job_executed(self, job_execution_result: Any, throwable: Any = None) -> None:
+        """Nothing more to do: the iterator ends by itself."""
+
+    def __next__(self) -> Any:
+        if not self._started:
+            raise PlanError(
+                "NOT_EXECUTED",
+                "the records of collect_async() come with the job, which has not started",
+                location=user_location(),
+                hint="call env.execute() or env.execute_async() first",
+            )
+        return super().__next__()
+
+    def close(self) -> None:
+        """Stop the job, if it runs."""
+        if self._started:
+            super().close()
+
+    def __del__(self) -> None:
+        if self._started:
+            super().__del__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.output_tag import OutputTag
@@ -37,6 +37,9 @@ from millstream.kernel.places import Place
 from millstream.kernel.two_inputs.specs import BroadcastSpec
 from millstream.plan.graph import KeyedNode, StatelessKind, StatelessNode, UnionNode
 from millstream.plan.planner import mentions_watermark
+
+if TYPE_CHECKING:
+    from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 __all__ = ["BroadcastConnectedStream", "BroadcastStream", "ConnectedStreams", "connected"]
 
@@ -82,6 +85,18 @@ class ConnectedStreams:
     def get_first_input(self) -> DataStream:
         """Return the first stream."""
         return self.stream1
+
+    def get_type1(self) -> TypeInformation:
+        """Return the type of the first stream."""
+        return self.get_first_input().get_type()
+
+    def get_type2(self) -> TypeInformation:
+        """Return the type of the second stream."""
+        return self.get_second_input().get_type()
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """Return the environment that the streams belong to."""
+        return self.get_first_input().get_execution_environment()
 
     def get_second_input(self) -> DataStream:
         """Return the second stream."""

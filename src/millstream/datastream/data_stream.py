@@ -74,6 +74,7 @@ __all__ = [
     "AllWindowedStream",
     "BroadcastConnectedStream",
     "BroadcastStream",
+    "CachedDataStream",
     "CloseableIterator",
     "ConnectedStreams",
     "DataStream",
@@ -374,6 +375,10 @@ class DataStream(StreamOperations):
         """
         return self._sink("Print", PrintSink(sink_identifier or "", text=text).to_spec())
 
+    def print_to_err(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Print the records to the standard error stream, see `print`."""
+        return self._sink("Print", PrintSink(sink_identifier or "", stderr=True).to_spec())
+
     def sink_to(self, sink: Sink) -> DataStreamSink:
         """Write the records to a sink.
 
@@ -461,6 +466,11 @@ class DataStream(StreamOperations):
 class DataStreamSink(OperatorSettings):
     """The end of a stream: it can be named, and nothing else can follow it."""
 
+    def set_max_parallelism(self, max_parallelism: int) -> DataStreamSink:
+        """Accept Flink's upper limit of the parallelism."""
+        positive_int("max_parallelism", max_parallelism)
+        return self._note("set_max_parallelism", "a savepoint fits any number of slots")
+
     def __repr__(self) -> str:
         return f"DataStreamSink({self._node.name})"
 
@@ -479,6 +489,7 @@ def checked_strategy(strategy: object) -> WatermarkStrategy:
 
 # PyFlink has these classes in this module. KeyedStream derives from DataStream, hence down here.
 from millstream.datastream.keyed_stream import KeyedStream  # noqa: E402, I001
+from millstream.datastream.cached_stream import CachedDataStream  # noqa: E402
 from millstream.datastream.connected_streams import (  # noqa: E402
     BroadcastConnectedStream,
     BroadcastStream,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millstream.common.absent import missing_name
 from millstream.datastream.async_functions import (
     AsyncFunction,
     AsyncRetryPredicate,
@@ -73,3 +74,5 @@ __all__ = [
     "TimerService",
     "WindowFunction",
 ]
+
+__getattr__ = missing_name(__name__)

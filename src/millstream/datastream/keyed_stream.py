@@ -75,6 +75,14 @@ class KeyedStream(FieldAggregates, DataStream):
         """Return the type of the key, None if it is unknown."""
         return self._key_type
 
+    def get_key_selector(self) -> Callable[[Any], Any]:
+        """Return the function that gives a record its key."""
+        return self._selector
+
+    def cache(self) -> NoReturn:
+        """Refuse: cache the stream before ``key_by``."""
+        self._operator("cache")
+
     # -- functions with state --------------------------------------------------------------------
 
     def process(self, func: KeyedProcessFunction, output_type: Any = None) -> DataStream:  # type: ignore[override]

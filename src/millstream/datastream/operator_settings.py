@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
+from millstream.common.absent import missing_method
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.execution_config import accepted_without_effect
 from millstream.common.output_tag import OutputTag
@@ -40,6 +41,9 @@ class OperatorSettings:
         self._env = env
         self._graph = graph
         self._node_id = node_id
+
+    def __getattr__(self, name: str) -> Any:
+        raise missing_method(self, name)
 
     @property
     def _id(self) -> int:

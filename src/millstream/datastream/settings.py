@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import os
 import re
 import sys
@@ -20,12 +19,13 @@ from millstream.datastream.checkpoint_storage import checked_path
 from millstream.datastream.checkpointing_mode import CheckpointingMode
 from millstream.datastream.execution_mode import RuntimeExecutionMode
 from millstream.datastream.launch import Launch
+from millstream.datastream.state_backend import StateBackend
 from millstream.plan.options import ChannelOrder, Dependencies, JobOptions
 
 if TYPE_CHECKING:
     from enum import Enum
 
-__all__ = ["EnvironmentSettings", "local_cores"]
+__all__ = ["EnvironmentSettings", "Setter", "local_cores", "member", "option"]
 
 _SIZE = re.compile(r"(\d+)\s*(b|kb|mb|gb|k|m|g)?", re.IGNORECASE)
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20}
@@ -58,6 +58,10 @@ class EnvironmentSettings:
         self.trust = False
         self.passed_on: dict[str, str] = {}
         self.dependencies = Dependencies()
+        self.chaining = True
+        self.changelog: bool | None = None
+        self.backend: StateBackend | None = None
+        self.given = Configuration()
 
     @property
     def parallelism(self) -> int:
@@ -67,15 +71,19 @@ class EnvironmentSettings:
 
     def configure(self, configuration: Configuration) -> None:
         """Apply a configuration: Flink's keys, Spark's, and ours under ``millstream.``."""
-        configuration.validate([option for option, _ in _OPTIONS.values()])
+        from millstream.datastream.flink_options import ACCEPTED, why_unused
+
+        options = _OPTIONS | ACCEPTED
+        configuration.validate([option for option, _ in options.values()])
+        self.given.add_all(configuration)
         for key, value in configuration.to_dict().items():
-            if key in _OPTIONS:
-                option, setter = _OPTIONS[key]
+            if key in options:
+                option, setter = options[key]
                 setter(self, option.convert(value))
             elif key.startswith("spark."):
                 self.passed_on[key] = value
             else:
-                accepted_without_effect(key, _why_unused(key))
+                accepted_without_effect(key, why_unused(key, list(options)))
         if any(key.startswith(_RESTART) for key in configuration.key_set()):
             self.restart = strategy_from(self.restart_keys) or self.restart
 
@@ -148,11 +156,11 @@ class EnvironmentSettings:
 
     def set_mode(self, mode: RuntimeExecutionMode | str) -> None:
         """Set the way to run."""
-        self.mode = _member(RuntimeExecutionMode, "execution.runtime-mode", mode)
+        self.mode = member(RuntimeExecutionMode, "execution.runtime-mode", mode)
 
     def _set_mode_of_checkpoints(self, mode: str) -> None:
         key = "execution.checkpointing.mode"
-        self.checkpoints.set_checkpointing_mode(_member(CheckpointingMode, key, mode))
+        self.checkpoints.set_checkpointing_mode(member(CheckpointingMode, key, mode))
 
     def _set_progress(self, text: str) -> None:
         self.progress = _PROGRESS[_one_of("millstream.progress", text.lower(), tuple(_PROGRESS))]
@@ -170,7 +178,7 @@ def local_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _member(enum: Any, what: str, value: Enum | str) -> Any:
+def member(enum: Any, what: str, value: Enum | str) -> Any:
     if isinstance(value, enum):
         return value
     names = tuple(member.name for member in enum)
@@ -211,13 +219,7 @@ def _bad(what: str, value: object, hint: str) -> ConfigurationError:
     )
 
 
-def _why_unused(key: str) -> str:
-    close = difflib.get_close_matches(key, _OPTIONS, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return f"neither Millstream nor Spark has a use for this key{hint}"
-
-
-def _option(key: str, kind: str, setter: Setter) -> tuple[str, tuple[ConfigOption[Any], Setter]]:
+def option(key: str, kind: str, setter: Setter) -> tuple[str, tuple[ConfigOption[Any], Setter]]:
     builder = getattr(ConfigOptions.key(key), f"{kind}_type")()
     return key, (builder.no_default_value(), setter)
 
@@ -237,45 +239,45 @@ def _restart_option(key: str, kind: str) -> tuple[str, tuple[ConfigOption[Any], 
     def setter(settings: EnvironmentSettings, value: Any) -> None:
         settings.restart_keys[key] = value
 
-    return _option(f"{_RESTART}.{key}", kind, setter)
+    return option(f"{_RESTART}.{key}", kind, setter)
 
 
 _OPTIONS: dict[str, tuple[ConfigOption[Any], Setter]] = dict(
     [
-        _option("parallelism.default", "int", lambda s, v: s.config.set_parallelism(v)),
-        _option("pipeline.max-parallelism", "int", lambda s, v: s.config.set_max_parallelism(v)),
-        _option("pipeline.name", "string", _store("name")),
-        _option("pipeline.auto-watermark-interval", "duration",
+        option("parallelism.default", "int", lambda s, v: s.config.set_parallelism(v)),
+        option("pipeline.max-parallelism", "int", lambda s, v: s.config.set_max_parallelism(v)),
+        option("pipeline.name", "string", _store("name")),
+        option("pipeline.auto-watermark-interval", "duration",
                 lambda s, v: s.config.set_auto_watermark_interval(v)),
-        _option("pipeline.global-job-parameters", "string",
+        option("pipeline.global-job-parameters", "string",
                 EnvironmentSettings._set_parameters),
-        _option("execution.runtime-mode", "string", EnvironmentSettings.set_mode),
-        _option("execution.checkpointing.interval", "duration",
+        option("execution.runtime-mode", "string", EnvironmentSettings.set_mode),
+        option("execution.checkpointing.interval", "duration",
                 lambda s, v: s.checkpoints.set_checkpoint_interval(v)),
-        _option("execution.checkpointing.mode", "string",
+        option("execution.checkpointing.mode", "string",
                 EnvironmentSettings._set_mode_of_checkpoints),
-        _option("execution.checkpointing.dir", "string",
+        option("execution.checkpointing.dir", "string",
                 lambda s, v: s.checkpoints.set_checkpoint_storage_dir(v)),
-        _option("state.checkpoints.dir", "string",
+        option("state.checkpoints.dir", "string",
                 lambda s, v: s.checkpoints.set_checkpoint_storage_dir(v)),
-        _option("execution.checkpointing.min-pause", "duration",
+        option("execution.checkpointing.min-pause", "duration",
                 lambda s, v: s.checkpoints.set_min_pause_between_checkpoints(v)),
-        _option("execution.checkpointing.num-retained", "int",
+        option("execution.checkpointing.num-retained", "int",
                 lambda s, v: s.checkpoints._set_retained(v)),
-        _option("state.checkpoints.num-retained", "int",
+        option("state.checkpoints.num-retained", "int",
                 lambda s, v: s.checkpoints._set_retained(v)),
-        _option("execution.checkpointing.tolerable-failed-checkpoints", "int",
+        option("execution.checkpointing.tolerable-failed-checkpoints", "int",
                 lambda s, v: s.checkpoints.set_tolerable_checkpoint_failure_number(v)),
-        _option("execution.checkpointing.savepoint-dir", "string",
+        option("execution.checkpointing.savepoint-dir", "string",
                 EnvironmentSettings.set_savepoint_directory),
-        _option("state.savepoints.dir", "string", EnvironmentSettings.set_savepoint_directory),
-        _option("execution.state-recovery.path", "string", _store("savepoint_path")),
-        _option("execution.savepoint.path", "string", _store("savepoint_path")),
-        _option("execution.state-recovery.ignore-unclaimed-state", "boolean",
+        option("state.savepoints.dir", "string", EnvironmentSettings.set_savepoint_directory),
+        option("execution.state-recovery.path", "string", _store("savepoint_path")),
+        option("execution.savepoint.path", "string", _store("savepoint_path")),
+        option("execution.state-recovery.ignore-unclaimed-state", "boolean",
                 _store("allow_non_restored_state")),
-        _option("execution.savepoint.ignore-unclaimed-state", "boolean",
+        option("execution.savepoint.ignore-unclaimed-state", "boolean",
                 _store("allow_non_restored_state")),
-        _option(_RESTART, "string", lambda s, v: s.restart_keys.update(type=v)),
+        option(_RESTART, "string", lambda s, v: s.restart_keys.update(type=v)),
         _restart_option("type", "string"),
         _restart_option("fixed-delay.attempts", "int"),
         _restart_option("fixed-delay.delay", "duration"),
@@ -288,19 +290,19 @@ _OPTIONS: dict[str, tuple[ConfigOption[Any], Setter]] = dict(
         _restart_option("failure-rate.max-failures-per-interval", "int"),
         _restart_option("failure-rate.failure-rate-interval", "duration"),
         _restart_option("failure-rate.delay", "duration"),
-        _option("millstream.slots", "int", EnvironmentSettings.set_slots),
-        _option("millstream.channel-order", "string", EnvironmentSettings.set_channel_order),
-        _option("millstream.progress", "string", EnvironmentSettings._set_progress),
-        _option("millstream.trust", "boolean", _store("trust")),
-        _option("millstream.on-error", "string",
+        option("millstream.slots", "int", EnvironmentSettings.set_slots),
+        option("millstream.channel-order", "string", EnvironmentSettings.set_channel_order),
+        option("millstream.progress", "string", EnvironmentSettings._set_progress),
+        option("millstream.trust", "boolean", _store("trust")),
+        option("millstream.on-error", "string",
                 _pass_on("millstream.on-error", lambda k, v: _one_of(k, v, ("fail", "skip")))),
-        _option("millstream.epoch.max-bytes", "string",
+        option("millstream.epoch.max-bytes", "string",
                 _pass_on("millstream.epoch.max-bytes", _bytes)),
-        _option("millstream.epoch.max-files", "long",
+        option("millstream.epoch.max-files", "long",
                 _pass_on("millstream.epoch.max-files", _at_least_one)),
-        _option("millstream.epoch.max-records", "long",
+        option("millstream.epoch.max-records", "long",
                 _pass_on("millstream.epoch.max-records", _at_least_one)),
-        _option("millstream.worker.memory", "string",
+        option("millstream.worker.memory", "string",
                 _pass_on("millstream.worker.memory", _bytes_or_none)),
     ]
 )  # fmt: skip

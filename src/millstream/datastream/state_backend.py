@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
+from millstream.common.absent import missing_name
+from millstream.common.execution_config import accepted_without_effect
+
 __all__ = [
     "EmbeddedRocksDBStateBackend",
     "HashMapStateBackend",
@@ -40,6 +43,8 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._incremental = bool(enable_incremental_checkpointing)
         self._paths: tuple[str, ...] = ()
         self._options = PredefinedOptions.DEFAULT
+        self._factory: str | None = None
+        self._transfer_threads = 4
 
     def is_incremental_checkpoints_enabled(self) -> bool:
         """Return what was asked for; Spark writes changes only, always."""
@@ -60,3 +65,25 @@ class EmbeddedRocksDBStateBackend(StateBackend):
     def get_predefined_options(self) -> PredefinedOptions:
         """Return the set of options that was accepted."""
         return self._options
+
+    def set_options(self, options_factory_class_name: str) -> None:
+        """Accept the name of a Java class that makes options; none of its code runs."""
+        reason = "give spark.sql.streaming.stateStore.rocksdb.* in the configuration instead"
+        accepted_without_effect("set_options", reason)
+        self._factory = options_factory_class_name
+
+    def get_options(self) -> str | None:
+        """Return the name that was set."""
+        return self._factory
+
+    def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
+        """Accept a number of threads; Spark has its own way to copy files."""
+        accepted_without_effect("set_number_of_transfer_threads", "Spark copies files itself")
+        self._transfer_threads = number_of_transfering_threads
+
+    def get_number_of_transfer_threads(self) -> int:
+        """Return what was set, 4 if nothing was."""
+        return self._transfer_threads
+
+
+__getattr__ = missing_name(__name__)

@@ -24,6 +24,7 @@ from millstream.datastream.graph_copy import copy_with_inputs, part_of
 from millstream.datastream.inputs import checked_elements, dataframe_spec, socket_spec, source_specs
 from millstream.datastream.job_client import JobClient, JobListener
 from millstream.datastream.launch import Launch
+from millstream.datastream.more_sources import MoreSources
 from millstream.datastream.settings import EnvironmentSettings
 from millstream.datastream.stream_types import declared_type
 from millstream.datastream.unexecuted import Unexecuted
@@ -47,7 +48,7 @@ __all__ = ["StreamExecutionEnvironment"]
 _STOP_SECONDS = 30
 
 
-class StreamExecutionEnvironment(AcceptedSettings):
+class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
     """Makes streams, holds the settings, and runs what was built.
 
     Get one with `get_execution_environment`. Nothing runs before `execute`, `execute_async` or

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import struct
+from io import BytesIO
+
+from millstream.common.serializer import TypeSerializer
 from millstream.common.windows import (
     CountWindow,
     GlobalWindow,
@@ -99,33 +103,45 @@ __all__ = [
 ]
 
 
-class TimeWindowSerializer:
+class TimeWindowSerializer(TypeSerializer[TimeWindow]):
     """What ``get_window_serializer`` of an assigner written for Flink returns; it has no effect.
 
     Windows are pickled.
 
     Examples
     --------
-    >>> TimeWindowSerializer() is not None
-    True
+    >>> stream = BytesIO()
+    >>> TimeWindowSerializer().serialize(TimeWindow(1, 2), stream)
+    >>> TimeWindowSerializer().deserialize(BytesIO(stream.getvalue()))
+    TimeWindow(start=1, end=2)
     """
 
+    def serialize(self, element: TimeWindow, stream: BytesIO) -> None:
+        stream.write(_TWO.pack(element.start, element.end))
 
-class CountWindowSerializer:
-    """As `TimeWindowSerializer`, for count windows.
-
-    Examples
-    --------
-    >>> CountWindowSerializer() is not None
-    True
-    """
+    def deserialize(self, stream: BytesIO) -> TimeWindow:
+        return TimeWindow(*_TWO.unpack(stream.read(_TWO.size)))
 
 
-class GlobalWindowSerializer:
-    """As `TimeWindowSerializer`, for the global window.
+class CountWindowSerializer(TypeSerializer[CountWindow]):
+    """As `TimeWindowSerializer`, for count windows."""
 
-    Examples
-    --------
-    >>> GlobalWindowSerializer() is not None
-    True
-    """
+    def serialize(self, element: CountWindow, stream: BytesIO) -> None:
+        stream.write(_ONE.pack(element.id))
+
+    def deserialize(self, stream: BytesIO) -> CountWindow:
+        return CountWindow(*_ONE.unpack(stream.read(_ONE.size)))
+
+
+class GlobalWindowSerializer(TypeSerializer[GlobalWindow]):
+    """As `TimeWindowSerializer`, for the global window."""
+
+    def serialize(self, element: GlobalWindow, stream: BytesIO) -> None:
+        stream.write(b"\0")
+
+    def deserialize(self, stream: BytesIO) -> GlobalWindow:
+        stream.read(1)
+        return GlobalWindow()
+
+
+_ONE, _TWO = struct.Struct(">q"), struct.Struct(">qq")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from millstream.common.absent import missing_name
 from millstream.common.typeinfo import TypeInformation
 from millstream.plan.specs import SinkSpec, SourceSpec
 
@@ -56,3 +57,6 @@ class Sink(ABC):
     @abstractmethod
     def to_spec(self) -> SinkSpec:
         """Return what is to be written."""
+
+
+__getattr__ = missing_name(__name__)

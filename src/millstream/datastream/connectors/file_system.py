@@ -434,6 +434,9 @@ class FileSink(Sink):
 class StreamingFileSink(FileSink):
     """The older name of `FileSink`; ``add_sink`` takes it too."""
 
+    DefaultRowFormatBuilder = FileSink.RowFormatBuilder
+    DefaultBulkFormatBuilder = FileSink.BulkFormatBuilder
+
 
 def _sink(
     name: FileFormat,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millstream.common.absent import missing_name
 from millstream.common.configuration import Configuration
 from millstream.common.execution_config import accepted_without_effect
 from millstream.common.typeinfo import RowTypeInfo
@@ -60,3 +61,6 @@ class ParquetBulkWriters:
         if hadoop_config is not None:
             accepted_without_effect("hadoop_config", _OF_SPARK)
         return BulkWriterFactory("parquet", {}, named_row_type(row_type, "row_type"))
+
+
+__getattr__ = missing_name(__name__)

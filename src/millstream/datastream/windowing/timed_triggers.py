@@ -62,6 +62,14 @@ class _ContinuousTrigger(QuietTrigger):
             self._delete(time, ctx)
             fire_time.clear()
 
+    def register_next_fire_timestamp(
+        self, time: int, window: Any, ctx: Trigger.TriggerContext, fire_timestamp_state: Any
+    ) -> None:
+        """Fire again an interval after ``time``, at the latest at the end of the window."""
+        next_time = min(time + self.interval, window.max_timestamp())
+        fire_timestamp_state.add(next_time)
+        self._register(next_time, ctx)
+
     def _arguments(self) -> tuple[object, ...]:
         return (self.interval,)
 
@@ -111,9 +119,8 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
         ctx.delete_event_time_timer(window.max_timestamp())
 
     def _schedule(self, after: int, window: Any, ctx: Trigger.TriggerContext) -> None:
-        time = min(after + self.interval, window.max_timestamp())
-        ctx.get_partitioned_state(self._fire_time).add(time)
-        ctx.register_event_time_timer(time)
+        fire_time = ctx.get_partitioned_state(self._fire_time)
+        self.register_next_fire_timestamp(after, window, ctx, fire_time)
 
     def _register(self, time: int, ctx: Trigger.TriggerContext) -> None:
         ctx.register_event_time_timer(time)

@@ -1,0 +1,56 @@
+"""Modules of PyFlink that are not here: importing one fails with a line on what takes its place."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from types import ModuleType
+
+__all__ = ["MODULES", "explain_missing_modules"]
+
+_KAFKA = "read it with Spark's Kafka source and env.from_dataframe(...), write with foreach_batch"
+_SPARK = "use a Spark connector with env.from_dataframe(...) and stream.foreach_batch(...)"
+_GATEWAY = "there is no JVM of Flink; for the one of Spark ask SparkSession.builder.getOrCreate()"
+_JAVA = "it wraps objects of Flink's Java API, and there are none"
+
+MODULES: dict[str, str] = {
+    "millstream.table": "use the DataStream API, or Spark SQL with env.from_dataframe(...)",
+    "millstream.datastream.connectors.kafka": _KAFKA,
+    "millstream.datastream.connectors.dynamic_kafka": _KAFKA,
+    "millstream.datastream.connectors.cassandra": _SPARK,
+    "millstream.datastream.connectors.elasticsearch": _SPARK,
+    "millstream.datastream.connectors.kinesis": _SPARK,
+    "millstream.datastream.connectors.pulsar": _SPARK,
+    "millstream.datastream.connectors.rabbitmq": _SPARK,
+    "millstream.datastream.connectors.jdbc": "use Spark's JDBC writer with stream.foreach_batch(...)",
+    "millstream.datastream.connectors.hybrid_source": "use a union of the sources",
+    "millstream.datastream.formats.avro": "use Spark's Avro format with env.from_dataframe(...)",
+    "millstream.datastream.formats.orc": "use Spark's ORC format with env.from_dataframe(...)",
+    "millstream.datastream.utils": "it converts objects of Java, and records are Python objects",
+    "millstream.common.io": "input formats are Java objects: use env.from_source(...)",
+    "millstream.common.utils": _JAVA,
+    "millstream.java_gateway": _GATEWAY,
+    "millstream.util": _GATEWAY,
+    "millstream.fn_execution": "functions run in Spark's Python workers",
+    "millstream.shell": "use python -i, or a notebook",
+    "millstream.version": "use millstream.__version__",
+}
+"""Modules of PyFlink, by the name that a port makes of theirs."""
+
+
+class _MissingModules(MetaPathFinder):
+    """Asked for modules that nobody else has found."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> None:
+        # A module inside of one that is missing: Python imports the outer one first.
+        if fullname in MODULES:
+            raise ModuleNotFoundError(f"there is no {fullname}: {MODULES[fullname]}", name=fullname)
+
+
+def explain_missing_modules() -> None:
+    """Let imports of PyFlink's modules that are not here fail with what takes their place."""
+    if not any(isinstance(finder, _MissingModules) for finder in sys.meta_path):
+        sys.meta_path.append(_MissingModules())
