@@ -118,3 +118,9 @@ def test_accepted_without_effect(caplog: pytest.LogCaptureFixture) -> None:
 def test_equality() -> None:
     assert ExecutionConfig().set_parallelism(2) == ExecutionConfig().set_parallelism(2)
     assert ExecutionConfig() != ExecutionConfig().set_parallelism(2)
+
+
+def test_there_are_no_java_serializers() -> None:
+    config = ExecutionConfig()
+    assert config.get_default_kryo_serializer_classes() == {}
+    assert config.get_registered_kryo_types() == config.get_registered_pojo_types() == []

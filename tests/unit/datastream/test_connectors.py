@@ -394,3 +394,10 @@ def test_row_type_of_a_real_spark_schema() -> None:
     assert FileSource.json("/a", schema=schema).get_produced_type() == Types.ROW_NAMED(
         ["word", "tags", "at"], [Types.STRING(), Types.LIST(Types.LONG()), Types.INSTANT()]
     )
+
+
+def test_the_older_file_sink_has_builders() -> None:
+    builder = StreamingFileSink.for_row_format("/o", Encoder.simple_string_encoder())
+    assert isinstance(builder, StreamingFileSink.DefaultRowFormatBuilder)
+    assert builder.build().to_spec().path == "/o"
+    assert StreamingFileSink.DefaultBulkFormatBuilder is FileSink.BulkFormatBuilder

@@ -15,6 +15,7 @@ from millstream.common import (
     CompletableFuture,
     Configuration,
     ExecutionConfig,
+    InputDependencyConstraint,
     JobClient,
     Row,
     RowFieldExtractorSchema,
@@ -155,6 +156,7 @@ def test_small_names() -> None:
     future: Any = CompletableFuture()
     future.set_result(1)
     assert future.done() and future.result() == 1
+    assert [kind.name for kind in InputDependencyConstraint] == ["ANY", "ALL"]
     assert constants.MAX_LONG_VALUE == 2**63 - 1 == -constants.MIN_LONG_VALUE - 1
     assert importlib.import_module("millstream.common.job_client").JobClient is JobClient
     assert VoidNamespaceSerializer() == VoidNamespaceSerializer() != TimeWindowSerializer()
@@ -230,6 +232,13 @@ def test_print_to_err(env: Env) -> None:
     env.from_collection([1]).print_to_err("numbers")
     (sink,) = [node for node in env._graph if isinstance(node, SinkNode)]
     assert sink.sink == PrintSpec(prefix="numbers", to_stderr=True)
+
+
+def test_a_sink_accepts_a_limit_of_the_parallelism(env: Env) -> None:
+    sink = env.from_collection([1]).print()
+    assert sink.set_max_parallelism(8) is sink
+    with pytest.raises(PlanError, match="max_parallelism"):
+        sink.set_max_parallelism(0)
 
 
 def test_a_cached_stream_is_computed_by_each_job(env: Env) -> None:
