@@ -1,0 +1,72 @@
+"""The DataStream examples that PyFlink ships run with `millstream` for `pyflink`, in memory.
+
+Those that need what is not here say so in one line.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from flink_env import NoFlinkError, flink_python
+
+from millstream.missing_modules import MODULES
+
+pytestmark = pytest.mark.parity
+
+RUN = """
+import runpy, sys
+from millstream.datastream import StreamExecutionEnvironment
+from millstream.testing import run_local
+
+def execute(env, job_name=None):
+    print(len(run_local(env).values()), "records")
+    env.close()
+
+StreamExecutionEnvironment.execute = execute
+runpy.run_path(sys.argv.pop(1), run_name="__main__")
+"""
+
+
+@pytest.fixture(scope="module")
+def examples(request: pytest.FixtureRequest) -> Path:
+    """The folder of the examples, in PyFlink's environment."""
+    if "parity" not in request.config.getoption("-m"):
+        pytest.skip("may install Flink: ask for it with -m parity")
+    try:
+        python = flink_python()
+    except NoFlinkError as error:
+        pytest.skip(str(error))
+    (folder,) = (python.parents[1] / "lib").glob(
+        "python*/site-packages/pyflink/examples/datastream"
+    )
+    return folder
+
+
+def test_examples_run_or_say_what_is_missing(examples: Path, tmp_path: Path) -> None:
+    outcomes = {}
+    for path in sorted(examples.rglob("*.py")):
+        ported = tmp_path / path.name
+        text = path.read_text(encoding="utf-8")
+        ported.write_text(re.sub(r"\bpyflink\b", "millstream", text), encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, str(ported)], capture_output=True, text=True, check=False
+        )
+        found = done.stdout if done.returncode == 0 else done.stderr
+        outcomes[path.relative_to(examples).as_posix()] = found.strip().splitlines()[-1]
+    explained = {f"there is no {module}: {instead}" for module, instead in MODULES.items()}
+    missing = [
+        name
+        for name, line in outcomes.items()
+        if line.removeprefix("ModuleNotFoundError: ") in explained
+    ]
+    ran = [name for name, line in outcomes.items() if re.fullmatch(r"[1-9]\d* records", line)]
+    assert sorted(missing + ran) == sorted(outcomes), outcomes
+    assert len(ran) >= 10
+    assert [name for name in missing if "connectors/" not in name] == [
+        "asyncio/remote_model_inference.py",
+        "streaming_word_count.py",
+    ]
