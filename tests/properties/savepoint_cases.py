@@ -121,7 +121,9 @@ class Everything(KeyedProcessFunction):
         return self.total.value(), seen, last, self.most.get(), self.count.get(), late
 
     def on_timer(self, timestamp: int, ctx: Any) -> Any:
-        yield ctx.time_domain(), ctx.get_current_key(), timestamp, *self._state()
+        # As the golden savepoints have it: once a time domain was a text.
+        domain = ctx.time_domain().name.removesuffix("_TIME").lower()
+        yield domain, ctx.get_current_key(), timestamp, *self._state()
         if timestamp % 4 == 0:
             self.last.clear()
 
