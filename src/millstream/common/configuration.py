@@ -127,20 +127,22 @@ class Configuration:
         return self._store(key, bytes(value))
 
     @staticmethod
-    def parse_list_value(value: str) -> list[str]:
-        """The items of a list in a setting: ``[a, b]``, or with semicolons between them.
+    def parse_list_value(value: str | None) -> list[str]:
+        """The items of a list in a setting: ``[a, b]``, lines with dashes, or ``a;b``.
 
         Examples
         --------
         >>> Configuration.parse_list_value("[a, 'b']"), Configuration.parse_list_value("a;b")
         (['a', 'b'], ['a', 'b'])
         """
-        text = value.strip()
-        if not text:
-            return []
+        text = (value or "").strip()
         if text.startswith("[") and text.endswith("]"):
-            return [item.strip().strip("'\"") for item in text[1:-1].split(",") if item.strip()]
-        return text.split(";")
+            items = text[1:-1].split(",")
+        elif text.startswith("- "):
+            items = [line.strip().removeprefix("- ") for line in text.splitlines()]
+        else:
+            items = text.split(";")
+        return [item.strip().strip("'\"") for item in items if item.strip()]
 
     @overload
     def get(self, option: ConfigOption[T], default: T) -> T: ...
@@ -262,6 +264,9 @@ class Configuration:
 
     def __repr__(self) -> str:
         return f"Configuration({masked_settings(self.to_dict())!r})"
+
+    def __str__(self) -> str:
+        return f"{{{', '.join(f'{key}={value}' for key, value in self.to_dict().items())}}}"
 
 
 _ABSENT = object()

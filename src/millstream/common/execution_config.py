@@ -57,6 +57,8 @@ class ExecutionConfig:
         self._auto_generated_uids = True
         self._global_job_parameters: dict[str, str] = {}
         self._ignored: dict[str, Any] = {}
+        self._kryo_serializers: dict[str, str] = {}
+        self._types: list[str] = []
 
     def get_parallelism(self) -> int:
         """How many parallel instances operators have; -1 if the environment decides."""
@@ -240,13 +242,13 @@ class ExecutionConfig:
         return hash(repr(sorted(vars(self).items(), key=str)))
 
     def get_default_kryo_serializer_classes(self) -> dict[str, str]:
-        """Return nothing: records are Python objects, and no Java serializer sees them."""
-        return {}
+        """Return what was added; records are Python objects, and no Java serializer sees them."""
+        return dict(self._kryo_serializers)
 
     def get_registered_kryo_types(self) -> list[str]:
         """Return nothing: records are Python objects."""
         return []
 
     def get_registered_pojo_types(self) -> list[str]:
-        """Return nothing: records are Python objects."""
-        return []
+        """Return what was registered; records are Python objects."""
+        return list(self._types)

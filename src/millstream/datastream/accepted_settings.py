@@ -252,6 +252,7 @@ class AcceptedSettings:
 
     def add_default_kryo_serializer(self, type_class_name: str, serializer_class_name: str) -> None:
         """Accept a Java serializer."""
+        self._settings.config._kryo_serializers[type_class_name] = serializer_class_name
         self._note("add_default_kryo_serializer", _NO_JVM_TYPES)
 
     def register_type_with_kryo_serializer(
@@ -262,6 +263,7 @@ class AcceptedSettings:
 
     def register_type(self, type_class_name: str) -> None:
         """Accept a Java class."""
+        self._settings.config._types.append(type_class_name)
         self._note("register_type", _NO_JVM_TYPES)
 
 

@@ -39,7 +39,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         file_state_size_threshold: int | None = None,
         write_buffer_size: int = -1,
     ) -> None:
-        self._path = checked_path(checkpoint_path)
+        self._path = checked_path(checkpoint_path).rstrip("/") or "/"
         self._threshold = file_state_size_threshold
         self._buffer = write_buffer_size
         if file_state_size_threshold is not None or write_buffer_size != -1:

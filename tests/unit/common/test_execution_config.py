@@ -124,3 +124,4 @@ def test_there_are_no_java_serializers() -> None:
     config = ExecutionConfig()
     assert config.get_default_kryo_serializer_classes() == {}
     assert config.get_registered_kryo_types() == config.get_registered_pojo_types() == []
+    assert hash(config) == hash(ExecutionConfig())

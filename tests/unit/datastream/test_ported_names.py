@@ -118,6 +118,7 @@ def test_configurations_are_equal_and_hashed_by_content() -> None:
     one = Configuration().set_string("a", "1").set_bytearray("b", bytearray(b"xy"))
     other = Configuration().set_bytearray("b", bytearray(b"xy")).set_integer("a", 1)
     assert one == other and hash(one) == hash(other) and len({one, other}) == 1
+    assert str(Configuration().set_string("k1", "v1").set_integer("k2", 1)) == "{k1=v1, k2=1}"
     copied = copy.deepcopy(one)
     copied.set_string("a", "2")
     assert one != copied and one.get_string("a", "") == "1"
@@ -138,7 +139,8 @@ def test_bytes_in_a_configuration() -> None:
 
 def test_lists_in_a_configuration() -> None:
     parse = Configuration.parse_list_value
-    assert parse("") == [] and parse("a;b") == parse("[a, b]") == parse("['a','b']") == ["a", "b"]
+    assert parse("") == parse(None) == []
+    assert parse("- a\n- b") == parse("a;b") == parse("[a, b]") == parse("['a','b']") == ["a", "b"]
 
 
 def test_a_field_of_a_row_as_bytes() -> None:
@@ -205,6 +207,13 @@ def test_sources_under_other_names() -> None:
         lambda env: env.generate_sequence(1, 3),
     ):
         assert run_local(make).values() == [1, 2, 3]
+
+
+def test_java_types_are_remembered(env: Env) -> None:
+    env.add_default_kryo_serializer("T", "S")
+    env.register_type("P")
+    assert env.get_config().get_default_kryo_serializer_classes() == {"T": "S"}
+    assert env.get_config().get_registered_pojo_types() == ["P"]
 
 
 def test_environments_under_other_names() -> None:
@@ -284,7 +293,8 @@ def test_collect_async_brings_the_records_of_the_next_job(env: Env) -> None:
 def test_storages_and_backends_remember_what_was_given() -> None:
     files = FileSystemCheckpointStorage("/c", 7, 8)
     assert (files.get_min_file_size_threshold(), files.get_write_buffer_size()) == (7, 8)
-    files = FileSystemCheckpointStorage("/c")
+    files = FileSystemCheckpointStorage("file://var/c/")
+    assert files.get_checkpoint_path() == "file://var/c"
     assert (files.get_min_file_size_threshold(), files.get_write_buffer_size()) == (20480, 4096)
     memory = JobManagerCheckpointStorage(max_state_size=9)
     assert memory.get_max_state_size() == 9 and memory.get_savepoint_path() is None
