@@ -142,7 +142,7 @@ def _assemble(
 
 
 def _rows(type_info: RowTypeInfo, tuples: list[tuple[Any, ...]]) -> list[Any]:
-    return rows_of(type_info.field_names, map(list, tuples))
+    return rows_of(type_info.field_names, map(list, tuples), numbered=type_info.field_names is None)
 
 
 def _struct(type_info: TypeInformation, array: pa.Array) -> list[Any]:

@@ -13,7 +13,7 @@ from millstream.common.typeinfo import (
     TupleTypeInfo,
     TypeInformation,
 )
-from millstream.common.types import Row
+from millstream.common.types import Row, rows_of
 
 __all__ = ["as_stored", "holds_records", "is_plain_tuple"]
 
@@ -71,10 +71,9 @@ def is_plain_tuple(type_info: TypeInformation) -> bool:
 
 def _row(type_info: RowTypeInfo, value: Any) -> Row:
     pairs = zip(type_info.field_types, type_info.positional(value), strict=True)
-    row = Row(*[as_stored(field, item) for field, item in pairs])
-    if type_info.field_names is not None:
-        row.set_field_names(type_info.field_names)
-    return row
+    values = [as_stored(field, item) for field, item in pairs]
+    names = type_info.field_names
+    return rows_of(names, [values], numbered=names is None)[0]
 
 
 def _single(value: Any) -> float:

@@ -36,13 +36,25 @@ def _create_row(
     return row
 
 
-def rows_of(fields: tuple[str, ...] | None, lists: Iterable[list[Any]]) -> list[Row]:
+def _create_numbered(values: Iterable[Any], row_kind: RowKind = RowKind.INSERT) -> Row:
+    row = _create_row(None, values, row_kind)
+    row._numbered = True
+    return row
+
+
+def rows_of(
+    fields: tuple[str, ...] | None, lists: Iterable[list[Any]], numbered: bool = False
+) -> list[Row]:
     """New rows with the same fields, one of each list of values, which it keeps.
+
+    ``numbered``: rows without names of their own show their fields as f0, f1 and so on.
 
     Examples
     --------
     >>> rows_of(("a", "b"), [[1, 2], [3, 4]])
     [Row(a=1, b=2), Row(a=3, b=4)]
+    >>> rows_of(None, [[1, 2]], numbered=True)
+    [Row(f0=1, f1=2)]
     """
     insert, new = RowKind.INSERT, Row.__new__
     rows = []
@@ -52,6 +64,7 @@ def rows_of(fields: tuple[str, ...] | None, lists: Iterable[list[Any]]) -> list[
         row._fields = fields
         row._values = values
         row._row_kind = insert
+        row._numbered = numbered
         rows.append(row)
     return rows
 
@@ -68,26 +81,29 @@ def like(row: Row, values: list[Any]) -> Row:
     copy._fields = row._fields
     copy._values = values
     copy._row_kind = row._row_kind
+    copy._numbered = row._numbered
     return copy
 
 
-def same_fields(values: list[Any]) -> tuple[tuple[str, ...] | None, list[list[Any]]] | None:
-    """The fields that all values have, as rows that are to be inserted, and the values of each.
+def same_fields(values: list[Any]) -> tuple[tuple[str, ...] | None, list[list[Any]], bool] | None:
+    """What `rows_of` makes these values of, if all are rows of one kind that are to be inserted.
 
     Examples
     --------
     >>> same_fields([Row(a=1), Row(a=2)])
-    (('a',), [[1], [2]])
+    (('a',), [[1], [2]], False)
     >>> same_fields([Row(a=1), Row(b=2)]) is None
     True
     """
     if not values or values[0].__class__ is not Row:
         return None
-    fields, insert = values[0]._fields, RowKind.INSERT
+    fields, numbered, insert = values[0]._fields, values[0]._numbered, RowKind.INSERT
     for value in values:
         if value.__class__ is not Row or value._row_kind is not insert or value._fields != fields:
             return None
-    return fields, [value._values for value in values]
+        if value._numbered is not numbered:
+            return None
+    return fields, [value._values for value in values], numbered
 
 
 class Row:
@@ -96,7 +112,8 @@ class Row:
     ``Row(1, "a")`` has no names of its own, and its fields answer to ``f0``, ``f1`` and so on;
     ``Row(id=1, name="a")`` has names, in this order. A row without names can be called to make rows
     whose names are its values. Named rows are equal if they hold the same values under the same
-    names, in whatever order; a named row never equals one without names.
+    names, in whatever order; a named row never equals one without names. Rows that come back from
+    an unnamed ``Types.ROW`` show their fields as ``f0``, ``f1`` and so on.
 
     Parameters
     ----------
@@ -119,7 +136,7 @@ class Row:
     True
     """
 
-    __slots__ = ("_fields", "_row_kind", "_values")
+    __slots__ = ("_fields", "_numbered", "_row_kind", "_values")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
@@ -127,6 +144,7 @@ class Row:
         self._fields: tuple[str, ...] | None = tuple(kwargs) if kwargs else None
         self._values: list[Any] = list(kwargs.values()) if kwargs else list(args)
         self._row_kind = RowKind.INSERT
+        self._numbered = False
 
     @staticmethod
     def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
@@ -236,14 +254,16 @@ class Row:
         return self._values[self._index(name)]
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self._numbered and self._fields is None:
+            return _create_numbered, (tuple(self._values), self._row_kind)
         if self._row_kind is RowKind.INSERT:
             return _create_row, (self._fields, tuple(self._values))
         return _create_row, (self._fields, tuple(self._values), self._row_kind)
 
     def __repr__(self) -> str:
-        if self._fields is None:
+        if self._fields is None and not self._numbered:
             return f"<Row({', '.join(map(repr, self._values))})>"
-        pairs = zip(self._fields, self._values, strict=False)
+        pairs = zip(self._names(), self._values, strict=False)
         return f"Row({', '.join(f'{name}={value!r}' for name, value in pairs)})"
 
     def _by_name(self) -> list[tuple[str, Any]]:

@@ -7,7 +7,8 @@ import pickle
 
 import pytest
 
-from millstream.common.types import Row, RowKind
+from millstream.common.pickling import dumps_apart, loads_apart
+from millstream.common.types import Row, RowKind, like, rows_of
 
 
 def test_row_by_position() -> None:
@@ -65,6 +66,22 @@ def test_fields_without_names_answer_to_their_numbers() -> None:
     assert Row(1) != Row(f0=1)
     with pytest.raises(AttributeError):
         _ = Row(a=1).f0
+
+
+def test_rows_of_an_unnamed_type_show_numbers() -> None:
+    (row,) = rows_of(None, [[1, "a"]], numbered=True)
+    copies = [
+        pickle.loads(pickle.dumps(row)),
+        copy.deepcopy(row),
+        like(row, [1, "a"]),
+        *loads_apart(dumps_apart([row, row])),
+        loads_apart(dumps_apart([Row(1, "a"), row]))[1],
+    ]
+    assert {repr(one) for one in [row, *copies]} == {"Row(f0=1, f1='a')"}
+    assert all(one == row == Row(1, "a") and hash(one) == hash(row) for one in copies)
+    assert repr(loads_apart(dumps_apart([Row(1)]))[0]) == "<Row(1)>"
+    row.set_field_names(["n", "s"])
+    assert repr(row) == "Row(n=1, s='a')"
 
 
 def test_row_as_a_class() -> None:

@@ -232,6 +232,7 @@ def _entries_fit(type_info: MapTypeInfo, maps: Sequence[dict[Any, Any]]) -> bool
 
 
 def _rows_fit(type_info: RowTypeInfo, rows: Sequence[Row]) -> bool:
+    # A row without names comes back as one that shows numbers for names, and equals it.
     names = None if type_info.field_names is None else tuple(type_info.field_names)
     plain = all(row._fields == names and row._row_kind is RowKind.INSERT for row in rows)
     return plain and _fields_fit(type_info, [row._values for row in rows])
