@@ -205,10 +205,26 @@ def test_inferred_types_give_typed_values_back(pair: tuple[TypeInformation, list
     assert inferred.from_arrow_arrays(inferred.to_arrow_arrays(values)) == values
 
 
+def without_numbers(value: Any) -> Any:
+    """The value with rows that do not show numbers for names: they equal those that do."""
+    if isinstance(value, list):
+        return [without_numbers(item) for item in value]
+    if isinstance(value, tuple):
+        return tuple(map(without_numbers, value))
+    if isinstance(value, dict):
+        return {without_numbers(key): without_numbers(item) for key, item in value.items()}
+    if isinstance(value, Row):
+        row = Row(*map(without_numbers, value))
+        if value._fields is not None:
+            row.set_field_names(value._fields)
+        return row
+    return value
+
+
 @examples(100)
 @given(st.lists(anything(), max_size=4))
 def test_inferred_types_give_any_values_back(values: list[Any]) -> None:
     inferred = infer_from_values(values)
     back = inferred.from_arrow_arrays(inferred.to_arrow_arrays(values))
     # NaN is not equal to itself, but its text is.
-    assert repr(back) == repr(values)
+    assert repr(without_numbers(back)) == repr(values)
