@@ -56,7 +56,7 @@ def _whole(value: object, what: str) -> int:
     return value
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, init=False)
 class Time:
     """A span of time, as windows and timers take it. It may be negative (a window offset).
 
@@ -69,6 +69,9 @@ class Time:
     """
 
     _millis: int
+
+    def __init__(self, milliseconds: int) -> None:
+        object.__setattr__(self, "_millis", milliseconds)
 
     @staticmethod
     def of(size: int | str | timedelta | Time | Duration, unit: str | None = None) -> Time:

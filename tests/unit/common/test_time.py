@@ -178,3 +178,7 @@ def test_every_form_of_milliseconds_agrees(millis: int) -> None:
     forms = (millis, f"{millis} ms", str(millis), Time.milliseconds(millis))
     assert {to_millis(form, allow_negative=True) for form in forms} == {millis}
     assert to_millis(Duration.of_millis(millis), allow_negative=True) == millis
+
+
+def test_time_of_milliseconds_as_in_pyflink() -> None:
+    assert Time(milliseconds=1_000) == Time(1_000) == Time.seconds(1) < Time.minutes(1)

@@ -11,6 +11,7 @@ import pytest
 from millstream.common import Instant, Row, Types
 from millstream.common.errors import PlanError
 from millstream.common.java_text import java_double, java_float
+from millstream.common.types import rows_of
 from millstream.datastream.formats.csv import (
     CsvRowDeserializationSchema,
     CsvRowSerializationSchema,
@@ -85,8 +86,7 @@ def _named(values: list[Any]) -> list[Any]:
 
 
 def _with_names(row: Row) -> Row:
-    named = Row(*row)
-    named.set_field_names(["x"] if len(row) == 1 else ["f0", "f1"])
+    (named,) = rows_of(("x",) if len(row) == 1 else None, [list(row)], numbered=True)
     return named
 
 
@@ -227,7 +227,7 @@ def test_csv_that_flink_reads(types: Any, options: Any, message: bytes, expected
 def test_a_row_in_a_field_of_csv() -> None:
     builder = CsvRowDeserializationSchema.Builder(Types.ROW([S, INSIDE, S]))
     row = builder.set_array_element_delimiter(":").build().deserialize(b"B,1:hello,E")
-    assert row is not None and list(row) == ["B", Row(f0=1, f1="hello"), "E"]
+    assert row is not None and list(row) == ["B", Row(1, "hello"), "E"]
 
 
 def test_numbers_as_java_writes_them() -> None:

@@ -18,7 +18,7 @@ from millstream.common.typeinfo import (
     TupleTypeInfo,
     TypeInformation,
 )
-from millstream.common.types import Row
+from millstream.common.types import Row, rows_of
 from millstream.datastream.formats.json_text import json_text
 
 __all__ = ["MissingFieldError", "csv_value", "from_plain", "from_text", "named"]
@@ -78,14 +78,8 @@ def _row(type_info: RowTypeInfo, value: Any, strict: bool) -> Row:
         raise MissingFieldError(
             "MISSING_FIELD", f"{value!r:.200} has no field {', '.join(map(repr, missing))}"
         )
-    row = Row(
-        *[
-            _from_plain(field, value.get(name), strict)
-            for name, field in zip(names, type_info.field_types, strict=True)
-        ]
-    )
-    row.set_field_names(names)
-    return row
+    pairs = zip(names, type_info.field_types, strict=True)
+    return named(type_info, [_from_plain(kind, value.get(name), strict) for name, kind in pairs])
 
 
 def from_text(type_info: TypeInformation, text: str) -> Any:
@@ -133,7 +127,7 @@ def csv_value(type_info: TypeInformation, text: str, column: int, dialect: CsvDi
 
 
 def named(row_type: RowTypeInfo, values: Sequence[Any]) -> Row:
-    """Return a row with the names of its type, which are f0, f1 and so on if it has none.
+    """Return a row as one of its type comes back: with the names of the type, or with numbers.
 
     Examples
     --------
@@ -141,9 +135,8 @@ def named(row_type: RowTypeInfo, values: Sequence[Any]) -> Row:
     >>> named(Types.ROW([Types.LONG()]), [1])
     Row(f0=1)
     """
-    row = Row(*values)
-    row.set_field_names(row_type.get_field_names())
-    return row
+    names = row_type.field_names
+    return rows_of(names, [list(values)], numbered=names is None)[0]
 
 
 def _instant(text: str) -> Instant:
