@@ -12,7 +12,9 @@ from millstream.datastream.accepted_settings import AcceptedSettings
 from millstream.datastream.externalized_checkpoint_retention import (
     ExternalizedCheckpointRetention,
 )
-from millstream.datastream.settings import EnvironmentSettings, Setter, member, option
+from millstream.datastream.settings import EnvironmentSettings, Setter
+from millstream.datastream.settings import _member as member
+from millstream.datastream.settings import _option as option
 from millstream.datastream.state_backend import (
     EmbeddedRocksDBStateBackend,
     HashMapStateBackend,

@@ -25,7 +25,7 @@ from millstream.plan.options import ChannelOrder, Dependencies, JobOptions
 if TYPE_CHECKING:
     from enum import Enum
 
-__all__ = ["EnvironmentSettings", "Setter", "local_cores", "member", "option"]
+__all__ = ["EnvironmentSettings", "local_cores"]
 
 _SIZE = re.compile(r"(\d+)\s*(b|kb|mb|gb|k|m|g)?", re.IGNORECASE)
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20}
@@ -156,11 +156,11 @@ class EnvironmentSettings:
 
     def set_mode(self, mode: RuntimeExecutionMode | str) -> None:
         """Set the way to run."""
-        self.mode = member(RuntimeExecutionMode, "execution.runtime-mode", mode)
+        self.mode = _member(RuntimeExecutionMode, "execution.runtime-mode", mode)
 
     def _set_mode_of_checkpoints(self, mode: str) -> None:
         key = "execution.checkpointing.mode"
-        self.checkpoints.set_checkpointing_mode(member(CheckpointingMode, key, mode))
+        self.checkpoints.set_checkpointing_mode(_member(CheckpointingMode, key, mode))
 
     def _set_progress(self, text: str) -> None:
         self.progress = _PROGRESS[_one_of("millstream.progress", text.lower(), tuple(_PROGRESS))]
@@ -178,7 +178,7 @@ def local_cores() -> int:
     return os.cpu_count() or 1
 
 
-def member(enum: Any, what: str, value: Enum | str) -> Any:
+def _member(enum: Any, what: str, value: Enum | str) -> Any:
     if isinstance(value, enum):
         return value
     names = tuple(member.name for member in enum)
@@ -219,7 +219,7 @@ def _bad(what: str, value: object, hint: str) -> ConfigurationError:
     )
 
 
-def option(key: str, kind: str, setter: Setter) -> tuple[str, tuple[ConfigOption[Any], Setter]]:
+def _option(key: str, kind: str, setter: Setter) -> tuple[str, tuple[ConfigOption[Any], Setter]]:
     builder = getattr(ConfigOptions.key(key), f"{kind}_type")()
     return key, (builder.no_default_value(), setter)
 
@@ -239,45 +239,45 @@ def _restart_option(key: str, kind: str) -> tuple[str, tuple[ConfigOption[Any], 
     def setter(settings: EnvironmentSettings, value: Any) -> None:
         settings.restart_keys[key] = value
 
-    return option(f"{_RESTART}.{key}", kind, setter)
+    return _option(f"{_RESTART}.{key}", kind, setter)
 
 
 _OPTIONS: dict[str, tuple[ConfigOption[Any], Setter]] = dict(
     [
-        option("parallelism.default", "int", lambda s, v: s.config.set_parallelism(v)),
-        option("pipeline.max-parallelism", "int", lambda s, v: s.config.set_max_parallelism(v)),
-        option("pipeline.name", "string", _store("name")),
-        option("pipeline.auto-watermark-interval", "duration",
+        _option("parallelism.default", "int", lambda s, v: s.config.set_parallelism(v)),
+        _option("pipeline.max-parallelism", "int", lambda s, v: s.config.set_max_parallelism(v)),
+        _option("pipeline.name", "string", _store("name")),
+        _option("pipeline.auto-watermark-interval", "duration",
                 lambda s, v: s.config.set_auto_watermark_interval(v)),
-        option("pipeline.global-job-parameters", "string",
+        _option("pipeline.global-job-parameters", "string",
                 EnvironmentSettings._set_parameters),
-        option("execution.runtime-mode", "string", EnvironmentSettings.set_mode),
-        option("execution.checkpointing.interval", "duration",
+        _option("execution.runtime-mode", "string", EnvironmentSettings.set_mode),
+        _option("execution.checkpointing.interval", "duration",
                 lambda s, v: s.checkpoints.set_checkpoint_interval(v)),
-        option("execution.checkpointing.mode", "string",
+        _option("execution.checkpointing.mode", "string",
                 EnvironmentSettings._set_mode_of_checkpoints),
-        option("execution.checkpointing.dir", "string",
+        _option("execution.checkpointing.dir", "string",
                 lambda s, v: s.checkpoints.set_checkpoint_storage_dir(v)),
-        option("state.checkpoints.dir", "string",
+        _option("state.checkpoints.dir", "string",
                 lambda s, v: s.checkpoints.set_checkpoint_storage_dir(v)),
-        option("execution.checkpointing.min-pause", "duration",
+        _option("execution.checkpointing.min-pause", "duration",
                 lambda s, v: s.checkpoints.set_min_pause_between_checkpoints(v)),
-        option("execution.checkpointing.num-retained", "int",
+        _option("execution.checkpointing.num-retained", "int",
                 lambda s, v: s.checkpoints._set_retained(v)),
-        option("state.checkpoints.num-retained", "int",
+        _option("state.checkpoints.num-retained", "int",
                 lambda s, v: s.checkpoints._set_retained(v)),
-        option("execution.checkpointing.tolerable-failed-checkpoints", "int",
+        _option("execution.checkpointing.tolerable-failed-checkpoints", "int",
                 lambda s, v: s.checkpoints.set_tolerable_checkpoint_failure_number(v)),
-        option("execution.checkpointing.savepoint-dir", "string",
+        _option("execution.checkpointing.savepoint-dir", "string",
                 EnvironmentSettings.set_savepoint_directory),
-        option("state.savepoints.dir", "string", EnvironmentSettings.set_savepoint_directory),
-        option("execution.state-recovery.path", "string", _store("savepoint_path")),
-        option("execution.savepoint.path", "string", _store("savepoint_path")),
-        option("execution.state-recovery.ignore-unclaimed-state", "boolean",
+        _option("state.savepoints.dir", "string", EnvironmentSettings.set_savepoint_directory),
+        _option("execution.state-recovery.path", "string", _store("savepoint_path")),
+        _option("execution.savepoint.path", "string", _store("savepoint_path")),
+        _option("execution.state-recovery.ignore-unclaimed-state", "boolean",
                 _store("allow_non_restored_state")),
-        option("execution.savepoint.ignore-unclaimed-state", "boolean",
+        _option("execution.savepoint.ignore-unclaimed-state", "boolean",
                 _store("allow_non_restored_state")),
-        option(_RESTART, "string", lambda s, v: s.restart_keys.update(type=v)),
+        _option(_RESTART, "string", lambda s, v: s.restart_keys.update(type=v)),
         _restart_option("type", "string"),
         _restart_option("fixed-delay.attempts", "int"),
         _restart_option("fixed-delay.delay", "duration"),
@@ -290,19 +290,19 @@ _OPTIONS: dict[str, tuple[ConfigOption[Any], Setter]] = dict(
         _restart_option("failure-rate.max-failures-per-interval", "int"),
         _restart_option("failure-rate.failure-rate-interval", "duration"),
         _restart_option("failure-rate.delay", "duration"),
-        option("millstream.slots", "int", EnvironmentSettings.set_slots),
-        option("millstream.channel-order", "string", EnvironmentSettings.set_channel_order),
-        option("millstream.progress", "string", EnvironmentSettings._set_progress),
-        option("millstream.trust", "boolean", _store("trust")),
-        option("millstream.on-error", "string",
+        _option("millstream.slots", "int", EnvironmentSettings.set_slots),
+        _option("millstream.channel-order", "string", EnvironmentSettings.set_channel_order),
+        _option("millstream.progress", "string", EnvironmentSettings._set_progress),
+        _option("millstream.trust", "boolean", _store("trust")),
+        _option("millstream.on-error", "string",
                 _pass_on("millstream.on-error", lambda k, v: _one_of(k, v, ("fail", "skip")))),
-        option("millstream.epoch.max-bytes", "string",
+        _option("millstream.epoch.max-bytes", "string",
                 _pass_on("millstream.epoch.max-bytes", _bytes)),
-        option("millstream.epoch.max-files", "long",
+        _option("millstream.epoch.max-files", "long",
                 _pass_on("millstream.epoch.max-files", _at_least_one)),
-        option("millstream.epoch.max-records", "long",
+        _option("millstream.epoch.max-records", "long",
                 _pass_on("millstream.epoch.max-records", _at_least_one)),
-        option("millstream.worker.memory", "string",
+        _option("millstream.worker.memory", "string",
                 _pass_on("millstream.worker.memory", _bytes_or_none)),
     ]
 )  # fmt: skip

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import codecs
 import dataclasses
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.execution_config import accepted_without_effect
 from millstream.common.time import to_millis
-from millstream.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
+from millstream.common.typeinfo import TypeInformation
 from millstream.datastream.checkpoint_storage import checked_path
 from millstream.datastream.connectors.base import Conversion, Sink, Source
+from millstream.datastream.connectors.file_formats import (
+    BulkFormat,
+    BulkWriterFactory,
+    StreamFormat,
+    row_format,
+)
 from millstream.datastream.connectors.file_policies import (
     BucketAssigner,
     FileCompactor,
@@ -25,7 +30,6 @@ from millstream.datastream.connectors.file_policies import (
 )
 from millstream.datastream.connectors.line_encoders import line_encoder
 from millstream.datastream.connectors.spark import option_text
-from millstream.datastream.spark_schema import row_type_of_ddl, row_type_of_schema, to_ddl
 from millstream.plan.specs import FILE_SINK_OPTIONS, FileFormat, FilesSinkSpec, FilesSpec
 
 __all__ = [
@@ -46,26 +50,6 @@ __all__ = [
 ]
 
 # -- reading ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class StreamFormat:
-    """How to read a file: its format, the options of Spark's reader, and the records' type."""
-
-    format: FileFormat = "text"
-    options: Mapping[str, str] = field(default_factory=dict)
-    schema: Any = None
-    row_type: TypeInformation | None = None
-    convert: Conversion | None = None
-
-    @staticmethod
-    def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
-        """Read text, a record for each line."""
-        return StreamFormat("text", _charset(charset_name), None, Types.STRING())
-
-
-class BulkFormat(StreamFormat):
-    """How to read a file that is not a sequence of lines, such as Parquet."""
 
 
 @dataclass(frozen=True)
@@ -218,30 +202,6 @@ def _rows(
     return FileSource(_paths(paths), row_format(StreamFormat, name, schema, texts), watch)
 
 
-def row_format(
-    kind: type[StreamFormat], name: FileFormat, schema: Any, options: Mapping[str, str]
-) -> Any:
-    """Return a format of rows whose schema is a row type, text, a Spark schema or unknown."""
-    if schema is None:
-        return kind(name, options)
-    if isinstance(schema, RowTypeInfo | TupleTypeInfo):
-        names = schema.get_field_names() if isinstance(schema, RowTypeInfo) else None
-        row_type = RowTypeInfo(
-            schema.field_types, names or [f"f{i}" for i in range(len(schema.field_types))]
-        )
-        return kind(name, options, to_ddl(schema), row_type)
-    if isinstance(schema, str):
-        return kind(name, options, schema, row_type_of_ddl(schema))
-    if hasattr(schema, "jsonValue") and hasattr(schema, "fields"):
-        return kind(name, options, schema, row_type_of_schema(schema.jsonValue()))
-    raise PlanError(
-        "BAD_SCHEMA",
-        f"a schema is needed, got {short_repr(schema)}",
-        location=user_location(),
-        hint='give Types.ROW_NAMED(...), text such as "word STRING, n BIGINT", or a Spark schema',
-    )
-
-
 def _paths(paths: tuple[object, ...]) -> tuple[str, ...]:
     if not paths:
         raise PlanError(
@@ -264,32 +224,7 @@ def _format(stream_format: object) -> StreamFormat:
     )
 
 
-def _charset(name: str) -> dict[str, str]:
-    try:
-        known = codecs.lookup(name).name
-    except (LookupError, TypeError):
-        known = ""
-    if known in ("utf-8", "ascii"):
-        return {}
-    raise PlanError(
-        "CHARSET",
-        f"Spark reads text as UTF-8, not as {name!r}",
-        location=user_location(),
-        hint="convert the files, or read them with env.from_dataframe(...)",
-    )
-
-
 # -- writing ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class BulkWriterFactory:
-    """How to write a file: its format and the options of Spark's writer."""
-
-    format: FileFormat
-    options: Mapping[str, str] = field(default_factory=dict)
-    row_type: TypeInformation | None = None
-    encoder: Callable[[Any], str] | None = None
 
 
 @dataclass(frozen=True)

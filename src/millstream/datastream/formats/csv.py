@@ -14,7 +14,11 @@ from millstream.common.serialization import DeserializationSchema, Serialization
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from millstream.common.types import Row
 from millstream.datastream.connectors.base import Conversion
-from millstream.datastream.connectors.file_system import BulkWriterFactory, StreamFormat, row_format
+from millstream.datastream.connectors.file_formats import (
+    BulkWriterFactory,
+    StreamFormat,
+    row_format,
+)
 from millstream.datastream.formats.json import named_row_type, positional_values
 from millstream.datastream.formats.values import csv_value, named
 from millstream.plan.specs import FILE_SINK_OPTIONS

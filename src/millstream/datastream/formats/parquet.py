@@ -8,7 +8,7 @@ from millstream.common.absent import missing_name
 from millstream.common.configuration import Configuration
 from millstream.common.execution_config import accepted_without_effect
 from millstream.common.typeinfo import RowTypeInfo
-from millstream.datastream.connectors.file_system import BulkFormat, BulkWriterFactory, row_format
+from millstream.datastream.connectors.file_formats import BulkFormat, BulkWriterFactory, row_format
 from millstream.datastream.formats.json import named_row_type
 
 __all__ = ["ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
