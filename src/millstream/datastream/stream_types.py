@@ -48,11 +48,15 @@ _LISTS = (ListTypeInfo, ObjectArrayTypeInfo, BasicArrayTypeInfo, PrimitiveArrayT
 def declared_type(found: Any) -> TypeInformation | None:
     """Return the type that a program declares, as type information or as a type hint.
 
+    A list of types is a row without names, as in PyFlink.
+
     Examples
     --------
-    >>> declared_type(Types.LONG()), declared_type(tuple[str, int])
-    (LONG, TUPLE(STRING, LONG))
+    >>> declared_type(Types.LONG()), declared_type(tuple[str, int]), declared_type([Types.INT()])
+    (LONG, TUPLE(STRING, LONG), ROW(INT))
     """
+    if isinstance(found, list) and found and all(isinstance(t, TypeInformation) for t in found):
+        return RowTypeInfo(found)
     if found is None or isinstance(found, TypeInformation):
         return declared(found)
     if isinstance(found, type) or typing.get_origin(found) is not None or found is Any:

@@ -264,6 +264,15 @@ def test_a_list_that_is_filled_anew_is_emitted_as_it_was() -> None:
     assert sorted(results.values("late")) == ["('a', 1)", "('a', 2)", "('b', 5)"]
 
 
+def test_a_list_of_types_is_a_row() -> None:
+    def program(env: Env) -> DataStream:
+        stream = env.from_collection([1]).map(lambda n: ("a", n), [Types.STRING(), Types.LONG()])
+        assert stream.get_type() == ROW
+        return stream.map(lambda row: row.f1)
+
+    assert run_local(program).values() == [1]
+
+
 def test_fields_of_unnamed_rows_have_numbers() -> None:
     def program(env: Env) -> DataStream:
         rows = env.from_collection([("a", 1)], ROW).key_by(lambda row: row.f0).process(Same(), ROW)
