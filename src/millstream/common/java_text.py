@@ -32,7 +32,7 @@ def java_float(value: float) -> str:
     ('0.1', '0.1', '1.6777216E7')
     """
     single = np.float32(value)
-    return _java(float(single), np.format_float_scientific(single, unique=True))
+    return _java(float(single), str(single))
 
 
 def _java(value: float, shortest: str) -> str:
@@ -41,13 +41,12 @@ def _java(value: float, shortest: str) -> str:
         return "NaN" if math.isnan(value) else "-Infinity" if value < 0 else "Infinity"
     if value == 0:
         return "-0.0" if math.copysign(1, value) < 0 else "0.0"
-    sign, digits, exponent = Decimal(shortest).normalize().as_tuple()
-    assert isinstance(exponent, int)
-    text = "".join(map(str, digits))
-    point = len(text) + exponent  # digits before the point
+    digits = Decimal(shortest)
     if 1e-3 <= abs(value) < 1e7:
-        plain = format(Decimal(shortest).normalize(), "f").lstrip("-")
-        body = plain if "." in plain else f"{plain}.0"
-    else:
-        body = f"{text[0]}.{text[1:] or '0'}E{point - 1}"
-    return f"-{body}" if sign else body
+        text = f"{digits:f}"
+        return text if "." in text else f"{text}.0"
+    if len(digits.normalize().as_tuple().digits) == 1:
+        # Java writes two digits at least, the nearest two: 4.9E-324, where Python writes 5e-324.
+        digits = Decimal(f"{Decimal(value):.1e}")
+    mantissa, _, exponent = f"{digits.normalize():e}".partition("e")
+    return f"{mantissa if '.' in mantissa else f'{mantissa}.0'}E{int(exponent)}"

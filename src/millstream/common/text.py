@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 from millstream.common._type_certainty import is_declared
 from millstream.common.errors import PlanError, short_repr, user_location
+from millstream.common.java_text import java_double, java_float
 from millstream.common.typeinfo import (
     BasicArrayTypeInfo,
     ListTypeInfo,
@@ -34,7 +35,6 @@ TEXT_STYLES = get_args(TextStyle)
 Text = Callable[[Any], str]
 
 _LISTS = (ListTypeInfo, ObjectArrayTypeInfo, BasicArrayTypeInfo, PrimitiveArrayTypeInfo)
-_PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7
 
 
 def checked_style(style: object) -> TextStyle:
@@ -135,36 +135,6 @@ def _boolean(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _double(value: float) -> str:
-    return _of_a_float(value, repr(value))
-
-
-def _float(value: float) -> str:
-    import numpy as np
-
-    # Its text has the digits that tell a number of 32 bits from its neighbours.
-    number = np.float32(value)
-    return _of_a_float(float(number), str(number))
-
-
-def _of_a_float(value: float, shortest: str) -> str:
-    if value != value:
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    if value == 0:
-        return "-0.0" if str(value)[0] == "-" else "0.0"
-    digits = Decimal(shortest)
-    if _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
-        text = f"{digits:f}"
-        return text if "." in text else f"{text}.0"
-    if len(digits.normalize().as_tuple().digits) == 1:
-        # Java writes two digits at least, the nearest two: 4.9E-324, where Python writes 5e-324.
-        digits = Decimal(f"{Decimal(value):.1e}")
-    mantissa, _, exponent = f"{digits.normalize():e}".partition("e")
-    return f"{mantissa if '.' in mantissa else f'{mantissa}.0'}E{int(exponent)}"
-
-
 def _big_dec(value: Decimal) -> str:
     # Java has no negative zero.
     return str(value if value else abs(value))
@@ -196,8 +166,8 @@ def _fraction(nanos: int) -> str:
 
 _ATOMS: dict[str, Callable[[Any], str]] = {
     "BOOLEAN": _boolean,
-    "FLOAT": _float,
-    "DOUBLE": _double,
+    "FLOAT": java_float,
+    "DOUBLE": java_double,
     "BIG_DEC": _big_dec,
     "SQL_TIME": _time,
     "SQL_TIMESTAMP": _timestamp,

@@ -339,6 +339,11 @@ KEYS: list[tuple[str, str, Any, Any]] = [
     ("execution.checkpointing.snapshot-compression", "true",
      lambda e: e.get_config().is_use_snapshot_compression(), True),
     ("pipeline.jars", "a.jar;b.jar", lambda e: e._settings.passed_on["spark.jars"], "a.jar,b.jar"),
+    ("python.files", "/a.py,/b", lambda e: e._settings.dependencies.files, ("/a.py", "/b")),
+    ("python.archives", "/a.zip#x,/b.zip", lambda e: e._settings.dependencies.archives,
+     (("/a.zip", "x"), ("/b.zip", None))),
+    ("python.requirements", "/r.txt#/cache",
+     lambda e: e._settings.dependencies.requirements, ("/r.txt", "/cache")),
     ("python.executable", "/p", lambda e: e._settings.passed_on["spark.pyspark.python"], "/p"),
 ]  # fmt: skip
 CHECKPOINTS: list[tuple[str, str, Any, Any]] = [
