@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-import numpy as np
-
 __all__ = ["java_double", "java_float"]
 
 
@@ -31,6 +29,9 @@ def java_float(value: float) -> str:
     >>> java_float(0.1), java_float(0.10000000149011612), java_float(16777216.0)
     ('0.1', '0.1', '1.6777216E7')
     """
+    import numpy as np  # late: importing the API loads no numpy
+
+    # Its text has the digits that tell a number of 32 bits from its neighbours.
     single = np.float32(value)
     return _java(float(single), str(single))
 
