@@ -341,7 +341,7 @@ def _holder(fs: pafs.FileSystem, folder: str, number: int, now_ms: int) -> Holde
 
 
 def _unknown_holder(fs: pafs.FileSystem, path: str, number: int, now_ms: int) -> Holder:
-    """The holder of a lease that is being written, or that is no lease of ours."""
+    """The holder of a lease that is being written, or of a file that is no lease."""
     written = fs.get_file_info(path).mtime_ns
     since_ms = now_ms if written is None else written // 1_000_000
     alive = now_ms - since_ms < LEASE_SECONDS * 1_000

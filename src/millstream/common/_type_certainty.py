@@ -102,7 +102,7 @@ def _at_most(type_info: T, *certainties: Certainty) -> T:
 
 
 def _with(type_info: T, certainty: Certainty) -> T:
-    # Not a field: types are equal whoever names them.
+    # Not a field: a declared and an inferred type of the same kind are equal.
     found = copy(type_info)
     object.__setattr__(found, "certainty", certainty)
     return found

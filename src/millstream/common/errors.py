@@ -479,7 +479,7 @@ def stopped_by_user(what: str, frames: Iterable[tuple[FrameType, int]]) -> UserC
     if not mine:
         return None
     places = [_location(calls[i][0].f_code, calls[i][1], calls[i][0].f_globals) for i in mine]
-    # The operator that called the function is the last of ours before the function's first line.
+    # The operator that called the function is Millstream's last frame before the function's first line.
     owners = (getattr(f.f_locals.get("self"), "info", None) for f, _ in reversed(calls[: mine[-1]]))
     info = next((owner for owner in owners if hasattr(owner, "uid")), None)
     lines = [f"  at {p.file}:{p.line} in {p.function}: {p.code or '?'}" for p in reversed(places)]

@@ -123,7 +123,7 @@ def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(thing, list | tuple | set | frozenset):
         yield from ((f"[{index}]", value) for index, value in enumerate(thing))
     else:
-        # Wrappers of ours around a user's function are no part of the way to what it holds.
+        # Millstream's own wrappers around a user's function are no part of the way to what it holds.
         own = type(thing).__module__.startswith("millstream.")
         for name, value in _attributes(thing):
             yield "" if own else f".{name}", value

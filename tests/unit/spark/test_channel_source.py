@@ -1,4 +1,4 @@
-"""How far an epoch reads a source of ours: rates, and sources that have become shorter."""
+"""How far an epoch reads a channel source: rates, and sources that have become shorter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file sink: every record once, whoever else writes, and wherever a driver stops."""
+"""The file sink: every record once, beside other drivers, and wherever a driver stops."""
 
 from __future__ import annotations
 

@@ -294,7 +294,7 @@ class Database:
 def test_a_database_that_compares_the_token_takes_nothing_from_a_replaced_driver(
     tmp_path: Path,
 ) -> None:
-    """Stopped between the last check and the transaction: no check of ours can see that."""
+    """Stopped between the last check and the transaction: no check can see that."""
     path = tmp_path / "db"
     write = Database(path)
     driver = Driver(tmp_path, ForeachBatchSpec(function=write, takes_token=True))
