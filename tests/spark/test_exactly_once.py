@@ -157,14 +157,15 @@ def test_ticks_do_not_pile_up_while_an_epoch_takes_long(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Old commands are removed: a pile of ticks would take away those an epoch has yet to hear."""
-    now = iter(range(0, 1_000_000, 500))
-    monkeypatch.setattr("millstream.spark.stream.wall_clock_ms", lambda: next(now))
+    seconds = iter(range(1_000))
+    clock = SimpleNamespace(monotonic=lambda: next(seconds))
+    monkeypatch.setattr("millstream.spark.stream.time", clock)
     stream = object.__new__(Stream)
     stream.query = SlowQuery()
     stream.control = ControlChannel(str(tmp_path / "control"), "run", (0,))
     stream.totals, stream.component = Totals(), SimpleNamespace(index=0)
     stream.end_epoch, stream.bounded, stream.tick_waits = None, False, False
-    stream.tick_ms, stream.ticked_ms, stream.due_ms = 200, 0, NEVER
+    stream.tick_ms, stream.ticked_ms, stream.ticked, stream.due_ms = 200, 0, -1.0, NEVER
     for _ in range(200):
         assert not stream.advance()
     assert len(list((tmp_path / "control").iterdir())) == 1
