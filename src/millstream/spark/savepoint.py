@@ -10,9 +10,10 @@ import json
 import os
 import pickle
 import re
+import uuid
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from millstream.checkpoint.folder import (
     write_whole,
 )
 from millstream.checkpoint.key_types import key_types_of
+from millstream.checkpoint.lease import Lease
 from millstream.checkpoint.savepoints import (
     OnProgress,
     Savepoint,
@@ -118,6 +120,31 @@ def take_offline(
     ``only_to_read``: nobody goes on from it, so that the job may run, and its sinks are let alone.
     """
     run, manifest = CheckpointFolder.read_run(run_directory)
+    takes_back = (
+        epoch is None
+        and not only_to_read
+        and any("files" in detail for detail in manifest["details"].values())
+    )
+    with _alone(run) if takes_back else nullcontext():
+        # A driver may have committed epochs up to now.
+        epochs = _epochs(run, manifest, epoch)
+        if takes_back:
+            take_back(manifest, run.job_id, run.first_epoch, epochs)
+        return take(spark, run, manifest, path, epochs, taken_of="stopped", on_progress=on_progress)
+
+
+@contextmanager
+def _alone(run: Run) -> Iterator[None]:
+    """Hold the lease of a run: what a driver publishes must not be taken back under it."""
+    lease = Lease.take(run.path.rpartition("/")[0], uuid.uuid4().hex)
+    try:
+        yield
+    finally:
+        lease.release()
+
+
+def _epochs(run: Run, manifest: Mapping[str, Any], epoch: int | None) -> dict[int, int]:
+    """The epoch of each query that a savepoint is made of: the given one, or the last committed one."""
     epochs = {}
     for query in manifest["queries"]:
         files = QueryFiles(run.query_path(query))
@@ -129,9 +156,7 @@ def take_offline(
                 hint="`millstream checkpoint list` shows those that there are",
             )
         epochs[query] = wanted
-    if epoch is None and not only_to_read:
-        take_back(manifest, run.job_id, run.first_epoch, epochs)
-    return take(spark, run, manifest, path, epochs, taken_of="stopped", on_progress=on_progress)
+    return epochs
 
 
 class _Taking:
