@@ -29,6 +29,8 @@ class FencingToken:
         The number of the epoch.
     attempt : int
         Counts the starts of the job, by whatever driver: 1, 2, ...; 0 without a checkpoint directory.
+    sink : str
+        The uid of the sink: each sink of a job writes an epoch of its own.
 
     Examples
     --------
@@ -40,6 +42,7 @@ class FencingToken:
     job_id: str
     epoch: int
     attempt: int
+    sink: str = ""
     check: Callable[[], None] = field(default=_always, repr=False, compare=False)
     """Raises `CheckpointError` with the code ``LEASE_LOST`` if the token is not current."""
 

@@ -6,7 +6,7 @@ import pickle
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -151,7 +151,7 @@ class WriterProgram:
             if opener is not None:
                 info = OperatorInfo(part.name, part.uid, part.location)
                 context = KernelRuntimeContext(info, self.reports, task.number, task.number + 1)
-                context.fencing_token = task.token
+                context.fencing_token = replace(task.token, sink=part.uid)
                 opener(context)
 
     def close(self) -> None:
@@ -247,7 +247,7 @@ class Writer:
         """What an effect of an epoch is fenced by: it is checked right before each."""
         if self.fence is None:
             return FencingToken(self.job, epoch, 0)
-        return FencingToken(self.job, epoch, self.fence.number, self.fence.check)
+        return FencingToken(self.job, epoch, self.fence.number, check=self.fence.check)
 
     def write(self, rows: DataFrame, epoch: int) -> None:
         """Write one epoch. A replayed epoch skips the sinks that have it already."""
@@ -318,14 +318,14 @@ class Writer:
     def _write_frame(self, node: SinkNode, frame: DataFrame, token: FencingToken) -> None:
         spec = node.sink
         if isinstance(spec, ForeachBatchSpec):
-            more = (token,) if spec.takes_token else ()
+            uid = self.program.sinks[node.id].uid
+            more = (replace(token, sink=uid),) if spec.takes_token else ()
             try:
                 spec.function(frame, token.epoch, *more)
             except MillstreamError:
                 raise
             except BaseException as error:
                 # sys.exit() in it would end the thread on which Spark waits.
-                uid = self.program.sinks[node.id].uid
                 raise user_code_error(error, node.name, uid, location=node.location) from error
         elif isinstance(spec, SparkFormatSpec):
             frame.write.format(spec.format).options(**spec.options).mode(spec.mode).save()

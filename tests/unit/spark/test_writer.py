@@ -253,7 +253,7 @@ def test_each_attempt_of_a_driver_has_its_own_token(tmp_path: Path) -> None:
     earlier = driver.writer.token(3)
     driver.lease.next_attempt()
     assert not earlier.is_current()
-    later = FencingToken("job", 3, driver.lease.number, driver.lease.fence.check)
+    later = FencingToken("job", 3, driver.lease.number, check=driver.lease.fence.check)
     assert later.is_current() and later.attempt > earlier.attempt
     assert not pickle.loads(pickle.dumps(earlier)).is_current(), "it travels to tasks"
 
@@ -273,11 +273,15 @@ class Database:
             HOOK.pop()()
         with closing(sqlite3.connect(self.path, isolation_level=None)) as database:
             database.execute("create table if not exists line (epoch, text)")
-            database.execute("create table if not exists writer (job primary key, attempt, epoch)")
+            database.execute(
+                "create table if not exists writer "
+                "(job, sink, attempt, epoch, primary key (job, sink))"
+            )
             database.execute("begin immediate")
             with database:
                 found = database.execute(
-                    "select attempt, epoch from writer where job = ?", (token.job_id,)
+                    "select attempt, epoch from writer where job = ? and sink = ?",
+                    (token.job_id, token.sink),
                 ).fetchone()
                 attempt, last = found or (0, -1)
                 if attempt > token.attempt:
@@ -285,10 +289,37 @@ class Database:
                 if epoch <= last:
                     return
                 database.execute(
-                    "insert or replace into writer values (?, ?, ?)",
-                    (token.job_id, token.attempt, epoch),
+                    "insert or replace into writer values (?, ?, ?, ?)",
+                    (token.job_id, token.sink, token.attempt, epoch),
                 )
                 database.executemany("insert into line values (?, ?)", rows)
+
+
+def test_two_sinks_of_a_job_write_their_epochs_to_one_database(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    one = ForeachBatchSpec(function=Database(path), takes_token=True)
+    driver = Driver(tmp_path, one, one)
+    for epoch in (0, 0, 1):
+        driver.write(epoch=epoch)
+    with closing(sqlite3.connect(path)) as database:
+        found = database.execute("select epoch, count(*) from line group by epoch").fetchall()
+    assert found == [(0, 2), (1, 2)]
+
+
+def test_the_token_of_a_sink_function_names_its_sink(tmp_path: Path) -> None:
+    driver = Driver(tmp_path, FunctionSinkSpec(function=Named()), FunctionSinkSpec(function=Named()))
+    driver.write()
+    assert EFFECTS == ["sink-0", "sink-1"]
+
+
+class Named(SinkFunction):
+    """Notes the name of the sink that its token has."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.token = runtime_context.get_fencing_token()
+
+    def invoke(self, value: Any, context: Any = None) -> None:
+        EFFECTS.append(self.token.sink)
 
 
 def test_a_database_that_compares_the_token_takes_nothing_from_a_replaced_driver(
@@ -303,12 +334,12 @@ def test_a_database_that_compares_the_token_takes_nothing_from_a_replaced_driver
     def replaced() -> None:
         driver.replace()
         for epoch in (1, 2):
-            write(None, epoch, FencingToken("job", epoch, 2))
+            write(None, epoch, FencingToken("job", epoch, 2, "sink-0"))
 
     HOOK.append(replaced)
     with pytest.raises(Exception, match="a later driver writes here"):
         driver.write(epoch=1)
-    write(None, 2, FencingToken("job", 2, 2))
+    write(None, 2, FencingToken("job", 2, 2, "sink-0"))
     with closing(sqlite3.connect(path)) as database:
         found = database.execute("select * from line order by epoch").fetchall()
     assert found == [(0, "attempt 1"), (1, "attempt 2"), (2, "attempt 2")]
