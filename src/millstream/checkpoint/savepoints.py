@@ -10,6 +10,7 @@ import json
 import uuid
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,8 +115,10 @@ class Savepoint:
     def write(self) -> None:
         """Write the manifest: from now on the folder is a savepoint.
 
-        Tasks have made sure of the content of their files, here their names are made sure of.
+        Tasks have made sure of the content of their files, here their names are made sure of. Files of
+        attempts of tasks that nobody has waited for are deleted.
         """
+        self._forget_unnamed()
         sync_folders(*open_path(self.path))
         content = {
             "format": FORMAT,
@@ -126,6 +129,16 @@ class Savepoint:
             ],
         }
         write_whole(f"{self.path}/{MANIFEST}", json.dumps(content, indent=1).encode())
+
+    def _forget_unnamed(self) -> None:
+        """Delete the files of state that no table names."""
+        fs, inner = open_path(self.path)
+        named = {file.path.rpartition("/")[2] for table in self.tables for file in table.files}
+        state = pafs.FileSelector(f"{inner}/state", allow_not_found=True, recursive=True)
+        for info in fs.get_file_info(state):
+            if info.type == pafs.FileType.File and info.base_name not in named:
+                with suppress(FileNotFoundError):
+                    fs.delete_file(info.path)
 
     @staticmethod
     def load(path: str) -> Savepoint:

@@ -336,6 +336,8 @@ class ExportTask:
     def run(self, batches: Iterator[pa.RecordBatch], partition: int) -> Iterator[Any]:
         if self.niceness:
             os.setpriority(os.PRIO_PROCESS, 0, self.niceness)
+        # An earlier attempt in this process may have been stopped.
+        self.writers.clear()
         current: int | None = None
         exporter: SlotExporter | None = None
         done: set[int] = set()
@@ -370,8 +372,9 @@ class ExportTask:
             writer.add(table)
 
     def _place(self, name: TableName, partition: int) -> str:
+        """A new file for a table: another attempt of the task never writes to it."""
         folders = "/".join(map(folder_name, name))
-        return f"state/{folders}/part-{self.prefix}-{partition:04d}.parquet"
+        return f"state/{folders}/part-{self.prefix}-{partition:04d}-{uuid.uuid4().hex}.parquet"
 
 
 def _rows(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, str, bytes]]:

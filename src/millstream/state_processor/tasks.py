@@ -200,25 +200,29 @@ class Copying:
 
     def run(self, batches: Batches) -> Batches:
         for _, state, file in files_in(batches):
-            if state in self.held and self.uids:
-                yield _reported([(state, self._renamed(file))])
-            else:
-                self._copy(file)
-                yield _reported([(state, file)])
+            copied = self._renamed if state in self.held and self.uids else self._copy
+            yield _reported([(state, copied(file))])
 
-    def _copy(self, file: StateFile) -> None:
+    def _copy(self, file: StateFile) -> StateFile:
         data = self.files.savepoint.read(file)
-        fs, path = open_path(f"{self.root}/{file.path}")
+        copy = replace(file, path=_beside(file.path))
+        fs, path = open_path(f"{self.root}/{copy.path}")
         with new_file(fs, path) as stream:
             stream.write(data)
         sync_file(fs, path)
+        return copy
 
     def _renamed(self, file: StateFile) -> StateFile:
         source = self.files.parquet(file)
-        writer = TableFile(self.root, file.path, source.schema_arrow)
+        writer = TableFile(self.root, _beside(file.path), source.schema_arrow)
         for rows in source.iter_batches():
             writer.add(renamed_edges(pa.Table.from_batches([rows]), self.uids))
         return writer.close()
+
+
+def _beside(path: str) -> str:
+    """A new name in the folder of a file: another attempt of the task never writes to it."""
+    return f"{path.rpartition('/')[0]}/part-{uuid.uuid4().hex}.parquet"
 
 
 def copy_tables(
