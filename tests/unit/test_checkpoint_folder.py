@@ -11,7 +11,7 @@ import pyarrow.fs as pafs
 import pytest
 
 from millstream.checkpoint import folder as folder_module
-from millstream.checkpoint.folder import CheckpointFolder, sink_folder
+from millstream.checkpoint.folder import CheckpointFolder, Run, sink_folder
 from millstream.common.errors import CheckpointError
 from millstream.common.typeinfo import TypeInformation, Types
 
@@ -148,6 +148,47 @@ def test_a_run_that_began_from_a_savepoint_goes_on_if_it_is_named_again(tmp_path
     assert (again.path, again.resumed, again.first_epoch) == (run.path, True, 8)
     other = folder.open_run(manifest("a"), folder.origin(Saved("two")))
     assert other.path != run.path
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("local", [True, False])
+def test_a_run_that_could_not_be_prepared_is_not_resumed(
+    tmp_path: Path, failure: type[BaseException], local: bool
+) -> None:
+    """Its sources would begin anew, with the state of the savepoint: everything would count twice."""
+
+    def fails(run: Run) -> None:
+        Path(run.path, "note").write_text("half")
+        raise failure
+
+    folder = CheckpointFolder(str(tmp_path))
+    if not local:
+        folder.fs = pafs.SubTreeFileSystem("/", pafs.LocalFileSystem())
+    with pytest.raises(failure):
+        folder.open_run(manifest("a"), folder.origin(Saved("one")), fails)
+    assert folder.origin().stored is None
+    noted: list[str] = []
+    run = folder.open_run(
+        manifest("a"), folder.origin(Saved("one")), lambda r: noted.append(r.path)
+    )
+    assert len(noted) == 1 and not run.resumed and os.listdir(tmp_path) == ["000001"]
+    folder.open_run(manifest("a"), prepare=fails)  # a run that is resumed is prepared already
+
+
+def test_a_run_is_prepared_before_anybody_can_find_it(tmp_path: Path) -> None:
+    found: list[Any] = []
+    folder = CheckpointFolder(str(tmp_path))
+    run = folder.open_run(manifest("a"), prepare=lambda new: found.append(folder.origin().stored))
+    assert found == [None] and Path(run.path).name == "000001"
+
+
+def test_a_restored_run_that_has_lost_where_its_sources_begin_is_refused(tmp_path: Path) -> None:
+    folder = CheckpointFolder(str(tmp_path))
+    run = folder.open_run(manifest("a"), folder.origin(Saved("one")))
+    for ask in (run.sources, lambda: run.files_read("a")):
+        with pytest.raises(CheckpointError, match=r"CHECKPOINT_DAMAGED.*sources\.json"):
+            ask()
+    assert Run(run.path, "job", resumed=True).sources() == {}, "no savepoint, nothing to know"
 
 
 @pytest.mark.parametrize(

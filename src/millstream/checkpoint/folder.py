@@ -77,8 +77,16 @@ class Run:
 
     def sources(self) -> dict[str, dict[str, Any]]:
         """Where sources stood when the run began, by uid, if it began from a savepoint."""
-        found: dict[str, dict[str, Any]] = self._note("restored/sources.json", {})
-        return found
+        found: dict[str, dict[str, Any]] | None = self._note("restored/sources.json", None)
+        if found is None and self.savepoint is not None:
+            raise CheckpointError(
+                "CHECKPOINT_DAMAGED",
+                f"{self.path} began from savepoint {self.savepoint}, and restored/sources.json, which "
+                "says where its sources begin, is gone",
+                hint="bring the file back, or restore the savepoint anew, in another checkpoint "
+                "directory: without it the sources would begin anew, and count everything twice",
+            )
+        return found or {}
 
     def files_read(self, uid: str) -> list[str]:
         """The files that a source had read when the run began."""
@@ -174,8 +182,16 @@ class CheckpointFolder:
                 return True
         return False
 
-    def open_run(self, manifest: dict[str, Any], origin: Origin | None = None) -> Run:
-        """The unfinished run to resume, if its program fits this one; else a new run."""
+    def open_run(
+        self,
+        manifest: dict[str, Any],
+        origin: Origin | None = None,
+        prepare: Callable[[Run], None] = lambda run: None,
+    ) -> Run:
+        """The unfinished run to resume, if its program fits this one; else a new run.
+
+        ``prepare`` writes what a new run has to begin with, before anybody can find the run.
+        """
         origin = origin or self.origin()
         if origin.stored is not None:
             assert origin.run is not None
@@ -184,19 +200,24 @@ class CheckpointFolder:
         numbers = self._runs()
         name = f"{int(numbers[-1]) + 1 if numbers else 1:06d}"
         content = new_manifest(manifest, origin.savepoint)
-        self._begin(name, json.dumps(content, indent=2))
+        self._begin(name, content, prepare)
         return run_of(f"{self.directory}/{name}", content, resumed=False)
 
-    def _begin(self, name: str, manifest: str) -> None:
-        """Make the folder of a run so that it is never without its manifest, if it can be moved."""
-        if not is_local(self.fs):
-            make_folder(self.fs, f"{self.inner}/{name}")
-            self._write(f"{name}/job.json", manifest)
-            return
-        hidden = self._hidden(name)
-        make_folder(self.fs, hidden)
-        self._write(f".{name}.tmp/job.json", manifest)
-        move(self.fs, hidden, f"{self.inner}/{name}")
+    def _begin(self, name: str, manifest: dict[str, Any], prepare: Callable[[Run], None]) -> None:
+        """Make the folder of a run so that it is never there in part, if it can be moved."""
+        made = f".{name}.tmp" if is_local(self.fs) else name
+        if made != name:
+            self._hidden(name)
+        make_folder(self.fs, f"{self.inner}/{made}")
+        try:
+            prepare(run_of(f"{self.directory}/{made}", manifest, resumed=False))
+            self._write(f"{made}/job.json", json.dumps(manifest, indent=2))
+        except BaseException:
+            with suppress(OSError):
+                self.fs.delete_dir(f"{self.inner}/{made}")
+            raise
+        if made != name:
+            move(self.fs, f"{self.inner}/{made}", f"{self.inner}/{name}")
 
     def discard(self, run: Run) -> None:
         """Delete a run that could not begin; what is left of it after a crash is no run either."""

@@ -217,8 +217,8 @@ def _open_place(graph: JobGraph, options: JobOptions, spark_version: str, batch:
         manifest = new_manifest(manifest_of(job_plan, options, spark_version), savepoint)
         refuse_unfit(savepoint, job_plan, manifest, options)
         run = run_of(tempfile.mkdtemp(prefix="millstream-"), manifest, resumed=False)
-        place = Place(run, job_plan, manifest)
-        return _begun(place, savepoint)
+        _prepare(savepoint, run)
+        return Place(run, job_plan, manifest)
     directory = absolute_path(options.checkpoint_dir)
     if not options.trust:
         require_trusted(directory, f"the checkpoint directory {directory}")
@@ -229,17 +229,16 @@ def _open_place(graph: JobGraph, options: JobOptions, spark_version: str, batch:
         job_plan = plan(with_numbers(graph, origin.numbers))
         manifest = manifest_of(job_plan, options, spark_version)
         refuse_unfit(origin.savepoint, job_plan, manifest, options)
-        run = folder.open_run(manifest, origin)
-        return _begun(Place(run, job_plan, manifest, folder, lease), origin.savepoint)
+        run = folder.open_run(manifest, origin, partial(_prepare, origin.savepoint))
+        return Place(run, job_plan, manifest, folder, lease)
     except BaseException:
         lease.withdraw()
         raise
 
 
-def _begun(place: Place, savepoint: Savepoint | None) -> Place:
+def _prepare(savepoint: Savepoint | None, run: Run) -> None:
     if savepoint is not None:
-        note_sources(savepoint, place.run)
-    return place
+        note_sources(savepoint, run)
 
 
 class _Body:

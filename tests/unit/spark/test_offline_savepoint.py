@@ -67,7 +67,9 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[dict[int, int]]:
     """The epochs that savepoints were made of; the tables are not written."""
     found: list[dict[int, int]] = []
 
-    def take(spark: Any, run: Any, manifest: Any, path: str, epochs: dict[int, int], **_: Any) -> str:
+    def take(
+        spark: Any, run: Any, manifest: Any, path: str, epochs: dict[int, int], **_: Any
+    ) -> str:
         found.append(epochs)
         return path
 

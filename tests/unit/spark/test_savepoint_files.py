@@ -84,9 +84,7 @@ def test_two_attempts_that_copy_a_file_have_a_copy_each(tmp_path: Path) -> None:
     original.parent.mkdir(parents=True)
     original.write_bytes(b"content")
     file = StateFile("state/part-0.parquet", 1, 7, zlib.crc32(b"content"))
-    rows = pa.RecordBatch.from_pydict(
-        {"side": [0], "state": [0], "file": [json.dumps(vars(file))]}
-    )
+    rows = pa.RecordBatch.from_pydict({"side": [0], "state": [0], "file": [json.dumps(vars(file))]})
     copying = Copying(Files(savepoint(tmp_path / "old")), str(tmp_path / "new"), frozenset(), {})
     ((_, _, one),), ((_, _, two),) = (files_in(copying.run(iter([rows]))) for _ in range(2))
     assert one.path != two.path

@@ -307,7 +307,9 @@ def test_two_sinks_of_a_job_write_their_epochs_to_one_database(tmp_path: Path) -
 
 
 def test_the_token_of_a_sink_function_names_its_sink(tmp_path: Path) -> None:
-    driver = Driver(tmp_path, FunctionSinkSpec(function=Named()), FunctionSinkSpec(function=Named()))
+    driver = Driver(
+        tmp_path, FunctionSinkSpec(function=Named()), FunctionSinkSpec(function=Named())
+    )
     driver.write()
     assert EFFECTS == ["sink-0", "sink-1"]
 
