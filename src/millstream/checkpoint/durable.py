@@ -150,23 +150,32 @@ def _link(hidden: str, path: str, data: bytes) -> bool:
     except OSError as error:
         if error.errno not in NO_LINKS:
             raise
-        return _write_new(path, data)
+        return _write_new(hidden, path, data)
     return True
 
 
-def _write_new(path: str, data: bytes) -> bool:
-    """Make a file where there are no links; a crash may leave a part of it."""
+def _write_new(hidden: str, path: str, data: bytes) -> bool:
+    """Make a file where there are no links; a crash may leave a part of it.
+
+    The right to create it is looked for when the file has its name, and before it has its content.
+    Somebody who takes the right away after that finds the file. Somebody who took it away before that
+    finds nothing, or a file without content.
+    """
+    os.stat(hidden)
     try:
         descriptor = private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     except FileExistsError:
         return False
-    try:
-        with open(descriptor, "wb") as file:
+    with open(descriptor, "wb") as file:
+        try:
+            os.stat(hidden)
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
-    except OSError:
-        with suppress(OSError):
-            os.unlink(path)
-        raise
+            os.fsync(descriptor)
+        except OSError:
+            with suppress(OSError):
+                # Somebody may have set it aside, and made a file of his own.
+                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                    os.unlink(path)
+            raise
     return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -129,6 +130,53 @@ def test_without_the_folder_aside_nothing_is_created(tmp_path: Path, local: bool
     with pytest.raises(FileNotFoundError):
         create(fs, f"{tmp_path}/a", b"content", f"{tmp_path}/aside")
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_without_links_nothing_is_created_either_when_the_right_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    """The right is taken away before the file has its name, or right after."""
+    aside, path, opened = tmp_path / "aside", tmp_path / "a", durable.private
+
+    def taken_away(*_: Any) -> None:
+        shutil.rmtree(aside)
+        no_links()
+
+    def taken_away_late(opening: str, flags: int) -> int:
+        descriptor = opened(opening, flags)
+        if opening == str(path):
+            shutil.rmtree(aside)
+        return descriptor
+
+    aside.mkdir()
+    monkeypatch.setattr(os, "link", no_links if named else taken_away)
+    if named:
+        monkeypatch.setattr(durable, "private", taken_away_late)
+    with pytest.raises(FileNotFoundError):
+        create(LOCAL, str(path), b"content", str(aside))
+    assert os.listdir(tmp_path) == []
+
+
+def test_without_links_the_file_of_the_one_who_took_the_right_away_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aside, path, opened = tmp_path / "aside", tmp_path / "a", durable.private
+
+    def overtaken(opening: str, flags: int) -> int:
+        descriptor = opened(opening, flags)
+        if opening == str(path):
+            shutil.rmtree(aside)
+            path.rename(tmp_path / "a.invalid")
+            path.write_bytes(b"the other one's")
+        return descriptor
+
+    aside.mkdir()
+    monkeypatch.setattr(os, "link", no_links)
+    monkeypatch.setattr(durable, "private", overtaken)
+    with pytest.raises(FileNotFoundError):
+        create(LOCAL, str(path), b"content", str(aside))
+    assert path.read_bytes() == b"the other one's"
 
 
 def test_a_link_whose_answer_was_lost_counts(
