@@ -175,6 +175,20 @@ def test_a_run_that_could_not_be_prepared_is_not_resumed(
     folder.open_run(manifest("a"), prepare=fails)  # a run that is resumed is prepared already
 
 
+def test_a_run_that_is_resumed_knows_where_its_sinks_write_now(tmp_path: Path) -> None:
+    folder, asked = CheckpointFolder(str(tmp_path)), manifest("a", "b")
+    asked["details"]["a"]["files"] = "/out"
+    run = folder.open_run(asked)
+    before = Path(run.path, "job.json").read_bytes()
+    assert folder.open_run(asked).path == run.path
+    assert Path(run.path, "job.json").read_bytes() == before
+    asked["details"]["a"]["files"] = "/moved"
+    assert folder.open_run(asked).job_id == run.job_id
+    stored = CheckpointFolder.read_run(run.path)[1]
+    assert stored["details"]["a"]["files"] == "/moved" and stored["job_id"] == run.job_id
+    assert "files" not in stored["details"]["b"]
+
+
 def test_a_run_is_prepared_before_anybody_can_find_it(tmp_path: Path) -> None:
     found: list[Any] = []
     folder = CheckpointFolder(str(tmp_path))

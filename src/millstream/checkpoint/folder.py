@@ -196,12 +196,26 @@ class CheckpointFolder:
         if origin.stored is not None:
             assert origin.run is not None
             self._check(origin.stored, manifest, origin.run)
+            self._note_moved(origin.run, origin.stored, manifest)
             return run_of(f"{self.directory}/{origin.run}", origin.stored, resumed=True)
         numbers = self._runs()
         name = f"{int(numbers[-1]) + 1 if numbers else 1:06d}"
         content = new_manifest(manifest, origin.savepoint)
         self._begin(name, content, prepare)
         return run_of(f"{self.directory}/{name}", content, resumed=False)
+
+    def _note_moved(self, run: str, stored: dict[str, Any], manifest: dict[str, Any]) -> None:
+        """Write down where file sinks write from now on: a savepoint takes back files there."""
+        details = stored["details"]
+        moved = {
+            uid: detail["files"]
+            for uid, detail in manifest["details"].items()
+            if "files" in detail and detail["files"] != details[uid].get("files")
+        }
+        if moved:
+            new = {uid: {**details[uid], "files": files} for uid, files in moved.items()}
+            changed = {**stored, "details": {**details, **new}}
+            self._write(f"{run}/job.json", json.dumps(changed, indent=2))
 
     def _begin(self, name: str, manifest: dict[str, Any], prepare: Callable[[Run], None]) -> None:
         """Make the folder of a run so that it is never there in part, if it can be moved."""

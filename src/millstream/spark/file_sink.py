@@ -407,14 +407,18 @@ def take_back(
     A driver that dies may have published an epoch that was never committed. Whoever goes on from the
     last committed one writes its records again, in files of other names.
     """
-    for uid, detail in manifest["details"].items():
-        if "files" not in detail:
-            continue
-        place = SinkFolder(*open_path(detail["files"]), job, uid)
+    places = [
+        (SinkFolder(*open_path(detail["files"]), job, uid), first_epoch + epochs[detail["query"]])
+        for uid, detail in manifest["details"].items()
+        if "files" in detail
+    ]
+    for place, _ in places:
+        if not exists(place.fs, place.own):
+            raise _moved_away(place)
+    for place, last in places:
         # A driver that only seems to be dead cannot commit such an epoch again.
         for path in place.attempts().values():
             _remove(place.fs, path)
-        last = first_epoch + epochs[detail["query"]]
         for epoch in place.manifests():
             if epoch > last:
                 # Checked before anything is done.
@@ -445,6 +449,16 @@ def _remove(fs: pafs.FileSystem, folder: str) -> None:
         if not exists(fs, folder):
             return
     fs.delete_dir(folder)
+
+
+def _moved_away(place: SinkFolder) -> CheckpointError:
+    return CheckpointError(
+        "OUTPUT_FOLDER_GONE",
+        f"sink {place.sink!r} wrote to {place.folder}, and {place.own} is gone: what it has of epochs "
+        "that were never committed cannot be taken back",
+        hint="bring the output folder back to its place; if its files are deleted for good, make the "
+        f"empty folder {place.own}",
+    )
 
 
 def _lost(place: SinkFolder, epoch: int, staged: str, final: str) -> CheckpointError:

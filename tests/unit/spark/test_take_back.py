@@ -58,8 +58,25 @@ def test_a_uid_that_leads_elsewhere_stays_in_the_folder(tmp_path: Path) -> None:
     assert published(folder) == ["epoch 0"]
 
 
+def test_a_folder_that_is_not_where_it_was_is_refused_before_anything_is_done(
+    tmp_path: Path,
+) -> None:
+    """It would keep the epoch, and a restored job would write it again."""
+    write(sink(tmp_path / "here"), range(2))
+    two = manifest(tmp_path / "here")
+    two["details"]["other"] = {"files": str(tmp_path / "moved"), "query": 0}
+    with pytest.raises(CheckpointError, match=r"OUTPUT_FOLDER_GONE.*moved"):
+        take_back(two, "job", first_epoch=0, epochs={0: 0})
+    assert published(tmp_path / "here") == ["epoch 0", "epoch 1"]
+    # What the hint says helps.
+    (tmp_path / "moved" / "_millstream" / "job-other").mkdir(parents=True)
+    take_back(two, "job", first_epoch=0, epochs={0: 0})
+    assert published(tmp_path / "here") == ["epoch 0"]
+
+
 def test_other_jobs_in_the_folder_are_left_alone(tmp_path: Path) -> None:
     write(sink(tmp_path), range(3))
+    (tmp_path / "_millstream" / "another job-lines").mkdir()
     take_back(manifest(tmp_path), "another job", first_epoch=0, epochs={0: 0})
     assert len(published(tmp_path)) == 3
 
