@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -29,6 +31,7 @@ import pyarrow.fs as pafs
 from millstream.checkpoint.durable import (
     create,
     exists,
+    is_local,
     make_folder,
     move,
     sync_file,
@@ -231,6 +234,7 @@ class FileSink:
         """
         with self._readable_errors():
             place = self.place
+            _make_common(self.fs, place.folder)
             make_folder(self.fs, self._right)
             for number, path in place.attempts().items():
                 if number > self.attempt:
@@ -439,6 +443,23 @@ def finish_taking_back(place: SinkFolder, retracted: str) -> None:
                 place.fs.delete_file(path)
     sync_folder(place.fs, place.folder)
     place.fs.delete_file(retracted)
+
+
+def _make_common(fs: pafs.FileSystem, folder: str) -> None:
+    """Make the output folder and, below it, the one for all jobs: who may write one may write both."""
+    common = f"{folder}/_millstream"
+    if exists(fs, common):
+        return
+    make_folder(fs, common, shared=True)
+    if is_local(fs):
+        wanted = os.stat(folder)
+        with suppress(PermissionError):
+            os.chown(common, -1, wanted.st_gid)
+        mode = stat.S_IMODE(wanted.st_mode)
+        if os.stat(common).st_gid != wanted.st_gid:
+            mode &= ~stat.S_IWGRP
+        with suppress(PermissionError):
+            os.chmod(common, mode)
 
 
 def _remove(fs: pafs.FileSystem, folder: str) -> None:

@@ -105,6 +105,43 @@ def test_a_task_writes_where_the_driver_said(tmp_path: Path, monkeypatch: Any) -
     assert lines(tmp_path / "driver" / "out") == ["0.0"]
 
 
+# -- rights ---------------------------------------------------------------------------------------
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o7777
+
+
+def test_what_readers_need_has_the_rights_of_the_umask_and_the_rest_is_private(
+    tmp_path: Path,
+) -> None:
+    before = os.umask(0o022)
+    try:
+        write(new_sink(tmp_path / "new" / "out"), 0)
+    finally:
+        os.umask(before)
+    out = tmp_path / "new" / "out"
+    assert [mode(path) for path in (tmp_path / "new", out, out / "_millstream")] == [0o755] * 3
+    assert {mode(path) for path in out.iterdir() if path.is_file()} == {0o644}
+    assert mode(out / OWN) == 0o700
+
+
+@pytest.mark.parametrize("rights", [0o700, 0o755, 0o777, 0o1777])
+def test_who_may_write_the_output_folder_may_make_a_sink_there(tmp_path: Path, rights: int) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    out.chmod(rights)
+    new_sink(out)
+    assert mode(out / "_millstream") == rights
+
+
+def test_the_rights_that_somebody_has_given_stay(tmp_path: Path) -> None:
+    (tmp_path / "_millstream").mkdir()
+    (tmp_path / "_millstream").chmod(0o750)
+    new_sink(tmp_path)
+    assert mode(tmp_path / "_millstream") == 0o750
+
+
 # -- two drivers ----------------------------------------------------------------------------------
 
 
