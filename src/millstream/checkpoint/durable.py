@@ -37,12 +37,18 @@ def write_at(fs: pafs.FileSystem, path: str, data: bytes, *, sync: bool = True) 
     """
     folder, _, name = path.rpartition("/")
     hidden = f"{folder}/{_hidden(name)}"
-    make_file(fs, hidden)
-    with fs.open_output_stream(hidden, compression=None) as stream:
-        stream.write(data)
-    if sync:
-        sync_file(fs, hidden)
-    fs.move(hidden, path)
+    try:
+        make_file(fs, hidden)
+        with fs.open_output_stream(hidden, compression=None) as stream:
+            stream.write(data)
+        if sync:
+            sync_file(fs, hidden)
+        fs.move(hidden, path)
+    except BaseException:
+        # On a full disk they would be more and more.
+        with suppress(OSError):
+            fs.delete_file(hidden)
+        raise
     if sync:
         sync_folder(fs, folder)
 

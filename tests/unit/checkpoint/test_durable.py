@@ -91,7 +91,29 @@ def test_a_sync_that_fails_is_an_error_and_leaves_no_file(
         write_at(LOCAL, f"{tmp_path}/a", b"content")
     with pytest.raises(OSError, match="disk"):
         create(LOCAL, f"{tmp_path}/b", b"content", str(tmp_path))
-    assert not [name for name in os.listdir(tmp_path) if not name.startswith(".")]
+    assert os.listdir(tmp_path) == []
+
+
+class FullDisk:
+    """A local file system whose files cannot be written to, or not be moved."""
+
+    def __init__(self, refused: str) -> None:
+        self.refused = refused
+
+    def __getattr__(self, name: str) -> Any:
+        return self._fails if name == self.refused else getattr(LOCAL, name)
+
+    def _fails(self, path: str, *_: Any, **__: Any) -> None:
+        Path(path).touch()
+        raise OSError(errno.ENOSPC, "disk full")
+
+
+@pytest.mark.parametrize("refused", ["open_output_stream", "move"])
+def test_a_write_that_fails_leaves_no_hidden_file(tmp_path: Path, refused: str) -> None:
+    """A status is written each second: the files would be more and more."""
+    with pytest.raises(OSError, match="disk full"):
+        write_at(FullDisk(refused), f"{tmp_path}/a", b"content", sync=False)  # type: ignore[arg-type]
+    assert os.listdir(tmp_path) == []
 
 
 # -- files that are created once ------------------------------------------------------------------
