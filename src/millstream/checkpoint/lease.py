@@ -42,6 +42,8 @@ SETTLE_SECONDS = 1.0
 """How long to wait for a rival, where files cannot be made exclusively."""
 
 KEPT = 3
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+"""What is different for each machine, and after each start of it."""
 
 
 @dataclass(frozen=True)
@@ -386,9 +388,13 @@ def _process_lives(pid: int, started: int | None) -> bool:
 
 
 def _pid_space() -> str | None:
-    """Among which processes a number is a process's own: containers may share a host's name."""
+    """Among which processes a number is a process's own.
+
+    Containers and machines may share a host's name, and the first space of every machine has the same
+    number; only the id of its last start is a machine's own.
+    """
     try:
-        return os.readlink("/proc/self/ns/pid")
+        return f"{BOOT_ID.read_text().strip()} {os.readlink('/proc/self/ns/pid')}"
     except OSError:
         return None
 
