@@ -16,8 +16,18 @@ import pyarrow.fs as pafs
 
 from millstream.checkpoint.trust import private, private_folder
 
-NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
-"""What a file system answers that has no hard links."""
+NO_LINKS = {
+    errno.EPERM,
+    errno.ENOTSUP,
+    errno.EOPNOTSUPP,
+    errno.ENOSYS,
+    errno.EMLINK,
+    errno.EXDEV,
+}
+"""What a file system answers that has no hard links, or none from one folder to another."""
+
+NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF}
+"""What a file system answers that cannot sync a folder: some of FUSE and SMB."""
 
 
 def is_local(fs: pafs.FileSystem) -> bool:
@@ -95,14 +105,18 @@ def make_folder(fs: pafs.FileSystem, path: str, *, shared: bool = False, sync: b
     They are for the user of this process or its group alone; ``shared``: as the umask says.
     ``sync=False`` is for folders that are synced later, all at once.
     """
+    if not is_local(fs):
+        # Who may write below a prefix of an object store may not look above it.
+        fs.create_dir(path, recursive=True)
+        return
     missing = []
     while path and not exists(fs, path):
         missing.append(path)
         path = path.rpartition("/")[0]
-    if missing and (shared or not is_local(fs)):
+    if missing and shared:
         fs.create_dir(missing[0], recursive=True)
     for made in reversed(missing):
-        if is_local(fs) and not shared:
+        if not shared:
             private_folder(made)
         if sync:
             sync_folder(fs, made.rpartition("/")[0] or "/")
@@ -123,7 +137,11 @@ def sync_file(fs: pafs.FileSystem, path: str) -> None:
 def sync_folder(fs: pafs.FileSystem, path: str) -> None:
     """Make sure that the names in a folder are on the disk."""
     if is_local(fs):
-        _sync(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            _sync(path, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            if error.errno not in NO_FOLDER_SYNC:
+                raise
 
 
 def sync_folders(fs: pafs.FileSystem, path: str) -> None:

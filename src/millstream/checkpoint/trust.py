@@ -142,13 +142,22 @@ def private(path: str, flags: int) -> int:
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         # The file of an earlier process may have had other rights.
-        os.fchmod(descriptor, 0o600 if group is None else 0o660)
+        _set_rights(descriptor, 0o600 if group is None else 0o660)
         if group is not None:
             os.fchown(descriptor, -1, group)
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def _set_rights(descriptor: int, mode: int) -> None:
+    try:
+        os.fchmod(descriptor, mode)
+    except PermissionError:
+        # A file system such as FAT has no rights, and refuses even the owner.
+        if os.fstat(descriptor).st_uid != os.geteuid():
+            raise
 
 
 # -- users and groups ------------------------------------------------------------------------------

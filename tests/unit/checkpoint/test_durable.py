@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import stat
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,19 +118,85 @@ def test_a_write_that_fails_leaves_no_hidden_file(tmp_path: Path, refused: str) 
     assert os.listdir(tmp_path) == []
 
 
+# -- file systems that cannot do everything --------------------------------------------------------
+
+
+@pytest.mark.parametrize("answer", [errno.EINVAL, errno.ENOTSUP, errno.EBADF])
+def test_a_file_system_that_cannot_sync_folders_is_used_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: int
+) -> None:
+    sync = os.fsync
+
+    def only_files(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(answer, "no such thing")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", only_files)
+    write_at(LOCAL, f"{tmp_path}/a", b"content")
+    assert (tmp_path / "a").read_bytes() == b"content"
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_a_disk_that_fails_is_an_error_for_files_and_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: bool
+) -> None:
+    def fails(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode) == folder:
+            raise OSError(errno.EIO if folder else errno.EINVAL, "broken")
+
+    monkeypatch.setattr(os, "fsync", fails)
+    with pytest.raises(OSError, match="broken"):
+        write_at(LOCAL, f"{tmp_path}/a", b"content")
+
+
+def test_a_file_system_without_rights_is_used_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(descriptor: int, mode: int) -> None:
+        raise PermissionError(errno.EPERM, "no rights here")
+
+    monkeypatch.setattr(os, "fchmod", refused)
+    write_at(LOCAL, f"{tmp_path}/a", b"content")
+    assert (tmp_path / "a").read_bytes() == b"content"
+    # A file of somebody else is another matter.
+    monkeypatch.setattr(os, "geteuid", lambda: 12_345)
+    with pytest.raises(PermissionError):
+        write_at(LOCAL, f"{tmp_path}/b", b"content")
+
+
+class Prefix:
+    """An object store whose user may only look below a prefix."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+
+    def create_dir(self, path: str, *, recursive: bool) -> None:
+        self.made.append(path)
+
+    def get_file_info(self, path: str) -> None:
+        raise OSError(errno.EACCES, f"access denied: {path}")
+
+
+def test_nobody_looks_at_the_folders_above_in_an_object_store() -> None:
+    fs = Prefix()
+    make_folder(fs, "bucket/team/job/lease")  # type: ignore[arg-type]
+    assert fs.made == ["bucket/team/job/lease"]
+
+
 # -- files that are created once ------------------------------------------------------------------
 
 
-def no_links(*_: Any) -> None:
-    raise OSError(errno.EPERM, "no links here")
+def no_links(*_: Any, answer: int = errno.EPERM) -> None:
+    raise OSError(answer, "no links here")
 
 
-@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("answer", [None, errno.EPERM, errno.ENOTSUP, errno.EXDEV])
 def test_a_file_is_created_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: int | None
 ) -> None:
-    if not links:
-        monkeypatch.setattr(os, "link", no_links)
+    if answer is not None:
+        monkeypatch.setattr(os, "link", partial(no_links, answer=answer))
     (tmp_path / "aside").mkdir()
     path = f"{tmp_path}/a"
     assert create(LOCAL, path, b"first", f"{tmp_path}/aside")
