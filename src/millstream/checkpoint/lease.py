@@ -27,7 +27,7 @@ from typing import Any
 
 import pyarrow.fs as pafs
 
-from millstream.checkpoint.durable import create, is_local, make_folder, write_at
+from millstream.checkpoint.durable import create, exists, is_local, make_folder, write_at
 from millstream.checkpoint.folder import open_path, wall_clock_ms
 from millstream.checkpoint.small_files import BadFile, read_small
 from millstream.common.errors import CheckpointError
@@ -80,11 +80,18 @@ class Clock:
 
 @dataclass(frozen=True)
 class Fence:
-    """Tells whether a lease is still held; small enough to travel to tasks."""
+    """Tells whether a lease is still held; small enough to travel to tasks.
+
+    ``travelled``: this is the copy of a task, which need not reach the checkpoint directory.
+    """
 
     directory: str
     number: int
     holder: str
+    travelled: bool = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(replace(self, travelled=True))}
 
     @cached_property
     def _place(self) -> tuple[pafs.FileSystem, str]:
@@ -96,13 +103,17 @@ class Fence:
         Raises
         ------
         CheckpointError
-            ``LEASE_LOST`` if another driver has.
+            ``LEASE_LOST`` if another driver has, or if somebody has deleted the lease.
         """
         fs, folder = self._place
         highest = max(_numbers(fs, folder), default=0)
         if highest <= self.number:
+            if not exists(fs, _path(folder, self.number)):
+                if self.travelled and not exists(fs, folder):
+                    return
+                raise self._gone()
             found = read_json(fs, _path(folder, self.number))
-            # A file that is gone or cannot be read is nobody else's.
+            # A file that cannot be read is nobody else's.
             if found is None or found.get("holder") == self.holder:
                 return
         rival = _holder(fs, folder, highest, wall_clock_ms())
@@ -110,6 +121,15 @@ class Fence:
             "LEASE_LOST",
             f"another driver works in {self.directory} now: {rival}",
             hint="this driver has stopped, and commits nothing more; let one of them run",
+        )
+
+    def _gone(self) -> CheckpointError:
+        """Another driver cannot see that somebody works here, and may begin anew."""
+        return CheckpointError(
+            "LEASE_LOST",
+            f"the lease of {self.directory} is gone: its folder was deleted or replaced",
+            hint="this driver has stopped, and commits nothing more; bring the checkpoint directory "
+            "back and start the job again, or begin anew in another one",
         )
 
 

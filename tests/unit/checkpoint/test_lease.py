@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -272,6 +273,22 @@ def test_each_attempt_has_a_number_and_the_fence_of_an_earlier_one_is_down(
     for _ in range(5):
         lease.next_attempt()
     assert files(tmp_path) == [f"{number:08d}.json" for number in range(8 - KEPT, 8)]
+
+
+def test_a_driver_whose_lease_was_deleted_has_lost_it(tmp_path: Path, clock: Clock) -> None:
+    """A driver that begins anew in the same place has a lower number, and nobody was in its way."""
+    first = Lease.take(str(tmp_path), "first", clock=clock)
+    first.next_attempt()
+    shutil.rmtree(tmp_path / "lease")
+    assert "deleted" in str(lost(first))
+    # A worker need not reach the checkpoint directory at all.
+    pickle.loads(pickle.dumps(first.fence)).check()
+    second = Lease.take(str(tmp_path), "second", clock=clock)
+    second.check()
+    assert second.number < first.number
+    lost(first)
+    with pytest.raises(CheckpointError, match="LEASE_LOST"):
+        pickle.loads(pickle.dumps(first.fence)).check()
 
 
 def test_the_next_attempt_of_a_driver_that_was_followed_is_refused(
