@@ -275,10 +275,10 @@ class FileSink:
         comes again, or its files are where they belong.
         """
         path = self.place.manifest(epoch)
-        if exists(self.fs, self.place.published_mark(epoch)):
-            return True
         if not exists(self.fs, path):
             return False
+        if exists(self.fs, self.place.published_mark(epoch)):
+            return True
         try:
             self.place.files(path)
         except CheckpointError as error:
@@ -297,6 +297,9 @@ class FileSink:
                 if not files:
                     return
                 self._require(files)
+                # Without a manifest it says nothing, and with one it would keep the files back.
+                with suppress(FileNotFoundError):
+                    self.fs.delete_file(self.place.published_mark(epoch))
                 if self._create_manifest(epoch, files):
                     self._committed.append(epoch)
                     self._publish(epoch)

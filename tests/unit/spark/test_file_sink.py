@@ -105,6 +105,16 @@ def test_a_task_writes_where_the_driver_said(tmp_path: Path, monkeypatch: Any) -
     assert lines(tmp_path / "driver" / "out") == ["0.0"]
 
 
+def test_a_mark_without_a_manifest_keeps_no_epoch_back(tmp_path: Path) -> None:
+    """As a folder has that was copied in part."""
+    sink = new_sink(tmp_path)
+    write(sink, 0)
+    (tmp_path / OWN / "00000001.published").touch()
+    assert sink.is_committed(0) and not sink.is_committed(1)
+    write(sink, 1)
+    assert lines(tmp_path) == ["0.0", "0.1", "1.0", "1.1"] and sink.is_committed(1)
+
+
 # -- rights ---------------------------------------------------------------------------------------
 
 
