@@ -12,6 +12,8 @@ import pytest
 
 from millstream.checkpoint import folder as folder_module
 from millstream.checkpoint.folder import CheckpointFolder, Run, sink_folder
+from millstream.checkpoint.registry import find_jobs
+from millstream.checkpoint.savepoints import retained
 from millstream.common.errors import CheckpointError
 from millstream.common.typeinfo import TypeInformation, Types
 
@@ -187,6 +189,17 @@ def test_a_run_that_is_resumed_knows_where_its_sinks_write_now(tmp_path: Path) -
     stored = CheckpointFolder.read_run(run.path)[1]
     assert stored["details"]["a"]["files"] == "/moved" and stored["job_id"] == run.job_id
     assert "files" not in stored["details"]["b"]
+
+
+def test_a_folder_with_digits_of_another_kind_is_no_run(tmp_path: Path) -> None:
+    (tmp_path / "²").mkdir()
+    folder = CheckpointFolder(str(tmp_path))
+    run = folder.open_run(manifest("a"))
+    assert Path(run.path).name == "000001" and folder.open_run(manifest("a")).resumed
+    (tmp_path / "000001" / "query-²").mkdir()
+    (tmp_path / "000001" / "query-0" / "offsets" / "²").mkdir(parents=True)
+    assert retained(run.path) == []
+    assert find_jobs(str(tmp_path)) == []
 
 
 def test_a_run_is_prepared_before_anybody_can_find_it(tmp_path: Path) -> None:

@@ -21,7 +21,13 @@ import pyarrow.fs as pafs
 
 from millstream.checkpoint.durable import is_local, make_file, make_folder, move, write_at
 from millstream.checkpoint.key_types import describe_key_types, is_key_type
-from millstream.checkpoint.small_files import is_identifier, is_inside, is_natural, is_text
+from millstream.checkpoint.small_files import (
+    is_identifier,
+    is_inside,
+    is_natural,
+    is_text,
+    number_of,
+)
 from millstream.common.errors import CheckpointError
 from millstream.kernel.hashing import stable_hash
 
@@ -275,7 +281,7 @@ class CheckpointFolder:
         if not self._exists(""):
             return []
         found = self.fs.get_file_info(pafs.FileSelector(self.inner))
-        names = [info.base_name for info in found if info.base_name.isdigit()]
+        names = [info.base_name for info in found if number_of(info.base_name) is not None]
         return sorted(names, key=lambda name: (int(name), name))
 
     def _stored(self, run: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ import pyarrow.fs as pafs
 
 from millstream.checkpoint.durable import create, exists, is_local, make_folder, write_at
 from millstream.checkpoint.folder import open_path, wall_clock_ms
-from millstream.checkpoint.small_files import BadFile, read_small
+from millstream.checkpoint.small_files import BadFile, numbers_of, read_small
 from millstream.common.errors import CheckpointError
 
 log = logging.getLogger("millstream")
@@ -427,7 +427,7 @@ def _lease_folder(directory: str) -> tuple[pafs.FileSystem, str]:
 def _numbers(fs: pafs.FileSystem, folder: str) -> list[int]:
     found = fs.get_file_info(pafs.FileSelector(folder, allow_not_found=True))
     names = (info.base_name.removesuffix(".json") for info in found)
-    return sorted(int(name) for name in names if name.isdigit())
+    return numbers_of(names)
 
 
 def _path(folder: str, number: int) -> str:

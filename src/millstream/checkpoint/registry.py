@@ -31,6 +31,7 @@ from millstream.checkpoint.small_files import (
     is_truth,
     is_whole,
     names_in,
+    number_of,
     one_of,
     optional,
     read_small,
@@ -262,7 +263,7 @@ def find_jobs(root: str) -> list[JobRecord]:
     for folder in _job_folders(fs, inner, LEVELS):
         directory = root.rstrip("/") + folder.removeprefix(inner)
         for name in names_in(fs, folder):
-            if name.isdigit():
+            if number_of(name) is not None:
                 record = _read_record(fs, f"{folder}/{name}", f"{directory}/{name}", directory)
                 if record is not None:
                     records.append(record)
@@ -445,7 +446,7 @@ def _driver_lives(record: JobRecord) -> bool:
 def _job_folders(fs: pafs.FileSystem, folder: str, levels: int) -> Iterator[str]:
     """The checkpoint directories in a folder: those with folders that are named by numbers."""
     names = _folders_in(fs, folder)
-    if any(name.isdigit() for name in names):
+    if any(number_of(name) is not None for name in names):
         yield folder
     elif levels > 0:
         for name in names:

@@ -26,6 +26,7 @@ from millstream.checkpoint.small_files import (
     is_natural,
     is_text,
     is_whole,
+    number_of,
     optional,
     refuse_misshapen,
 )
@@ -356,11 +357,11 @@ def retained(run_directory: str) -> list[dict[str, Any]]:
     fs, inner = open_path(run_directory)
     found = []
     for info in fs.get_file_info(pafs.FileSelector(inner)):
-        if info.base_name.startswith("query-") and info.base_name[6:].isdigit():
+        number = number_of(info.base_name.removeprefix("query-"))
+        if info.base_name.startswith("query-") and number is not None:
             query = QueryFiles(f"{run_directory}/{info.base_name}")
             for epoch in query.committed():
                 when = query.committed_ms(epoch)
-                number = int(info.base_name[6:])
                 found.append({"query": number, "epoch": epoch, "committed_ms": when})
     return sorted(found, key=lambda one: (one["query"], one["epoch"]))
 

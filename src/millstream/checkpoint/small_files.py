@@ -8,7 +8,7 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +30,8 @@ __all__ = [
     "is_truth",
     "is_whole",
     "names_in",
+    "number_of",
+    "numbers_of",
     "one_of",
     "optional",
     "read_small",
@@ -63,6 +65,22 @@ class SmallFile:
 
 
 # -- what a field may be ---------------------------------------------------------------------------
+
+
+def number_of(name: str) -> int | None:
+    """The number that a name consists of, None if it is no number. Other digits than 0 to 9 are none.
+
+    Examples
+    --------
+    >>> number_of("00000012"), number_of("-1"), number_of("\u00b2"), number_of("")
+    (12, None, None, None)
+    """
+    return int(name) if name.isascii() and name.isdigit() else None
+
+
+def numbers_of(names: Iterable[str]) -> list[int]:
+    """The numbers among names, the lowest first."""
+    return sorted(number for name in names if (number := number_of(name)) is not None)
 
 
 def is_text(value: object) -> bool:

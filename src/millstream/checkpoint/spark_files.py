@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import pyarrow.fs as pafs
 
 from millstream.checkpoint.folder import folder_bytes, open_path
+from millstream.checkpoint.small_files import numbers_of
 from millstream.common.errors import CheckpointError
 
 COMPACT = ".compact"
@@ -146,7 +147,7 @@ class QueryFiles:
 
     def _log_entries(self, source: str) -> list[int]:
         names = self._names(f"sources/{source}")
-        return [int(n.removesuffix(COMPACT)) for n in names if n.removesuffix(COMPACT).isdigit()]
+        return numbers_of(name.removesuffix(COMPACT) for name in names)
 
     def _log_name(self, source: str, entry: int) -> str:
         names = self._names(f"sources/{source}")
@@ -154,7 +155,7 @@ class QueryFiles:
         return compact if compact in names else str(entry)
 
     def _numbers(self, folder: str) -> list[int]:
-        return [int(name) for name in self._names(folder) if name.isdigit()]
+        return numbers_of(self._names(folder))
 
     def _names(self, folder: str) -> list[str]:
         path = f"{self.folder}/{folder}"

@@ -74,9 +74,10 @@ def find_job(job: str, root: str = DEFAULT_ROOT) -> JobRecord:
 
 def _in_directory(path: str) -> list[JobRecord]:
     from millstream.checkpoint.registry import find_jobs
+    from millstream.checkpoint.small_files import number_of
 
     parent, _, name = path.rstrip("/").rpartition("/")
-    if name.isdigit():
+    if number_of(name) is not None:
         # One run of a job: its directory says more than the run does.
         runs = [
             run for run in find_jobs(parent or ".") if run.path.rstrip("/").endswith(f"/{name}")

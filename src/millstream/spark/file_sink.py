@@ -38,7 +38,7 @@ from millstream.checkpoint.durable import (
     sync_folder,
 )
 from millstream.checkpoint.folder import open_path, sink_folder
-from millstream.checkpoint.small_files import is_inside
+from millstream.checkpoint.small_files import is_inside, number_of, numbers_of
 from millstream.common.errors import CheckpointError, Location, MillstreamError
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.hashing import stable_hash
@@ -92,13 +92,14 @@ class SinkFolder:
 
     def manifests(self) -> list[int]:
         """The epochs that have a manifest."""
-        found = (name.partition(".") for name in self._names())
-        return sorted(int(epoch) for epoch, _, kind in found if kind == "json" and epoch.isdigit())
+        names = self._names()
+        return numbers_of(name.removesuffix(".json") for name in names if name.endswith(".json"))
 
     def attempts(self) -> dict[int, str]:
         """The folders that attempts create their manifests from, by their numbers."""
-        numbers = {name.removeprefix(ATTEMPT): f"{self.own}/{name}" for name in self._names()}
-        return {int(number): path for number, path in numbers.items() if number.isdigit()}
+        names = (name for name in self._names() if name.startswith(ATTEMPT))
+        found = {name: number_of(name.removeprefix(ATTEMPT)) for name in names}
+        return {n: f"{self.own}/{name}" for name, n in found.items() if n is not None}
 
     def retracted(self) -> list[str]:
         """The manifests whose epochs are being taken back."""
@@ -360,7 +361,7 @@ class FileSink:
             # Files that lie there directly are those of the first version.
             if info.type != pafs.FileType.Directory:
                 self.fs.delete_file(info.path)
-            elif info.base_name.isdigit() and int(info.base_name) <= self.attempt:
+            elif (number := number_of(info.base_name)) is not None and number <= self.attempt:
                 _remove(self.fs, info.path)
 
     def _prune(self) -> None:

@@ -275,6 +275,16 @@ def test_each_attempt_has_a_number_and_the_fence_of_an_earlier_one_is_down(
     assert files(tmp_path) == [f"{number:08d}.json" for number in range(8 - KEPT, 8)]
 
 
+def test_a_file_whose_name_is_no_number_is_no_lease(tmp_path: Path, clock: Clock) -> None:
+    (tmp_path / "lease").mkdir()
+    for name in ("².json", "٣.json", "-1.json", "x.json"):
+        (tmp_path / "lease" / name).touch()
+    assert current_holder(str(tmp_path)) is None
+    lease = Lease.take(str(tmp_path), "me", clock=clock)
+    lease.check()
+    assert lease.number == 1
+
+
 def test_a_driver_whose_lease_was_deleted_has_lost_it(tmp_path: Path, clock: Clock) -> None:
     """A driver that begins anew in the same place has a lower number, and nobody was in its way."""
     first = Lease.take(str(tmp_path), "first", clock=clock)

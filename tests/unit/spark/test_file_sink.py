@@ -105,6 +105,17 @@ def test_a_task_writes_where_the_driver_said(tmp_path: Path, monkeypatch: Any) -
     assert lines(tmp_path / "driver" / "out") == ["0.0"]
 
 
+def test_names_with_digits_of_another_kind_are_no_numbers(tmp_path: Path) -> None:
+    """`str.isdigit` takes them and `int` does not."""
+    write(new_sink(tmp_path), 0)
+    for name in ("².json", "٣.json", "attempt-²", "staging/²"):
+        (tmp_path / OWN / name).mkdir()
+    sink = new_sink(tmp_path, attempt=2)
+    assert sink.place.manifests() == [0] and list(sink.place.attempts()) == [2]
+    write(sink, 1)
+    assert lines(tmp_path) == ["0.0", "0.1", "1.0", "1.1"]
+
+
 def test_a_mark_without_a_manifest_keeps_no_epoch_back(tmp_path: Path) -> None:
     """As a folder has that was copied in part."""
     sink = new_sink(tmp_path)
