@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from millstream.checkpoint.folder import describe_swaps
+from millstream.checkpoint.differences import describe_swaps
 from millstream.checkpoint.key_types import describe_key_types
 from millstream.checkpoint.savepoints import Savepoint
 from millstream.common.errors import CheckpointError

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from functools import cache
 
 from millstream.common.errors import CheckpointError, ConfigurationError
@@ -20,6 +21,7 @@ from millstream.common.errors import CheckpointError, ConfigurationError
 __all__ = [
     "distrust",
     "distrust_of",
+    "give_rights_of",
     "is_local",
     "not_trusted",
     "private",
@@ -149,6 +151,18 @@ def private(path: str, flags: int) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def give_rights_of(folder: str, other: str) -> None:
+    """Let all who may write to a folder write to another one, as far as this process may allow it."""
+    wanted = os.stat(folder)
+    mode = stat.S_IMODE(wanted.st_mode)
+    with suppress(PermissionError):
+        os.chown(other, -1, wanted.st_gid)
+    if os.stat(other).st_gid != wanted.st_gid:
+        mode &= ~stat.S_IWGRP
+    with suppress(PermissionError):
+        os.chmod(other, mode)
 
 
 def _set_rights(descriptor: int, mode: int) -> None:

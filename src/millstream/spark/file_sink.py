@@ -18,9 +18,7 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -39,6 +37,7 @@ from millstream.checkpoint.durable import (
 )
 from millstream.checkpoint.folder import open_path, sink_folder
 from millstream.checkpoint.small_files import is_inside, number_of, numbers_of
+from millstream.checkpoint.trust import give_rights_of
 from millstream.common.errors import CheckpointError, Location, MillstreamError
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.hashing import stable_hash
@@ -200,6 +199,11 @@ class FileSink:
         """The folder from which this attempt creates its manifests."""
         return f"{self.place.own}/{ATTEMPT}{self.attempt:08d}"
 
+    @property
+    def _staging(self) -> str:
+        """The folder that the tasks of this attempt write to."""
+        return f"{self.place.own}/staging/{self.attempt:08d}"
+
     # -- in the tasks ----------------------------------------------------------------------------
 
     def stage(self, values: list[Any], epoch: int, part: int, task_attempt: int) -> StagedFile:
@@ -252,7 +256,7 @@ class FileSink:
             if self._committed:
                 self._publish(self._committed[-1])
             self._forget_staged()
-            make_folder(self.fs, f"{place.own}/staging/{self.attempt:08d}", shared=True)
+            make_folder(self.fs, self._staging, shared=True)
 
     def refuse_later(self, last: int) -> None:
         """Refuse a checkpoint that only knows epochs up to ``last`` if a later one is committed.
@@ -303,13 +307,9 @@ class FileSink:
                     self.fs.delete_file(self.place.published_mark(epoch))
                 if self._create_manifest(epoch, files):
                     self._committed.append(epoch)
-                    self._publish(epoch)
-                    self._prune()
-                    return
             self._publish(epoch)
-            for file in files:
-                with suppress(FileNotFoundError):
-                    self.fs.delete_file(f"{self.place.own}/{file.staged}")
+            self._prune()
+            self._forget_rest()
 
     def _require(self, files: Iterable[StagedFile]) -> None:
         """Make sure of what the tasks say that they have written."""
@@ -323,7 +323,7 @@ class FileSink:
                     f"{path} was written by a task and is not there",
                     hint="write to a path that driver and workers share",
                 )
-        sync_folder(self.fs, f"{self.place.own}/staging/{self.attempt:08d}")
+        sync_folder(self.fs, self._staging)
 
     def _create_manifest(self, epoch: int, files: Iterable[StagedFile]) -> bool:
         """Commit an epoch; False if somebody else has."""
@@ -363,6 +363,13 @@ class FileSink:
                 self.fs.delete_file(info.path)
             elif (number := number_of(info.base_name)) is not None and number <= self.attempt:
                 _remove(self.fs, info.path)
+
+    def _forget_rest(self) -> None:
+        """Delete what is staged when an epoch is published: files of tasks that were run twice."""
+        staging = pafs.FileSelector(self._staging, allow_not_found=True)
+        for info in self.fs.get_file_info(staging):
+            with suppress(FileNotFoundError):
+                self.fs.delete_file(info.path)
 
     def _prune(self) -> None:
         while len(self._committed) > KEPT_MANIFESTS:
@@ -456,14 +463,7 @@ def _make_common(fs: pafs.FileSystem, folder: str) -> None:
         return
     make_folder(fs, common, shared=True)
     if is_local(fs):
-        wanted = os.stat(folder)
-        with suppress(PermissionError):
-            os.chown(common, -1, wanted.st_gid)
-        mode = stat.S_IMODE(wanted.st_mode)
-        if os.stat(common).st_gid != wanted.st_gid:
-            mode &= ~stat.S_IWGRP
-        with suppress(PermissionError):
-            os.chmod(common, mode)
+        give_rights_of(folder, common)
 
 
 def _remove(fs: pafs.FileSystem, folder: str) -> None:

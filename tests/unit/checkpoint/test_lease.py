@@ -231,20 +231,6 @@ def test_of_two_that_watch_the_same_dead_driver_one_wins(tmp_path: Path, clock: 
     assert won[0].number == 2
 
 
-def test_a_driver_of_another_machine_with_the_same_name_is_watched(
-    tmp_path: Path, clock: Clock, dead_pid: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Clones of a machine have one host name, and the first space of processes has the same number."""
-    with monkeypatch.context() as other_machine:
-        (tmp_path / "boot_id").write_text("another one\n")
-        other_machine.setattr(lease_module, "BOOT_ID", tmp_path / "boot_id")
-        Lease.take(str(tmp_path), "first", clock=clock)
-    change(tmp_path, pid=dead_pid)
-    began = clock.passed
-    Lease.take(str(tmp_path), "second", clock=clock).check()
-    assert clock.passed - began >= LEASE_SECONDS
-
-
 @pytest.mark.parametrize("jump_seconds", [-3_600, 3_600])
 def test_a_holder_renews_in_time_whatever_is_done_to_the_time_of_day(
     tmp_path: Path, clock: Clock, jump_seconds: int

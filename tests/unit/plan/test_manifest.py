@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from millstream.checkpoint.folder import describe_difference
+from millstream.checkpoint.differences import describe_difference
 from millstream.checkpoint.manifest import manifest_of
 from millstream.common import Types, WatermarkStrategy
 from millstream.datastream import StreamExecutionEnvironment

@@ -89,9 +89,9 @@ def test_of_two_attempts_the_one_that_reported_is_published(tmp_path: Path, repo
     assert files[7].name == files[8].name and files[7].staged != files[8].staged
     sink.commit(0, [files[reported]])
     assert lines(tmp_path) == [f"by {reported}"]
+    assert list((tmp_path / OWN / "staging").rglob("part*")) == [], "the other one is forgotten"
     new_sink(tmp_path, attempt=2)
     assert lines(tmp_path) == [f"by {reported}"]
-    assert list((tmp_path / OWN / "staging").rglob("part*")) == [], "the other one is forgotten"
 
 
 def test_a_task_writes_where_the_driver_said(tmp_path: Path, monkeypatch: Any) -> None:

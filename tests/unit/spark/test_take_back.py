@@ -37,6 +37,11 @@ def write(to: FileSink, epochs: range) -> None:
         to.commit(epoch, [to.stage([f"epoch {epoch}"], epoch, 0, epoch)])
 
 
+def stopped(epoch: int) -> None:
+    """Stand for a driver that is stopped between its commit and the publication."""
+    raise KeyboardInterrupt
+
+
 def test_later_epochs_go_and_earlier_ones_stay(tmp_path: Path) -> None:
     write(sink(tmp_path), range(10, 14))
     take_back(manifest(tmp_path), "job", first_epoch=10, epochs={0: 2})
@@ -108,8 +113,8 @@ def test_an_epoch_that_is_written_again_after_it_was_taken_back_is_not_taken_as_
     write(sink(tmp_path), range(2))
     take_back(manifest(tmp_path), "job", first_epoch=0, epochs={0: 0})
     again = sink(tmp_path, attempt=2)
-    with monkeypatch.context() as patch:
-        patch.setattr(again, "_publish", lambda epoch: None)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(again, "_publish", stopped)
         write(again, range(1, 2))
     assert published(tmp_path) == ["epoch 0"]
     sink(tmp_path, attempt=3)

@@ -1,0 +1,47 @@
+"""What has changed between the program of a checkpoint and the one that is to go on from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def describe_difference(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[str]:
+    """What has changed between two lists of operators, a line each.
+
+    Examples
+    --------
+    >>> describe_difference([{"uid": "a", "kind": "map"}], [{"uid": "b", "kind": "map"}])
+    ["- operator 'a' (map) is gone", "+ operator 'b' (map) is new"]
+    """
+    before = {operator["uid"]: operator for operator in old}
+    after = {operator["uid"]: operator for operator in new}
+    lines = [f"- operator {uid!r} ({before[uid]['kind']}) is gone" for uid in before.keys() - after]
+    lines += [f"+ operator {uid!r} ({after[uid]['kind']}) is new" for uid in after.keys() - before]
+    for uid in before.keys() & after.keys():
+        for name in sorted(before[uid].keys() | after[uid].keys()):
+            was, now = before[uid].get(name), after[uid].get(name)
+            if was != now:
+                lines.append(f"~ operator {uid!r}: {name} {was} -> {now}")
+    return sorted(lines, key=lambda line: line[2:])
+
+
+def describe_swaps(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """Operators without a uid in whose place there is another one now, a line each.
+
+    Examples
+    --------
+    >>> one = {"kind": "keyed", "named": False, "hosted": True, "signature": "process Count"}
+    >>> describe_swaps({"keyed-process-1": one},
+    ...                {"keyed-process-1": one | {"signature": "process Sum"}})
+    ["~ operator 'keyed-process-1' has no uid, and where 'process Count' was, there is 'process Sum'"]
+    """
+    lines = []
+    for uid in sorted(old.keys() & new.keys()):
+        was, now = old[uid], new[uid]
+        stateful = was["hosted"] or was["kind"] == "source"
+        if stateful and not was["named"] and was["signature"] != now["signature"]:
+            lines.append(
+                f"~ operator {uid!r} has no uid, and where {was['signature']!r} was, there is "
+                f"{now['signature']!r}"
+            )
+    return lines
