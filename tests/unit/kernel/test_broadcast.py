@@ -618,6 +618,40 @@ class TestWhoSpeaks:
         assert got == [("rule", ("rule", "x")), *found, "done"]
 
     @SLOTS
+    def test_fields_of_the_record_come_once_behind_a_sweep(self, slots: int) -> None:
+        def rule(function: Any, value: Any, ctx: Any) -> Iterable[Any]:
+            found: list[Any] = []
+            ctx.apply_to_keyed_state(COUNT, lambda key, state: found.append(key))
+            yield from found
+            yield "reported", value[1]
+
+        records = at_once(*[(key,) for key in "abcde"], ("rule", 1_000))
+        got = values(job(records, WithCount(counted, rule), slots=slots).run_all())
+        assert got.count(("reported", 1_000)) == 1
+
+    @EPOCHS
+    @SLOTS
+    def test_what_belongs_to_the_runtime_makes_no_difference(
+        self, slots: int, size: int | None
+    ) -> None:
+        """Metrics, accumulators, the context and state handles change all the time."""
+
+        class WithMetrics(WithCount):
+            def open(self, runtime_context: Any) -> None:
+                super().open(runtime_context)
+                self.context = runtime_context
+                self.heard = runtime_context.get_metrics_group().counter("heard")
+                self.handles = {"count": runtime_context.get_state(COUNT)}
+
+        def rule(function: Any, value: Any, ctx: Any) -> Iterable[Any]:
+            function.heard.inc()
+            assert function.context.get_task_name() and function.handles
+            yield "limit", len(value) + 1
+
+        got = values(job(RECORDS[:-2], WithMetrics(counted, rule), slots=slots).run_all(size))
+        assert got == [("limit", 3)]
+
+    @SLOTS
     def test_values_made_of_what_was_found_come_from_every_slot(self, slots: int) -> None:
         def rule(function: Any, value: Any, ctx: Any) -> Iterable[Any]:
             found: dict[Any, int] = {}

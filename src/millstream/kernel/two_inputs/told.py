@@ -8,15 +8,17 @@ input. Each instance says that itself.
 
 from __future__ import annotations
 
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Sized
 from functools import partial
+from io import BytesIO
 from types import CodeType, GeneratorType
 from typing import Any
 
 from millstream.common import state as api
 from millstream.common.output_tag import OutputTag
-from millstream.common.pickling import dumps
+from millstream.common.types import Row
 from millstream.kernel.order import Order, ordinal_code
 from millstream.kernel.outputs import Outputs
 from millstream.kernel.sweep import place_of_key, place_of_other
@@ -202,20 +204,37 @@ class Buffers:
 
 
 def _certain_parts(record: Any, call: Any) -> set[int]:
-    """The identities of a record, of its texts, and of the texts in the code that is called."""
-    parts = record if isinstance(record, tuple | list) else ()
+    """The identities of a record, of its fields, and of the texts in the code that is called."""
+    fields = record if isinstance(record, tuple | list | Row) else ()
     codes = _codes(call, getattr(call, "__self__", None))
-    texts = [*parts, *(const for code in codes for const in code.co_consts)]
-    return {id(record), *(id(text) for text in texts if isinstance(text, str | bytes))}
+    texts = [const for code in codes for const in code.co_consts if isinstance(const, str | bytes)]
+    return {id(record), *map(id, fields), *map(id, texts)}
 
 
 def _is_tagged(value: Any) -> bool:
     return value.__class__ is tuple and len(value) == 2 and value[0].__class__ is OutputTag
 
 
+class _Fingerprint(pickle.Pickler):
+    """Pickles a value without what belongs to the runtime: state, metrics, contexts, accumulators.
+
+    The runtime changes these all the time, for all instances alike.
+    """
+
+    def persistent_id(self, obj: Any) -> str | None:
+        kind = type(obj)
+        is_runtimes = kind.__module__.startswith(_OF_THE_RUNTIME) or isinstance(obj, api.State)
+        return kind.__qualname__ if is_runtimes else None
+
+
+_OF_THE_RUNTIME = ("millstream.kernel.", "millstream.common.accumulators", "millstream.metrics.")
+
+
 def _pickled(value: Any) -> bytes:
     """A value as bytes; of one that cannot be pickled, such as a connection, only its length counts."""
+    found = BytesIO()
     try:
-        return dumps(value)
+        _Fingerprint(found, 5).dump(value)
     except Exception:
         return b"%d" % len(value) if isinstance(value, Sized) else b""
+    return found.getvalue()
