@@ -26,9 +26,11 @@ from millstream.common.errors import (
 )
 from millstream.common.job import JobStatus
 from millstream.common.restart_strategy import Restarts, RestartStrategies
+from millstream.datastream import StreamExecutionEnvironment
 from millstream.plan.graph import JobGraph
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import JobPlan
+from millstream.spark import job as job_module
 from millstream.spark.client import JobClient
 from millstream.spark.job import Place, _Body, _made, _open_place, _strategy
 from millstream.spark.outside import Outside
@@ -648,3 +650,34 @@ def test_a_savepoint_of_somebody_else_is_not_used(
     assert caught.value.code == "NOT_TRUSTED"
     with pytest.raises(PlanError, match="NO_SINK"):
         _open_place(JobGraph(), replace(options, trust=True), "4.3.0", False)
+
+
+# -- from a savepoint -----------------------------------------------------------------------------
+
+
+def test_a_start_from_a_savepoint_that_fails_leaves_no_run_to_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Resumed, its sources would begin anew, with the state of the savepoint."""
+    path = tmp_path / "saved"
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection([1, 2]).print()
+    path.mkdir()
+    texts = dict.fromkeys(("id", "job_id", "name"), "x") | {"channel_order": "arrival"}
+    parts: dict[str, Any] = {"operators": {}, "states": {}, "sources": {}}
+    parts |= {"time": {"ended": []}, "tables": ()}
+    Savepoint(path=str(path), epoch=1, created_ms=1, **texts, **parts).write()
+    directory = tmp_path / "checkpoint"
+    options = JobOptions(
+        savepoint_path=str(path), checkpoint_dir=str(directory), mode="streaming", trust=True
+    )
+
+    def fails(savepoint: Savepoint, run: Run) -> None:
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
+        patch.setattr(job_module, "note_sources", fails)
+        _open_place(env._graph, options, "4.3.0", False)
+    assert CheckpointFolder(str(directory)).origin().stored is None
+    place = _open_place(env._graph, options, "4.3.0", False)
+    assert place.run.sources() == {} and Path(place.run.path, "restored/sources.json").exists()
