@@ -6,7 +6,7 @@ this process or to root, and nobody else can write to it. What Millstream makes 
 folder) and 0600 (a file).
 
 A group that shares jobs on purpose sets the environment variable ``MILLSTREAM_SHARED_GROUP`` to its
-name. Then members of that group are trusted too, and the rights are 2770 and 0660.
+name or number. Then members of that group are trusted too, and the rights are 2770 and 0660.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import stat
 from contextlib import suppress
 from functools import cache
+from urllib.parse import unquote
 
 from millstream.common.errors import CheckpointError, ConfigurationError
 
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 SHARED_GROUP = "MILLSTREAM_SHARED_GROUP"
-"""The environment variable with the name of the group that shares jobs."""
+"""The environment variable with the name or number of the group that shares jobs."""
 
 
 def is_local(path: str) -> bool:
@@ -45,16 +46,21 @@ def is_local(path: str) -> bool:
 
 
 def _local(path: str) -> str:
-    return os.path.abspath(path.removeprefix("file://").removeprefix("file:"))
+    # As `open_path` reads it: only a URI with slashes is decoded.
+    if path.startswith("file://"):
+        path = unquote(path.removeprefix("file://"))
+    return os.path.abspath(path.removeprefix("file:"))
 
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
 def distrust(path: str) -> str | None:
-    """Why a folder or file is not trusted; None if it is, does not exist, or is not on this machine.
+    """Why a folder or file is not trusted; None if it is, or is not on this machine.
 
-    A store elsewhere has access rights of its own, which decide there.
+    Of one that does not exist yet the folders above are looked at: it would not be trusted later if
+    somebody could put another one into its place. A store elsewhere has access rights of its own, which
+    decide there.
     """
     if not is_local(path):
         return None
@@ -62,7 +68,7 @@ def distrust(path: str) -> str | None:
     try:
         link, found = os.lstat(inner), os.stat(inner)
     except OSError:
-        return None
+        return _open_above(inner)
     # A link of somebody else can be turned to another folder at any time.
     return distrust_of(link, inner) or distrust_of(found, inner) or _open_above(inner)
 
@@ -70,8 +76,8 @@ def distrust(path: str) -> str | None:
 def distrust_of(found: os.stat_result, path: str) -> str | None:
     """Why what `os.stat` says of a path is not trusted; None if it is."""
     group = _shared_group()
-    if found.st_uid not in (os.geteuid(), 0) and not _is_member(found.st_uid, group):
-        return f"{path} belongs to user {_user(found.st_uid)}"
+    if not _is_trusted_user(found.st_uid):
+        return f"{path} {_BELONGS} {_user(found.st_uid)}"
     if stat.S_ISLNK(found.st_mode):
         return None  # The rights of a link mean nothing.
     if found.st_mode & stat.S_IWOTH:
@@ -100,25 +106,43 @@ def not_trusted(what: str, why: str, hint: str = "") -> CheckpointError:
         "NOT_TRUSTED",
         f"{what} is not used: {why}, and could let this process run any code",
         hint=hint
-        or "`chmod -R go-w` if it is yours alone; --trust (the key millstream.trust) if you trust "
-        f"everybody who can write there; to share jobs with a group, set {SHARED_GROUP} to its name",
+        or f"{_remedy(why)}; --trust (the key millstream.trust) if you trust everybody who can write "
+        f"there; to share jobs with a group, set {SHARED_GROUP} to its name or number",
     )
+
+
+_BELONGS = "belongs to user"
+_MOVES = "can move what is in"
+
+
+def _remedy(why: str) -> str:
+    """What the owner of the machine can do so that a folder is trusted."""
+    if _MOVES in why:
+        return "use a folder below one that only you or root can write to"
+    if _BELONGS in why:
+        return "run as that user, or `chown -R` it to the user who runs this"
+    return "`chmod -R go-w` if it is yours alone"
 
 
 def _open_above(path: str) -> str | None:
     """Why somebody could put another folder into the place of this one."""
     folder = os.path.dirname(os.path.realpath(path))
     while True:
-        try:
-            mode = os.stat(folder).st_mode
-        except OSError:
-            return None
-        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            return f"everybody can move what is in {folder}"
+        # One that does not exist yet will be made, with the rights of this process.
+        with suppress(OSError):
+            found = os.stat(folder)
+            if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
+                return f"everybody {_MOVES} {folder}"
+            if not _is_trusted_user(found.st_uid):
+                return f"user {_user(found.st_uid)} {_MOVES} {folder}"
         above = os.path.dirname(folder)
         if above == folder:
             return None
         folder = above
+
+
+def _is_trusted_user(user: int) -> bool:
+    return user in (os.geteuid(), 0) or _is_member(user, _shared_group())
 
 
 # -- making ----------------------------------------------------------------------------------------
@@ -190,10 +214,13 @@ def _group_number(name: str) -> int:
     try:
         return grp.getgrnam(name).gr_gid
     except KeyError as error:
+        # In a container a group often has no name.
+        if name.isascii() and name.isdigit():
+            return int(name)
         raise ConfigurationError(
             "INVALID_OPTION_VALUE",
             f"{SHARED_GROUP} is {name!r}, and there is no such group on this machine",
-            hint="give the name of a group, or unset it",
+            hint="give the name or the number of a group, or unset it",
         ) from error
 
 

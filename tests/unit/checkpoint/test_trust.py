@@ -18,6 +18,9 @@ from millstream.common.errors import CheckpointError, ConfigurationError
 
 Foreign = Callable[[Path], None]
 LOCAL = pafs.LocalFileSystem()
+SOMEBODY = 54_321
+UNNAMED = 54_322
+"""A group that has no name on this machine."""
 
 
 @pytest.fixture
@@ -71,6 +74,49 @@ def test_a_folder_in_one_where_everybody_moves_things_is_not_trusted(folder: Pat
     assert distrust(str(folder)) == f"everybody can move what is in {folder.parent}"
     folder.parent.chmod(0o1777)
     assert distrust(str(folder)) is None, "as in /tmp"
+
+
+def test_a_new_folder_is_refused_at_its_first_start_or_never(folder: Path) -> None:
+    folder.chmod(0o777)
+    new = folder / "jobs/words"
+    why = distrust(str(new))
+    assert why == f"everybody can move what is in {folder}"
+    new.mkdir(parents=True, mode=0o700)
+    assert distrust(str(new)) == why, "as before it was made"
+
+
+def test_a_folder_in_one_of_another_user_is_not_trusted(folder: Path, foreign: Foreign) -> None:
+    inner = folder / "words"
+    inner.mkdir()
+    if os.getuid() != 0:
+        pytest.skip("only root can give away one folder of two")
+    foreign(folder)
+    assert distrust(str(inner)) == f"user {SOMEBODY} can move what is in {folder}"
+    assert distrust(str(folder / "new")) == f"user {SOMEBODY} can move what is in {folder}"
+
+
+def test_a_uri_is_read_as_the_file_system_reads_it(tmp_path: Path) -> None:
+    folder = tmp_path / "my job"
+    folder.mkdir()
+    folder.chmod(0o777)
+    assert "can be written to by everybody" in str(distrust(folder.as_uri()))
+    assert "can be written to by everybody" in str(distrust(f"file:{folder}"))
+
+
+def test_the_hint_fits_the_cause(folder: Path, foreign: Foreign) -> None:
+    def hint() -> str:
+        with pytest.raises(CheckpointError) as caught:
+            require_trusted(str(folder), "the job")
+        return str(caught.value.hint)
+
+    folder.chmod(0o777)
+    assert hint().startswith("`chmod -R go-w`")
+    folder.chmod(0o755)
+    folder.parent.chmod(0o777)
+    assert hint().startswith("use a folder below one that only you or root can write to")
+    folder.parent.chmod(0o700)
+    foreign(folder)
+    assert hint().startswith("run as that user, or `chown -R`")
 
 
 class Group:
@@ -135,6 +181,13 @@ def test_a_group_that_does_not_exist_is_an_error(
     monkeypatch.setenv("MILLSTREAM_SHARED_GROUP", "there-is-no-such-group")
     with pytest.raises(ConfigurationError, match="there-is-no-such-group"):
         distrust(str(folder))
+
+
+def test_a_group_may_be_a_number(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container groups have no names."""
+    monkeypatch.setenv("MILLSTREAM_SHARED_GROUP", str(UNNAMED))
+    assert trust._shared_group() == UNNAMED
+    assert distrust(str(folder)) is None
 
 
 def test_what_is_made_is_for_its_owner_alone(tmp_path: Path) -> None:
