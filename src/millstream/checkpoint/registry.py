@@ -37,7 +37,7 @@ from millstream.checkpoint.small_files import (
     read_small,
     set_aside,
 )
-from millstream.checkpoint.trust import distrust
+from millstream.checkpoint.trust import distrust, distrust_of_run
 from millstream.common.errors import CheckpointError
 from millstream.common.job import JobStatus
 from millstream.common.secrets import masked_command
@@ -219,14 +219,21 @@ class Registrar:
             except BadFile as error:
                 set_aside(self._fs, path, str(error))
                 continue
-            if command is None:
+            if command is None or not self._removed(path):
                 continue
-            self._fs.delete_file(path)
             if command.command in COMMANDS:
                 heard.append(command)
             else:
                 self.answer(command.id, "failed", error=f"no command {command.command!r}")
         return heard
+
+    def _removed(self, path: str) -> bool:
+        """Delete a request; False if it was taken back."""
+        try:
+            self._fs.delete_file(path)
+        except FileNotFoundError:
+            return False
+        return True
 
     def answer(
         self,
@@ -401,7 +408,8 @@ def _post(fs: pafs.FileSystem, path: str, posted: Command) -> None:
     hidden = f"{folder}/.{name}"
     write_json(fs, hidden, asdict(posted))
     owner = os.stat(folder)
-    os.chown(hidden, owner.st_uid, owner.st_gid)
+    # Its owner can put a link there before it is given away.
+    os.chown(hidden, owner.st_uid, owner.st_gid, follow_symlinks=False)
     os.rename(hidden, path)
 
 
@@ -414,7 +422,7 @@ def _read_record(fs: pafs.FileSystem, folder: str, path: str, directory: str) ->
         return _bad_record(f"status.json: {error}", places)
     if found is None:
         return None
-    why = distrust(directory) or distrust(path) or found.distrust
+    why = distrust(directory) or distrust_of_run(path) or found.distrust
     told: dict[str, Any] = {name: found.content.get(name) for name in _STATUS}
     told["command"] = None if told["command"] is None else tuple(told["command"])
     record = JobRecord(**told, **places, distrust=why)

@@ -22,12 +22,14 @@ from millstream.common.errors import CheckpointError, ConfigurationError
 __all__ = [
     "distrust",
     "distrust_of",
+    "distrust_of_run",
     "give_rights_of",
     "is_local",
     "not_trusted",
     "private",
     "private_folder",
     "require_trusted",
+    "require_trusted_run",
 ]
 
 SHARED_GROUP = "MILLSTREAM_SHARED_GROUP"
@@ -98,6 +100,24 @@ def require_trusted(path: str, what: str, *, hint: str = "") -> None:
     why = distrust(path)
     if why is not None:
         raise not_trusted(what, why, hint)
+
+
+def distrust_of_run(path: str) -> str | None:
+    """Why the folder of a run is not trusted; None if it is. Its manifest says how its state is read."""
+    return distrust(path) or distrust(f"{path}/job.json")
+
+
+def require_trusted_run(path: str) -> None:
+    """Refuse the folder of a run that somebody else may have written, be its directory trusted or not.
+
+    Raises
+    ------
+    CheckpointError
+        ``NOT_TRUSTED``.
+    """
+    why = distrust_of_run(path)
+    if why is not None:
+        raise not_trusted(f"the run {path}", why)
 
 
 def not_trusted(what: str, why: str, hint: str = "") -> CheckpointError:

@@ -26,7 +26,7 @@ from millstream.checkpoint.manifest import manifest_of
 from millstream.checkpoint.restoring import refuse_unfit
 from millstream.checkpoint.savepoints import Savepoint, refuse_foreign
 from millstream.checkpoint.spark_files import QueryFiles, damaged
-from millstream.checkpoint.trust import require_trusted
+from millstream.checkpoint.trust import require_trusted, require_trusted_run
 from millstream.common.errors import (
     CheckpointError,
     ConfigurationError,
@@ -226,6 +226,8 @@ def _open_place(graph: JobGraph, options: JobOptions, spark_version: str, batch:
     try:
         folder = CheckpointFolder(directory)
         origin = folder.origin(savepoint)
+        if origin.run is not None and not options.trust:
+            require_trusted_run(f"{directory}/{origin.run}")
         job_plan = plan(with_numbers(graph, origin.numbers))
         manifest = manifest_of(job_plan, options, spark_version)
         refuse_unfit(origin.savepoint, job_plan, manifest, options)

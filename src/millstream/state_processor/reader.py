@@ -21,7 +21,7 @@ from millstream.checkpoint.state_reader import (
     refuse_untrusted_checkpoint,
     view_of,
 )
-from millstream.checkpoint.trust import require_trusted
+from millstream.checkpoint.trust import require_trusted, require_trusted_run
 from millstream.common.errors import CheckpointError, PlanError, user_location
 from millstream.kernel.snapshot.export import OperatorState
 from millstream.kernel.snapshot.job import operator_states
@@ -89,6 +89,7 @@ class SavepointReader:
                 raise
         if trusted is None:
             require_trusted(path, f"the checkpoint {path}")
+            require_trusted_run(CheckpointFolder.read_run(path)[0].path)
         elif not trusted:
             raise refuse_untrusted_checkpoint(path)
         folder = _temporary_folder(path)

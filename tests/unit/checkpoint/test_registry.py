@@ -438,6 +438,47 @@ def test_a_request_of_root_belongs_to_the_user_of_the_job(
     assert set(owners) == {commands.stat().st_uid} != {0}
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
+def test_root_does_not_give_away_what_a_link_leads_to(
+    record: JobRecord, foreign: Foreign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The owner of the folder can put a link into the place of a file at any time."""
+    of_root = tmp_path / "of-root"
+    of_root.touch()
+    commands = Path(record.path) / "commands"
+    foreign(commands)
+    write = registry.write_json
+
+    def written_and_swapped(fs: Any, path: str, content: Any) -> None:
+        write(fs, path, content)
+        if Path(path).parent == commands:
+            Path(path).unlink()
+            Path(path).symlink_to(of_root)
+
+    monkeypatch.setattr(registry, "write_json", written_and_swapped)
+    with pytest.raises(CheckpointError, match="NO_ANSWER"):
+        request(record, "cancel", timeout=0.2, wait=lambda seconds: None)
+    assert of_root.stat().st_uid == 0
+
+
+def test_a_request_that_is_taken_back_while_it_is_read_is_not_heard(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = registrar(directory)
+    path = directory / "000001" / "commands" / "a.json"
+    path.write_text(json.dumps({"id": "a", "command": "cancel"}))
+    path.chmod(0o600)
+    read = registry._read_command
+
+    def read_and_taken_back(fs: Any, place: str) -> Command | None:
+        command = read(fs, place)
+        path.unlink()
+        return command
+
+    monkeypatch.setattr(registry, "_read_command", read_and_taken_back)
+    assert one.commands() == []
+
+
 def test_an_answer_that_makes_no_sense_is_an_error(record: JobRecord) -> None:
     def answers(seconds: float) -> None:
         (posted,) = (Path(record.path) / "commands").iterdir()
@@ -478,6 +519,17 @@ def test_a_record_says_why_it_is_not_trusted(directory: Path, foreign: Foreign) 
     (directory / "000001").chmod(0o700)
     foreign(directory / "000001" / "status.json")
     assert "status.json belongs to user" in str(find_jobs(str(directory))[0].distrust)
+
+
+def test_a_run_with_a_manifest_of_somebody_else_is_not_trusted(
+    directory: Path, foreign: Foreign
+) -> None:
+    say(registrar(directory))
+    manifest = directory / "000001" / "job.json"
+    manifest.touch()
+    assert find_jobs(str(directory))[0].distrust is None
+    foreign(manifest)
+    assert "belongs to user" in str(find_jobs(str(directory))[0].distrust)
 
 
 def test_secrets_of_the_command_are_not_written_down(directory: Path) -> None:

@@ -619,13 +619,14 @@ def wait_until(condition: Callable[[], Any]) -> Any:
 # -- whose folders --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("part", ["", "000001", "000001/job.json"])
 def test_a_checkpoint_directory_of_somebody_else_is_not_used(
-    tmp_path: Path, foreign: Callable[[Path], None]
+    tmp_path: Path, foreign: Callable[[Path], None], part: str
 ) -> None:
     """What is resumed from it is unpickled."""
-    job = Job(tmp_path, Fake(True)).start()
-    job.end()
-    foreign(Path(job.directory))
+    job = Job(tmp_path, Fake(RuntimeError("it broke"))).start()
+    job.failure()
+    foreign(Path(job.directory, part))
     options = JobOptions(checkpoint_dir=job.directory, mode="streaming")
     with pytest.raises(CheckpointError) as caught:
         _open_place(JobGraph(), options, "4.3.0", False)

@@ -60,12 +60,15 @@ def test_nor_is_one_that_everybody_can_write_to(savepoint: Path) -> None:
     assert trusted(savepoint) == (False, False)
 
 
-def test_a_checkpoint_of_somebody_else_is_refused(tmp_path: Path, foreign: Foreign) -> None:
+@pytest.mark.parametrize("part", ["job", "job/000001", "job/000001/job.json"])
+def test_a_checkpoint_of_somebody_else_is_refused(
+    tmp_path: Path, foreign: Foreign, part: str
+) -> None:
     manifest = {
         "operators": [], "details": {}, "queries": [], "slots": 1, "parallelism": 1, "mode": "arrival",
     }  # fmt: skip
     CheckpointFolder(str(tmp_path / "job")).open_run(manifest)
-    foreign(tmp_path / "job")
+    foreign(tmp_path / part)
     with pytest.raises(CheckpointError) as caught:
         SavepointReader.read(None, str(tmp_path / "job"))  # type: ignore[arg-type]
     assert caught.value.code == "NOT_TRUSTED"
