@@ -269,6 +269,8 @@ class _Body:
         self.savepoint: SavepointRequest | None = None
         self.stopped: SavepointRequest | None = None
         self.savepoint_failed = False
+        self.epochs: dict[int, int] = {}
+        """The last epoch of each query before the attempt under way."""
 
     def run(self) -> None:
         client = self.client
@@ -335,16 +337,27 @@ class _Body:
         """Say which file of the checkpoint is damaged, if that is why Spark cannot go on."""
         if isinstance(failure, MillstreamError) and failure.code != "CHECKPOINT_DAMAGED":
             return failure
-        run = self.place.run
-        for query in self.place.manifest["queries"]:
-            for file in QueryFiles(run.query_path(query)).damaged():
+        with _logged("the checkpoint could not be searched for damaged files"):
+            for file in self._damaged(failure):
                 error = damaged(file)
                 error.__cause__ = failure
                 return error
         return failure
 
+    def _damaged(self, failure: BaseException) -> Iterator[str]:
+        """Damaged files of the queries that may have failed to read their checkpoints.
+
+        A query reads its own when it begins. One that has written an epoch since then has read it all,
+        unless Spark says otherwise; to look at large state after each failure takes long.
+        """
+        epochs = self.client._totals.last_epochs()
+        for query in self.place.manifest["queries"]:
+            if isinstance(failure, MillstreamError) or epochs.get(query) == self.epochs.get(query):
+                yield from QueryFiles(self.place.run.query_path(query)).damaged()
+
     def _attempt(self) -> JobStatus:
         """Run the job until it ends, one way or the other."""
+        self.epochs = self.client._totals.last_epochs()
         try:
             if self.execution is None:
                 self.place.next_attempt()

@@ -54,6 +54,11 @@ class Totals:
             else:
                 known.merge(accumulator)
 
+    def last_epochs(self) -> dict[int, int]:
+        """The last epoch that each component has written."""
+        with self._lock:
+            return dict(self._last)
+
     def snapshot(self) -> dict[str, int]:
         with self._lock:
             epoch = max(self._last.values(), default=-1)

@@ -16,6 +16,7 @@ from millstream.checkpoint.folder import CheckpointFolder, Run
 from millstream.checkpoint.lease import Lease
 from millstream.checkpoint.registry import find_jobs, request
 from millstream.checkpoint.savepoints import Savepoint
+from millstream.checkpoint.spark_files import QueryFiles
 from millstream.common.errors import (
     CheckpointError,
     ConfigurationError,
@@ -35,6 +36,7 @@ from millstream.spark.client import JobClient
 from millstream.spark.job import Place, _Body, _made, _open_place, _strategy
 from millstream.spark.outside import Outside
 from millstream.spark.progress import Totals
+from millstream.spark.writer import EpochReport
 
 PATIENCE_SECONDS = 30
 
@@ -614,6 +616,58 @@ def wait_until(condition: Callable[[], Any]) -> Any:
             return found
         pause.wait(0.01)
     raise TimeoutError
+
+
+# -- damaged files --------------------------------------------------------------------------------
+
+
+class Advances(Fake):
+    """Writes an epoch of its query before it fails."""
+
+    job: Job
+
+    def start(self) -> None:
+        report = EpochReport()
+        self.job.client._totals.add(0, 5, report)
+
+
+def damaged_job(tmp_path: Path, first: Fake, **changes: Any) -> tuple[Job, Path]:
+    """A job with a query whose metadata are cut short."""
+    job = Job(tmp_path, first, **changes)
+    job.place.manifest["queries"] = [0]
+    metadata = Path(job.place.run.query_path(0), "metadata")
+    metadata.parent.mkdir(parents=True)
+    metadata.write_text("")
+    return job, metadata
+
+
+def test_a_failure_at_the_start_names_the_damaged_file(tmp_path: Path) -> None:
+    job, metadata = damaged_job(tmp_path, Fake(RuntimeError("unexpected end")))
+    failure = job.start().failure()
+    assert "CHECKPOINT_DAMAGED" in str(failure)
+    assert str(metadata) in str(failure)
+
+
+def test_a_failure_of_the_search_does_not_hide_the_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(self: QueryFiles, epoch: int | None = None) -> list[str]:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(QueryFiles, "damaged", unreachable)
+    fakes = Fake(RuntimeError("true cause")), Fake(RuntimeError("true cause"))
+    job, _ = damaged_job(tmp_path, fakes[0], strategy=again(1))
+    job.left.append(fakes[1])
+    failure = job.start().failure()
+    assert "true cause" in str(failure)
+    assert len(job.made) == 1, "it was restarted all the same"
+
+
+def test_a_query_that_has_written_an_epoch_is_not_searched(tmp_path: Path) -> None:
+    """Its checkpoint is read when it begins; to look at large state again takes long."""
+    job, _ = damaged_job(tmp_path, fake := Advances(RuntimeError("later")))
+    fake.job = job
+    assert str(job.start().failure()) == "later"
 
 
 # -- whose folders --------------------------------------------------------------------------------
