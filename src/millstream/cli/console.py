@@ -82,8 +82,9 @@ class Console:
             For ``--quiet``; None: nothing.
         """
         if self.as_json:
-            text = json.dumps(data, indent=2, default=str)
-        elif self.quiet:
+            self._print_json(data)
+            return
+        if self.quiet:
             text = brief or ""
         if text:
             self._print(text, self.out)
@@ -102,7 +103,7 @@ class Console:
             if isinstance(error, MillstreamError):
                 told = error.to_dict()
             data = {"error": told, "exit_code": exit_code_of(error)}
-            self._print(json.dumps(data, indent=2), self.out)
+            self._print_json(data)
         elif isinstance(error, MillstreamError):
             self._print(f"millstream: {error}", self.err)
         else:
@@ -112,6 +113,19 @@ class Console:
     def _print(self, text: str, stream: TextIO) -> None:
         text = masked_uris(self.redact(text))
         print(escaped(text, keep="\n\t"), file=stream, flush=True)
+
+    def _print_json(self, data: Mapping[str, Any]) -> None:
+        # Secrets are masked in texts only: a number with a mask in it is no JSON.
+        print(json.dumps(self._masked(data), indent=2), file=self.out, flush=True)
+
+    def _masked(self, value: Any) -> Any:
+        if value is None or isinstance(value, (bool, int, float)):
+            return value
+        if isinstance(value, Mapping):
+            return {key: self._masked(inner) for key, inner in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._masked(inner) for inner in value]
+        return masked_uris(self.redact(str(value)))
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Progress]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 __all__ = [
     "MASK",
@@ -19,30 +19,60 @@ __all__ = [
 MASK = "*****"
 """What stands in the place of a secret."""
 
-_ENDS = (
-    r"passw(?:or)?d | passphrase | secret | token | credential | (?:api|access|private)[._-]?key"
-)
-_WORDS = r"pwd | sas | auth | authorization | jaas | bearer | signature"
+_ENDS = r"""
+    passw(?:or)?d | passphrase | secret | token | credential
+    | (?:api|access|account|encryption|master|private|secret|shared|signing)[._-]?key
+"""
+_WORDS = r"pass(?![._-]?through) | pwd | sas | auth | authorization | jaas | bearer | signature"
 # `db.password`, `PGPASSWORD` and `auth-token` are secrets, `author` and `secretary` are not.
 _SECRET = re.compile(
     rf"(?:{_ENDS} | (?<![a-z])(?:{_WORDS}))s?(?![a-z])", re.VERBOSE | re.IGNORECASE
 )
+_ABOUT = re.compile(
+    r"""(?:^|[._-])(?:class|dir|enabled|file|interval|length|limit|location|mechanism|method|path
+    |provider|timeout|ttl|type|uri|url)$ | ^-*(?:max|min|num)[._-]""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Names of something about a secret: `password-file`, `auth.type`, `max-tokens`."""
+
 _KEY = re.compile(r"(?:^|[._-])keys?$", re.IGNORECASE)
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_IN_URI = re.compile(r"(?P<before>[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s:@]*):(?P<secret>[^/?#\s@]+)@")
-_IN_QUERY = re.compile(r"(?P<name>[A-Za-z][\w.-]*)=(?P<value>[^&;\s]+)")
+# A password may have an @ in it; one with a slash is told from a port and a path with an @.
+_IN_URI = re.compile(
+    r"""[A-Za-z][A-Za-z0-9+.-]*://[^/?\#\s:@"']*:
+    (?P<secret>[^/?\#\s"']+ | (?!\d{1,5}/)[^\s"']+)@""",
+    re.VERBOSE,
+)
+# In a query, in JSON, or in a header: `password=x`, `"password": "x"`, `Authorization: Bearer x`.
+_ASSIGNED = re.compile(
+    r"""(?P<name>[A-Za-z_][\w.-]*)["']?(?P<sign>=|\s*:(?!//)\s*)(?P<value>"[^"]*"|'[^']*'
+    |(?<==)[^&;,\s]+|(?<!=)[^&;,}\n"']+)""",
+    re.VERBOSE,
+)
+
 _LEAST = 4
+_LEAST_DIGITS = 6
 """Shorter values are not looked for in texts: they would be found everywhere."""
+
+_COMMON = re.compile(
+    "basic|bearer|default|digest|false|kerberos|none|null|oauth2?|password|plain|secret|simple|token|true",
+    re.IGNORECASE,
+)
+"""Words that are not looked for in texts either."""
+
+Span = tuple[int, int]
+Names = Callable[[str], bool]
+"""Which names are those of secrets."""
 
 
 def is_secret(key: str) -> bool:
-    """Whether the value of a setting or option is a secret, by its name.
+    """Whether the value of a setting or variable is a secret, by its name.
 
     Examples
     --------
     >>> [is_secret(key) for key in ("db.password", "API_KEY", "--authToken", "fs.s3a.secret.key")]
     [True, True, True, True]
-    >>> [is_secret(key) for key in ("parallelism.default", "author", "millstream.key-order", "tokens")]
+    >>> [is_secret(key) for key in ("parallelism.default", "author", "password-file", "tokens")]
     [False, False, False, True]
     """
     return _is_surely_secret(key) or _KEY.search(_HUMPS.sub("-", key)) is not None
@@ -50,14 +80,15 @@ def is_secret(key: str) -> bool:
 
 def _is_surely_secret(key: str) -> bool:
     """Whether a name means a secret; that of a key may also be the key of a sort or of a table."""
-    return _SECRET.search(_HUMPS.sub("-", key)) is not None
+    name = _HUMPS.sub("-", key)
+    return _SECRET.search(name) is not None and _ABOUT.search(name) is None
 
 
 def masked_value(key: str, value: object) -> object:
     """The value of a setting as it may be shown."""
     if is_secret(key):
         return MASK
-    return _without_inner_secrets(value) if isinstance(value, str) else value
+    return _masked(value, _spans(value)) if isinstance(value, str) else value
 
 
 def masked_settings(settings: Mapping[str, object]) -> dict[str, object]:
@@ -75,28 +106,15 @@ def masked_command(command: Sequence[str]) -> tuple[str, ...]:
     """A command line as it may be shown.
 
     Masked are ``-D key=value``, ``--name=value``, ``--name value`` and ``NAME=value`` where the name is
-    that of a secret, passwords in URIs, and values of queries with such names.
+    that of a secret, passwords in URIs, and values with such names in queries, JSON and headers.
+    ``--key`` may be the key of a table, and is shown.
 
     Examples
     --------
-    >>> masked_command(["app.py", "-D", "db.password=x", "--api-key", "y", "--user", "me"])
-    ('app.py', '-D', 'db.password=*****', '--api-key', '*****', '--user', 'me')
+    >>> masked_command(["app.py", "-D", "db.password=x", "--api-key", "y", "--sort-key", "day"])
+    ('app.py', '-D', 'db.password=*****', '--api-key', '*****', '--sort-key', 'day')
     """
-    found = []
-    secret_follows = False
-    for word in command:
-        name, equals, value = word.partition("=")
-        if secret_follows and not word.startswith("--"):
-            found.append(MASK)
-            secret_follows = False
-            continue
-        named = is_secret(name.removeprefix("-D"))
-        secret_follows = named and not equals and word.startswith("-")
-        if named and equals and value:
-            found.append(f"{name}={MASK}")
-        else:
-            found.append(_without_inner_secrets(word))
-    return tuple(found)
+    return tuple(_masked(word, spans) for word, spans in _spans_of(command))
 
 
 def is_masked(command: Sequence[str]) -> bool:
@@ -112,21 +130,62 @@ def masked_uris(text: str) -> str:
     >>> masked_uris("from pg://me:s3cret@host/db")
     'from pg://me:*****@host/db'
     """
-    return _IN_URI.sub(lambda match: f"{match['before']}:{MASK}@", text)
+    return _masked(text, [match.span("secret") for match in _IN_URI.finditer(text)])
 
 
-def _without_inner_secrets(text: str) -> str:
-    """A text without the passwords of URIs and the values of secret names in it."""
-    text = masked_uris(text)
+# -- where secrets are -----------------------------------------------------------------------------
 
-    def masked(match: re.Match[str]) -> str:
-        return f"{match['name']}={MASK}" if is_secret(match["name"]) else match[0]
 
-    return _IN_QUERY.sub(masked, text)
+def _spans_of(
+    command: Sequence[str], secret: Names = is_secret
+) -> Iterator[tuple[str, list[Span]]]:
+    """Each word of a command line, with the places of the secrets in it."""
+    secret_follows = False
+    for word in command:
+        if secret_follows and not word.startswith("--"):
+            secret_follows = False
+            yield word, [(0, len(word))]
+            continue
+        name, equals, value = word.partition("=")
+        option = word.startswith("-") and not word.startswith("-D")
+        named = _is_surely_secret(name) if option else secret(name.removeprefix("-D"))
+        secret_follows = named and not equals and option
+        if named and value:
+            yield word, [(len(name) + 1, len(word))]
+        else:
+            yield word, _spans(word, secret, len(name) + 1 if option else 0)
+
+
+def _spans(text: str, secret: Names = is_secret, first: int = 0) -> list[Span]:
+    """The places of secrets in a text: passwords of URIs, and from `first` on values of secret names."""
+    found = [match.span("secret") for match in _IN_URI.finditer(text)]
+    match = _ASSIGNED.search(text, first)
+    while match is not None:
+        start, end = match.span("value")
+        named = secret if match["sign"] == "=" else _is_surely_secret
+        hidden = named(match["name"])
+        if hidden:
+            quoted = text[start] in "\"'"
+            found.append((start + quoted, end - quoted))
+        # The value of another name may have assignments in it.
+        match = _ASSIGNED.search(text, end if hidden else match.end("name") + 1)
+    return found
+
+
+def _masked(text: str, spans: Iterable[Span]) -> str:
+    parts, last = [], 0
+    for start, end in sorted(spans):
+        if start >= last:
+            parts += [text[last:start], MASK]
+        last = max(last, end)
+    return "".join([*parts, text[last:]])
 
 
 class Redactor:
     """Masks known secrets in any text, such as the message of an error.
+
+    They are what `masked_settings` and `masked_command` mask, without what would be found everywhere:
+    short values, short numbers and common words.
 
     Parameters
     ----------
@@ -142,27 +201,21 @@ class Redactor:
     """
 
     def __init__(self, settings: Mapping[str, object], command: Sequence[str] = ()) -> None:
-        values = {str(value) for key, value in settings.items() if _is_surely_secret(key)}
-        values |= set(_secrets_of(command))
-        for text in (*map(str, settings.values()), *command):
-            values |= {match["secret"] for match in _IN_URI.finditer(text)}
+        found = [(str(value), _spans(str(value), _is_surely_secret)) for value in settings.values()]
+        found += _spans_of(command, _is_surely_secret)
+        values = {text[start:end] for text, spans in found for start, end in spans}
+        values |= {str(value) for key, value in settings.items() if _is_surely_secret(key)}
         # The longest first: one secret may be a part of another.
-        self._secrets = sorted((v for v in values if len(v) >= _LEAST), key=len, reverse=True)
+        known = sorted(filter(_is_special, values), key=len, reverse=True)
+        patterns = (rf"(?<!\d){v}(?!\d)" if v.isdecimal() else re.escape(v) for v in known)
+        self._secrets = re.compile("|".join(patterns)) if known else None
 
     def __call__(self, text: str) -> str:
         """The text with all secrets masked."""
-        for secret in self._secrets:
-            text = text.replace(secret, MASK)
-        return text
+        return text if self._secrets is None else self._secrets.sub(MASK, text)
 
 
-def _secrets_of(command: Sequence[str]) -> Iterable[str]:
-    """The values of a command line that are masked and surely secrets."""
-    before = ""
-    for word, shown in zip(command, masked_command(command), strict=True):
-        name, _, value = word.partition("=")
-        if shown == MASK and _is_surely_secret(before):
-            yield word
-        elif shown == f"{name}={MASK}" and _is_surely_secret(name):
-            yield value
-        before = word
+def _is_special(value: str) -> bool:
+    """Whether a value can be looked for in texts."""
+    least = _LEAST_DIGITS if value.isdecimal() else _LEAST
+    return len(value) >= least and not _COMMON.fullmatch(value) and value != MASK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 
@@ -58,6 +59,17 @@ def test_a_value_cannot_pretend_to_be_another_row_or_field() -> None:
     assert fields([("name", "x\nerror  none"), ("error", "y")]).splitlines() == [
         "name   x", "       error  none", "error  y",
     ]  # fmt: skip
+
+
+def test_json_stays_json_when_a_secret_is_masked() -> None:
+    out = io.StringIO()
+    console = Console(as_json=True, out=out, err=out)
+    console.redact = Redactor({"db.password": "123456", "x.password": "a\nbc"})
+    data = {"pid": 1234567, "took": 123456, "said": ["123456", "a\nbc"], "url": "pg://me:pw@h"}
+    console.result(data, "")
+    assert json.loads(out.getvalue()) == {
+        "pid": 1234567, "took": 123456, "said": ["*****", "*****"], "url": "pg://me:*****@h",
+    }  # fmt: skip
 
 
 def test_secrets_of_the_command_line_are_masked_in_all_that_is_written() -> None:
