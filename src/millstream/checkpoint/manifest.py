@@ -44,6 +44,7 @@ def manifest_of(plan: JobPlan, options: JobOptions, spark_version: str) -> dict[
         "parallelism": options.parallelism,
         "mode": options.channel_order,
         "page_format": PAGE_FORMAT,
+        "worker_memory": options.configuration.get("millstream.worker.memory"),
         "versions": {
             "millstream": __version__,
             "spark": spark_version,

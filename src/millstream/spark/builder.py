@@ -153,7 +153,8 @@ class QueryBuilder:
         if self.run_info.savepoint is None:
             return
         line = RestoreLine(self.options.show_progress)
-        restore = Restore(self.spark, self.run_info, line.show)
+        memory = worker_bytes(self.options.configuration)
+        restore = Restore(self.spark, self.run_info, line.show, memory)
         component, parallelism = self.component, self.options.parallelism
         edges = waiting_edges(self.programs.stages)
         births = Births.between(restore.savepoint.depths, self.programs.stages)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from millstream.common.errors import MillstreamError, UserCodeError
 
@@ -44,6 +45,19 @@ def worker_bytes(configuration: Mapping[str, str]) -> int | None:
     """
     text = configuration.get(SETTING)
     return None if text is None else int(text)
+
+
+def bytes_in_manifest(manifest: Mapping[str, Any]) -> int | None:
+    """What a job has said about the memory of its workers, by its manifest.
+
+    Examples
+    --------
+    >>> bytes_in_manifest({"worker_memory": "2147483648"}), bytes_in_manifest({"worker_memory": []})
+    (2147483648, None)
+    """
+    text = manifest.get("worker_memory")
+    known = isinstance(text, str) and text.isascii() and text.isdigit()
+    return worker_bytes({SETTING: text}) if known else None
 
 
 @cache

@@ -119,14 +119,22 @@ def _forget(folder: str) -> None:
 
 
 class Restore:
-    """Prepares the state that the stages of a run begin with; needs the savepoint until it is ready."""
+    """Prepares the state that the stages of a run begin with; needs the savepoint until it is ready.
+
+    ``memory``: how many bytes a worker may have, see `limited_memory`.
+    """
 
     def __init__(
-        self, spark: SparkSession, run: Run, on_progress: OnProgress | None = None
+        self,
+        spark: SparkSession,
+        run: Run,
+        on_progress: OnProgress | None = None,
+        memory: int | None = None,
     ) -> None:
         self.spark = session_beside(spark, SETTINGS)
         self.run = run
         self.on_progress = on_progress
+        self.memory = memory
 
     @cached_property
     def savepoint(self) -> Savepoint:
@@ -176,7 +184,7 @@ class Restore:
             files,
             path,
         )
-        ref = ProgramRef.of(f"restore-{self.run.job_id}-{component}-{stage}", task)
+        ref = ProgramRef.of(f"restore-{self.run.job_id}-{component}-{stage}", task, self.memory)
         seeds = self.spark.createDataFrame([(s, "", -1, "", "", 0) for s in values], PARTS)
         parts = seeds.coalesce(1)
         if files:

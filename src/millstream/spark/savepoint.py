@@ -47,6 +47,7 @@ from millstream.kernel.snapshot.export import OperatorState, SlotExporter, Table
 from millstream.kernel.snapshot.job import JobTime, operator_states
 from millstream.spark.failures import readable_errors
 from millstream.spark.file_sink import take_back
+from millstream.spark.memory import bytes_in_manifest
 from millstream.spark.named_sources import source_name
 from millstream.spark.progress import watched
 from millstream.spark.rows import slot_values
@@ -241,7 +242,8 @@ class _Taking:
             values[0],
             NICENESS if self.beside_a_job else 0,
         )
-        ref = ProgramRef.of(f"{self.path}-{stage.query}-{stage.stage}", task)
+        memory = bytes_in_manifest(self.manifest)
+        ref = ProgramRef.of(f"{self.path}-{stage.query}-{stage.stage}", task, memory)
         header: SlotState | None = None
         with readable_errors():
             messages = rows.mapInArrow(_Travelling(ref), "message binary").collect()
