@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.cli.console import Console
 from millstream.cli.errors import CommandError, ExitCode
-from millstream.cli.launch import command_for, shown, start_again, wait_for
+from millstream.cli.launch import command_for, parsed, shown, start_again, wait_for
 from millstream.cli.lookup import absolute, find_job, latest_runs, require_path, state_of
 from millstream.cli.sessions import spark_session
 from millstream.cli.text import ago, fields, local_time, size, table
@@ -216,6 +216,7 @@ def rescale(args: argparse.Namespace, console: Console) -> int:
     """``millstream rescale``: stop with a savepoint, start again with another parallelism."""
     record = _unfinished(args)
     command = command_for(record, args)
+    own = parsed(command)
     console.note(f"Its command: {shown(command)}")
     folder = args.savepoint_path or _own_folder(record)
     if record.alive:
@@ -224,7 +225,7 @@ def rescale(args: argparse.Namespace, console: Console) -> int:
     else:
         made = _savepoint_of_dead(record, folder, None, console)
     console.note(f"Starting it again with parallelism {args.parallelism} from {made} ...")
-    started = start_again(command, made, args.parallelism, record, args)
+    started = start_again(command, own, made, args.parallelism, record, args)
     data = {
         **started,
         "job_id": started["job_id"] or record.job_id,

@@ -23,6 +23,7 @@ from millstream.cli.program import (
     OPTIONS,
     check_target,
     command_of,
+    go_to_target,
     run_here,
     target_of,
 )
@@ -32,7 +33,7 @@ from millstream.common.secrets import is_masked, masked_command
 if TYPE_CHECKING:
     from millstream.checkpoint.registry import JobRecord
 
-__all__ = ["command_for", "run", "shown", "start_again", "wait_for"]
+__all__ = ["command_for", "parsed", "run", "shown", "start_again", "wait_for"]
 
 _POLL_SECONDS = 0.2
 _TAIL_LINES = 20
@@ -40,7 +41,7 @@ _TAIL_LINES = 20
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """``millstream run``."""
-    check_target(args)
+    go_to_target(args)
     if args.detached:
         name = args.name or Path(args.program[0]).stem
         started = launch(
@@ -237,14 +238,17 @@ def _own_command(arguments: Sequence[str]) -> list[str]:
 
 def start_again(
     command: list[str],
+    own: argparse.Namespace | None,
     savepoint: str,
     parallelism: int,
     record: JobRecord,
     args: argparse.Namespace,
 ) -> dict[str, Any]:
-    """Run the command of a job again, from a savepoint and with another parallelism."""
+    """Run the command of a job again, from a savepoint and with another parallelism.
+
+    ``own``: what `parsed` makes of the command. The caller does that before it stops the job.
+    """
     environment: dict[str, str] = {}
-    own = _parsed(command)
     if own is not None:
         own.from_savepoint, own.parallelism = savepoint, parallelism
         own.checkpoint_dir = absolute(record.directory)
@@ -256,6 +260,8 @@ def start_again(
             "execution.checkpointing.dir": absolute(record.directory),
             "execution.savepoint.path": savepoint,
         }
+        if args.trust:
+            settings["millstream.trust"] = "true"
         told = {"configuration": settings, "command": command, "restarts": 0}
         environment[OPTIONS] = json.dumps(told)
         if command[0].endswith(".py"):
@@ -264,7 +270,7 @@ def start_again(
     return launch(command, log, record.directory, args, environment)
 
 
-def _parsed(command: Sequence[str]) -> argparse.Namespace | None:
+def parsed(command: Sequence[str]) -> argparse.Namespace | None:
     """The options of a command that `command_of` has made; None for others."""
     from millstream.cli.parser import make_parser
 

@@ -25,6 +25,7 @@ __all__ = [
     "command_of",
     "configuration_of",
     "explain",
+    "go_to_target",
     "options_of",
     "run_here",
     "target_of",
@@ -108,14 +109,21 @@ def options_of(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def check_target(args: argparse.Namespace) -> None:
+def go_to_target(args: argparse.Namespace) -> None:
     """Go to the folder that was asked for, and see that the program is there."""
+    check_target(args)
+    if args.directory is not None:
+        os.chdir(args.directory)
+
+
+def check_target(args: argparse.Namespace) -> None:
+    """See that the folder that was asked for is there, and the program in it."""
     if args.directory is not None:
         if not os.path.isdir(args.directory):
             raise _bad_target(f"there is no folder {args.directory}", "-C takes one that exists")
-        os.chdir(args.directory)
-        args.directory = os.getcwd()
-    if not args.module and not os.path.exists(args.program[0]):
+        args.directory = os.path.realpath(args.directory)
+    program = os.path.join(args.directory or "", args.program[0])
+    if not args.module and not os.path.exists(program):
         hint = "give the path of a script, or -m and the name of a module"
         raise _bad_target(f"there is no program {args.program[0]}", hint)
 
@@ -137,7 +145,7 @@ def run_here(args: argparse.Namespace, console: Console) -> int:
 
 def explain(args: argparse.Namespace, console: Console) -> int:
     """``millstream explain``: run the program up to its first job, and print the plan of that."""
-    check_target(args)
+    go_to_target(args)
     options = {"configuration": configuration_of(args), "command": None, "explain": True}
     printed = io.StringIO()
     try:

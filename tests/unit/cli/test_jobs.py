@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -434,6 +435,45 @@ def test_the_caller_can_give_the_command_himself(
         "-m", "millstream.cli", "run", "-C", str(tmp_path), "-D", "db.password=hunter2", "-p", "3",
         "--checkpoint-dir", str(tmp_path), "--from-savepoint", "/sp", "app.py", "--input", "words",
     ]  # fmt: skip
+
+
+def test_the_folder_of_the_callers_command_is_not_that_of_the_job(
+    registry: Registry, savepoints: Savepoints, run: Run, launched: list[Any], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    here, app = tmp_path / "here", tmp_path / "app"
+    here.mkdir()
+    app.mkdir()
+    (app / "app.py").touch()
+    monkeypatch.chdir(here)
+    job = replace(DEAD, path=".millstream/two/000001", directory=".millstream/two")
+    registry.jobs = [job]
+    code, _, err = run("rescale", "job-2", "-p", "3", "--run", "-C", "../app", "app.py")
+    assert code == 0, err
+    made = str(here / ".millstream/two/savepoints")
+    assert [call[3] for call in savepoints.calls if call[0] == "take_offline"] == [made]
+    ((command, _),) = launched
+    assert command[command.index("-C") + 1] == str(app)
+    assert command[command.index("--checkpoint-dir") + 1] == str(here / ".millstream/two")
+
+
+def test_a_command_that_cannot_be_read_is_refused_before_the_job_stops(
+    registry: Registry, run: Run
+) -> None:
+    command = (sys.executable, "-m", "millstream.cli", "run", "--no-such-option", "app.py")
+    registry.jobs = [replace(ONE, command=command)]
+    assert run("rescale", "job-1", "-p", "3")[0] == 2
+    assert registry.requests == []
+
+
+def test_a_program_that_starts_again_hears_that_the_folder_is_trusted(
+    registry: Registry, savepoints: Savepoints, run: Run, launched: list[Any], tmp_path: Path
+) -> None:
+    registry.jobs = [replace(DEAD, directory=str(tmp_path), command=("app.py",))]
+    for trust in ([], ["--trust"]):
+        assert run("rescale", "job-2", "-p", "3", "--savepoint-path", "/sp", *trust)[0] == 0
+    told = [options["configuration"] for _, options in launched]
+    assert [settings.get("millstream.trust") for settings in told] == [None, "true"]
 
 
 def test_a_command_whose_secrets_were_masked_is_not_run_again(registry: Registry, run: Run) -> None:
