@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 import zipfile
 import zlib
@@ -66,10 +67,11 @@ class QueryFiles:
         first, last = (self._log_offset(source, number) for number in (epoch - 1, epoch))
         planned: list[str] = []
         for entry in range(first + 1, last + 1):
-            lines = self._read(f"sources/{source}/{self._log_name(source, entry)}").split("\n")[1:]
-            # A compacted entry has the files of earlier ones too.
-            files = [json.loads(line) for line in lines if line]
-            planned += [file["path"] for file in files if file["batchId"] == entry]
+            name = f"sources/{source}/{self._log_name(source, entry)}"
+            try:
+                planned += _planned_in(self._text(name), entry)
+            except ValueError as error:
+                raise damaged(f"{self.path}/{name}") from error
         return [path for path in planned if not _is_there(path)]
 
     def _log_offset(self, source: str, epoch: int) -> int:
@@ -164,9 +166,16 @@ class QueryFiles:
         return [info.base_name for info in self.fs.get_file_info(pafs.FileSelector(path))]
 
     def _read(self, name: str) -> str:
+        text = self._text(name)
+        if not self._is_whole(name):
+            raise damaged(f"{self.path}/{name}")
+        return text
+
+    def _text(self, name: str) -> str:
+        """The text of a log, without a look at its checksum."""
         with self.fs.open_input_stream(f"{self.folder}/{name}") as stream:
             text = bytes(stream.read()).decode()
-        if not text.startswith("v") or "\n" not in text or not self._is_whole(name):
+        if not text.startswith("v") or "\n" not in text:
             raise damaged(f"{self.path}/{name}")
         return text
 
@@ -194,6 +203,18 @@ def _is_entry(line: str) -> bool:
         return text in ("", "-") or json.loads(text) is not None
     except ValueError:
         return False
+
+
+def _planned_in(log: str, entry: int) -> Iterator[str]:
+    """The files of one entry of a file source's log.
+
+    A compacted log has those of all earlier entries too, so only the lines that are wanted are parsed.
+    """
+    for match in re.finditer(rf'"batchId":\s*{entry}\b', log):
+        start, end = log.rfind("\n", 0, match.start()) + 1, log.find("\n", match.end())
+        file = json.loads(log[start : len(log) if end < 0 else end])
+        if file["batchId"] == entry:
+            yield file["path"]
 
 
 def _is_there(path: str) -> bool:

@@ -133,14 +133,11 @@ class Stream:
     def _refuse_missing_files(self, batch: int) -> None:
         """Fail if a file of the epoch is gone: Spark would read the others and say nothing."""
         spark, files = self.builder.spark, QueryFiles(self.path)
-        if str(spark.conf.get("spark.sql.files.ignoreMissingFiles", "false")).lower() == "true":
-            return
+        ignored = str(spark.conf.get("spark.sql.files.ignoreMissingFiles", "false"))
         named = spark.conf.get(BY_NAME, "false") == "true"
         for place, node in enumerate(self.component.sources, 1):
             spec = node.source
-            if isinstance(spec, FilesSpec) and "ignoremissingfiles" not in map(
-                str.lower, spec.options
-            ):
+            if isinstance(spec, FilesSpec) and not _ignores_missing(spec, ignored):
                 name = source_name(self.component.uids[node.id]) if named else str(place)
                 for path in files.missing_files(name, batch):
                     raise file_gone(path, node.location)
@@ -254,6 +251,12 @@ class Stream:
         jobs = [tracker.getJobInfo(job) for job in latest]
         stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
         return sum(stage.numActiveTasks for stage in stages if stage)
+
+
+def _ignores_missing(spec: FilesSpec, default: str) -> bool:
+    """Whether a source goes on without files that are gone; its own option overrides the session's."""
+    options = {name.lower(): value for name, value in spec.options.items()}
+    return str(options.get("ignoremissingfiles", default)).lower() == "true"
 
 
 def _positions(offset: Any) -> Any:

@@ -75,6 +75,36 @@ def test_files_that_an_epoch_needs_and_that_are_gone(tmp_path: Path) -> None:
     assert query.missing_files("source_b", 3) == []
 
 
+def test_of_a_compacted_log_only_the_lines_of_the_epoch_are_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has all files that were ever read, and comes every tenth epoch."""
+
+    def planned(number: int) -> str:
+        return json.dumps({"path": f"file:///in/{number}", "timestamp": 1, "batchId": number})
+
+    write(tmp_path, "sources/0/19.compact", "v1", *map(planned, range(20)), planned(190))
+    write(tmp_path, "offsets/0", "v1", "{}", '{"logOffset":18}')
+    write(tmp_path, "offsets/1", "v1", "{}", '{"logOffset":19}')
+    looked_at: list[str] = []
+    parsed: list[str] = []
+    loads, is_whole = json.loads, QueryFiles._is_whole
+    monkeypatch.setattr(json, "loads", lambda text: parsed.append(text) or loads(text))
+    monkeypatch.setattr(
+        QueryFiles, "_is_whole", lambda self, name: looked_at.append(name) or is_whole(self, name)
+    )
+    assert QueryFiles(str(tmp_path)).missing_files("0", 1) == ["file:///in/19"]
+    assert [text for text in parsed if "path" in text] == [planned(19)]
+    assert [name for name in looked_at if name.startswith("sources")] == []
+
+
+def test_a_planned_entry_that_is_cut_short_is_named(tmp_path: Path) -> None:
+    write(tmp_path, "sources/0/0", "v1", '{"path":"file:///a","batchId":0')
+    write(tmp_path, "offsets/0", "v1", "{}", '{"logOffset":0}')
+    with pytest.raises(CheckpointError, match=r"CHECKPOINT_DAMAGED.*sources/0/0"):
+        QueryFiles(str(tmp_path)).missing_files("0", 0)
+
+
 def test_files_elsewhere_are_sparks_business(tmp_path: Path) -> None:
     line = json.dumps({"path": "s3a://bucket/x", "timestamp": 1, "batchId": 0})
     write(tmp_path, "sources/0/0", "v1", line)
