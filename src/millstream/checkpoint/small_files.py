@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import logging
 import os
@@ -219,8 +220,13 @@ def set_aside(fs: pafs.FileSystem, path: str, why: str) -> None:
     log.warning("%r is set aside: %s", path, why)
     # Not with Arrow's functions: they cannot take a name that is no UTF-8.
     move = os.rename if isinstance(fs, pafs.LocalFileSystem) else fs.move
-    with suppress(OSError):
+    try:
         move(path, f"{folder}/{REJECTED}{name}")
+    except OSError:
+        # The name may be too long for a prefix.
+        short = hashlib.sha256(os.fsencode(name)).hexdigest()
+        with suppress(OSError):
+            move(path, f"{folder}/{REJECTED}{short}")
 
 
 def names_in(fs: pafs.FileSystem, folder: str) -> list[str]:

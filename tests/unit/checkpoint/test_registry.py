@@ -408,6 +408,15 @@ def test_what_is_no_file_among_commands_does_not_end_the_job(directory: Path) ->
     assert all(path.name.startswith(".rejected-") for path in commands.iterdir())
 
 
+def test_a_bad_command_with_a_long_name_is_set_aside(directory: Path) -> None:
+    """Else it is read, and logged, every time."""
+    one = registrar(directory)
+    commands = directory / "000001" / "commands"
+    (commands / ("x" * 250 + ".json")).write_text("bad")
+    assert one.commands() == []
+    assert [path.name[:10] for path in commands.iterdir()] == [".rejected-"]
+
+
 def test_commands_of_other_users_are_set_aside(directory: Path, foreign: Foreign) -> None:
     one = registrar(directory)
     commands = directory / "000001" / "commands"
