@@ -236,5 +236,11 @@ def _done(value: Any) -> Future[Any]:
 
 
 def absolute_path(path: str) -> str:
-    """A path as other processes understand it."""
-    return path if "://" in path else os.path.abspath(path)
+    """A path as other processes understand it.
+
+    Examples
+    --------
+    >>> absolute_path("file:/data/words"), absolute_path("s3://bucket/words")
+    ('/data/words', 's3://bucket/words')
+    """
+    return path if "://" in path else os.path.abspath(path.removeprefix("file:"))
