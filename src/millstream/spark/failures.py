@@ -173,7 +173,7 @@ _MEANINGS: list[tuple[re.Pattern[str], Meaning]] = [
         re.compile(r"Python worker failed to connect back|failed to connect to the Python"),
         _not_started,
     ),
-    (re.compile(r"No module named 'millstream"), _no_millstream),
+    (re.compile(r"No module named 'millstream['.]"), _no_millstream),
     (re.compile(r"java\.lang\.OutOfMemoryError:?([^\n]*)"), _heap),
     (re.compile(r"Python worker exited unexpectedly"), _died),
     (

@@ -36,6 +36,7 @@ REF = ProgramRef("", b"")
         ("SparkException: Python worker failed to connect back.", "WORKER_NOT_STARTED"),
         ("Python worker exited unexpectedly (crashed): EOFException", "WORKER_DIED"),
         ("ModuleNotFoundError: No module named 'millstream'", "WORKERS_WITHOUT_MILLSTREAM"),
+        ("ModuleNotFoundError: No module named 'millstream.x'", "WORKERS_WITHOUT_MILLSTREAM"),
         ("Caused by: java.lang.OutOfMemoryError: Java heap space\n\tat x", "JVM_MEMORY"),
         (
             "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file "
@@ -54,8 +55,9 @@ def test_an_error_of_sparks_is_explained(text: str, code: str) -> None:
     assert found.__cause__ is failure
 
 
-def test_what_nobody_knows_stays_as_it_is() -> None:
-    failure = RuntimeError("something else")
+@pytest.mark.parametrize("text", ["something else", "No module named 'millstream_plugins'"])
+def test_what_nobody_knows_stays_as_it_is(text: str) -> None:
+    failure = RuntimeError(text)
     assert readable(failure) is failure
     with pytest.raises(RuntimeError) as caught, readable_errors():
         raise failure
