@@ -18,6 +18,7 @@ import pyarrow.fs as pafs
 
 from millstream.checkpoint.durable import make_folder, sync_folders
 from millstream.checkpoint.folder import open_path, write_whole
+from millstream.checkpoint.key_types import is_key_type
 from millstream.checkpoint.small_files import (
     BadFile,
     Shape,
@@ -25,7 +26,6 @@ from millstream.checkpoint.small_files import (
     is_mapping,
     is_natural,
     is_text,
-    is_whole,
     number_of,
     optional,
     refuse_misshapen,
@@ -201,9 +201,16 @@ _PLAIN = (
 )
 _SHAPE: Shape = {
     **dict.fromkeys(("id", "job_id", "name", "channel_order", "taken_of"), is_text),
-    **dict.fromkeys(("epoch", "created_ms"), is_whole),
+    **dict.fromkeys(("epoch", "created_ms"), is_natural),
     **dict.fromkeys(("operators", "states", "sources", "time", "versions"), is_mapping),
 }
+_OPERATOR_SHAPE: Shape = {
+    "kind": is_text,
+    "number": is_natural,
+    "depth": optional(is_natural),
+    "key_type": is_key_type,
+}
+_SOURCE_SHAPE: Shape = {"source": is_text, "files": optional(is_inside)}
 _FILE_SHAPE: Shape = {
     "path": is_inside,
     "rows": is_natural,
@@ -219,8 +226,12 @@ def _refuse_misshapen(content: dict[str, Any]) -> None:
         refuse_misshapen(table, {"uid": is_text, "state": is_text})
         for file in table["files"]:
             refuse_misshapen(file, _FILE_SHAPE)
-    for source in content["sources"].values():
-        refuse_misshapen(source, {"files": optional(is_inside)})
+    for kind, shape in (("operators", _OPERATOR_SHAPE), ("sources", _SOURCE_SHAPE)):
+        for uid, described in content[kind].items():
+            try:
+                refuse_misshapen(described, shape)
+            except BadFile as error:
+                raise BadFile(f"in {kind}, {uid!r}: {error}") from error
 
 
 def damaged(path: str, why: str) -> CheckpointError:

@@ -248,6 +248,12 @@ def test_the_manifest_is_plain_json(tmp_path: Path) -> None:
         {"operators": []},
         {"sources": {"in": {"source": "files", "offset": None, "files": "../../elsewhere.json"}}},
         {"sources": {"in": {"source": "files", "offset": None, "files": "/etc/passwd"}}},
+        {"sources": {"in": {"source": 7, "offset": None}}},
+        {"epoch": -1},
+        {"operators": {"count": {"kind": "keyed"}}},
+        {"operators": {"count": {"kind": "keyed", "number": -1}}},
+        {"operators": {"count": {"kind": "keyed", "number": 1, "depth": "deep"}}},
+        {"operators": {"count": {"kind": 7, "number": 1}}},
         {"tables": [{"uid": "a", "state": "b", "files": [["path"]]}]},
         *(
             {"tables": [{"uid": "a", "state": "b", "files": [{"path": path, **FILE}]}]}
