@@ -11,10 +11,12 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tarfile
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -142,12 +144,24 @@ def _lay_archive(archive: Path, target: Path) -> None:
                 tar.extractall(target, filter="tar")
         else:
             shutil.unpack_archive(archive, target, "zip")
+            _make_executable(archive, target)
     except shutil.ReadError as error:
         raise PlanError(
             "BAD_ARCHIVE",
             f"{archive} is no archive: {error}",
             hint="give a zip, a tar, or a folder",
         ) from None
+
+
+def _make_executable(archive: Path, target: Path) -> None:
+    """Give programs of a zip the right to be run, which Python does not unpack."""
+    with zipfile.ZipFile(archive) as found:
+        for info in found.infolist():
+            file = target / info.filename
+            # A name that leads elsewhere is not unpacked either.
+            inside = not info.filename.startswith("/") and ".." not in info.filename
+            if info.external_attr >> 16 & stat.S_IXUSR and inside and file.is_file():
+                file.chmod(file.stat().st_mode | 0o111)
 
 
 def _install(python: str, requirements: str, cache: str | None, folder: Path) -> None:

@@ -175,3 +175,18 @@ def test_what_cannot_be_had(tmp_path: Path) -> None:
     asked = (str(tmp_path / "requirements.txt"), str(tmp_path / "empty"))
     with pytest.raises(EnvironmentSetupError, match="no-such-package-anywhere"):
         placed(Dependencies(requirements=asked))
+
+
+def test_programs_of_a_zip_can_be_run(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.touch(mode=0o600)
+    archive, target = tmp_path / "tools.zip", tmp_path / "laid" / "tools"
+    with zipfile.ZipFile(archive, "w") as made:
+        for name, mode in (("bin/run", 0o755), ("data", 0o644), ("../../outside", 0o755)):
+            info = zipfile.ZipInfo(name)
+            info.external_attr = mode << 16
+            made.writestr(info, "x")
+    dependencies._lay_archive(archive, target)
+    assert os.access(target / "bin/run", os.X_OK)
+    modes = [path.stat().st_mode & 0o111 for path in (target / "bin/run", target / "data", outside)]
+    assert modes == [0o111, 0, 0]
