@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import select
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Thread
@@ -142,4 +143,8 @@ def _pass_on(read: int, shown: int) -> None:
 
 def _write(file: int, data: bytes) -> None:
     while data:
-        data = data[os.write(file, data) :]
+        try:
+            data = data[os.write(file, data) :]
+        except BlockingIOError:
+            # Another process has made the stream non-blocking, and who reads it is slow.
+            select.select([], [file], [])

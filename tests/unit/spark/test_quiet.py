@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+import select
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 import millstream
-from millstream.spark.quiet import LineFilter, silence_py4j
+from millstream.spark.quiet import LineFilter, _write, silence_py4j
 
 BROKEN = b"""Traceback (most recent call last):
   File "<frozen runpy>", line 198, in _run_module_as_main
@@ -88,6 +90,22 @@ def test_a_process_that_starts_meanwhile_is_filtered_to_its_end() -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "own\nkept\n")
+
+
+def test_a_slow_reader_of_a_stream_that_does_not_block_gets_all() -> None:
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    data = b"x" * (1 << 20)
+    writer = threading.Thread(target=_write, args=(write, data))
+    writer.start()
+    found = b""
+    while len(found) < len(data) and (writer.is_alive() or select.select([read], [], [], 0)[0]):
+        if select.select([read], [], [], 0.1)[0]:
+            found += os.read(read, 1 << 12)
+    writer.join()
+    os.close(read)
+    os.close(write)
+    assert found == data
 
 
 @pytest.mark.parametrize(
