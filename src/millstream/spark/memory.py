@@ -56,8 +56,9 @@ def bytes_in_manifest(manifest: Mapping[str, Any]) -> int | None:
     (2147483648, None)
     """
     text = manifest.get("worker_memory")
-    known = isinstance(text, str) and text.isascii() and text.isdigit()
-    return worker_bytes({SETTING: text}) if known else None
+    if not isinstance(text, str) or not text.isascii() or not text.isdigit():
+        return None
+    return worker_bytes({SETTING: text})
 
 
 @cache
