@@ -91,6 +91,23 @@ def is_outage(error: BaseException) -> bool:
     return isinstance(error, MillstreamError) and error.code == WORKER_NOT_STARTED
 
 
+def after_restarts(failure: BaseException, restarts: int) -> BaseException:
+    """The failure after which a job was given up, and how often it was tried."""
+    if restarts == 0:
+        return failure
+    tried = f"tried {restarts + 1} times"
+    if isinstance(failure, MillstreamError):
+        failure.message += f" ({tried})"
+        return failure
+    error = MillstreamError(
+        "RESTARTS_EXHAUSTED",
+        f"the job failed for good ({tried}); the last failure: {failure}",
+        hint="mend the cause and start the program again: it goes on from its checkpoint",
+    )
+    error.__cause__ = failure
+    return error
+
+
 def _not_started(match: re.Match[str]) -> MillstreamError:
     return EnvironmentSetupError(
         WORKER_NOT_STARTED,

@@ -55,7 +55,7 @@ from millstream.spark.client import (
     absolute_path,
     job_ended,
 )
-from millstream.spark.failures import is_outage, readable
+from millstream.spark.failures import after_restarts, is_outage, readable
 from millstream.spark.outside import Outside
 from millstream.spark.progress import ProgressLine, Totals
 from millstream.spark.query import BatchRun, StreamRun
@@ -423,7 +423,7 @@ class _Body:
         outage = is_outage(failure) and not chosen
         delay_ms = self.restarts.after_failure(DEFAULT_WITH_CHECKPOINTS if outage else None)
         if delay_ms is None:
-            raise _after_restarts(failure, self.restarts)
+            raise after_restarts(failure, self.restarts.count)
         return delay_ms
 
     # -- savepoints ------------------------------------------------------------------------------
@@ -468,23 +468,6 @@ class _Body:
             self.savepoint_failed = True
             raise savepoint.error
         return True
-
-
-def _after_restarts(failure: BaseException, restarts: Restarts) -> BaseException:
-    """The failure after which a job was given up, and how often it was tried."""
-    if restarts.count == 0:
-        return failure
-    tried = f"tried {restarts.count + 1} times"
-    if isinstance(failure, MillstreamError):
-        failure.message += f" ({tried})"
-        return failure
-    error = MillstreamError(
-        "RESTARTS_EXHAUSTED",
-        f"the job failed for good ({tried}); the last failure: {failure}",
-        hint="mend the cause and start the program again: it goes on from its checkpoint",
-    )
-    error.__cause__ = failure
-    return error
 
 
 @contextmanager
