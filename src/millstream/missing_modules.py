@@ -45,7 +45,7 @@ class _MissingModules(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> None:
-        # A module inside of one that is missing: Python imports the outer one first.
+        # Python imports outer packages first, so a package in the table covers the modules inside it.
         if fullname in MODULES:
             raise ModuleNotFoundError(f"there is no {fullname}: {MODULES[fullname]}", name=fullname)
 

@@ -1,4 +1,4 @@
-"""What has changed between the program of a checkpoint and the one that is to go on from it."""
+"""Differences between the program that wrote a checkpoint and the program that resumes it."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def is_texts(value: object) -> bool:
 
 
 def is_mapping(value: object) -> bool:
-    """A JSON object, be it what it may."""
+    """Accept any JSON object."""
     return isinstance(value, dict)
 
 

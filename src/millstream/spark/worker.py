@@ -122,7 +122,7 @@ def _told(error: BaseException, memory: int | None) -> MillstreamError | None:
 
 
 def marked(error: MillstreamError) -> str:
-    """An error as text that no other text is taken for: what users write has no such brackets in it."""
+    """An error as marked text. A user's text cannot look like it: its brackets are escaped."""
     text = json.dumps(error.to_dict()).replace("<", "\\u003c").replace(">", "\\u003e")
     return f"{BEGIN}{text}{END}"
 
