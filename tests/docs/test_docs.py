@@ -16,6 +16,7 @@ import subprocess
 import sys
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +167,23 @@ def test_links_lead_somewhere(page: Path) -> None:
         if not (page.parent / target).exists() and (page.parent / target).resolve() not in GENERATED
     ]
     assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_headings_lead_to_headings(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    missing = [
+        f"{target}#{anchor}"
+        for target, anchor in links
+        if anchor not in anchors_of(page.parent / target if target else page)
+    ]
+    assert missing == []
+
+
+@cache
+def anchors_of(page: Path) -> set[str]:
+    """The anchors of a page's headings, as Markdown renderers make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+    }

@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
-IMAGES = DOCS / "images"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+IMAGES = DOCS / "images/timelines"
 WIDEST = 900
 
 
 def generator() -> ModuleType:
-    """The module that draws; docs/build is no package."""
-    spec = importlib.util.spec_from_file_location("timelines", DOCS / "build/timelines.py")
+    """The module that draws; tools is no package."""
+    spec = importlib.util.spec_from_file_location("timelines", ROOT / "tools/timelines.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["timelines"] = module  # Dataclasses look their module up.
@@ -38,14 +39,16 @@ def test_there_is_a_file_for_each_picture_and_no_other() -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_picture_is_what_the_generator_makes(name: str) -> None:
     committed = (IMAGES / name).read_text(encoding="utf-8")
-    assert committed == TIMELINES.draw(SCENARIOS[name]), "run: python docs/build/timelines.py"
+    assert committed == TIMELINES.draw(SCENARIOS[name]), "run: python tools/timelines.py"
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_page_shows_the_picture(name: str) -> None:
-    shown = re.compile(rf"!\[[^\]]+\]\(images/{re.escape(name)}\)")
-    pages = [page for page in DOCS.glob("*.md") if shown.search(page.read_text(encoding="utf-8"))]
-    assert pages, f"no page shows images/{name}"
+    shown = re.compile(rf"!\[[^\]]+\]\([./]*images/timelines/{re.escape(name)}\)")
+    pages = [
+        page for page in DOCS.glob("**/*.md") if shown.search(page.read_text(encoding="utf-8"))
+    ]
+    assert pages, f"no page shows images/timelines/{name}"
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
