@@ -33,7 +33,7 @@ wrong window changes it, the order of the windows does not. For process-window t
 of the records added. The checksum of the join adds up left value * (right value % 97 + 1).
 
 Event time needs records in its order, or nearly. Spark is given the parts oldest first, some in each
-epoch. Millstream has a clock for each file and goes by the slowest, in whichever order it reads
+epoch. Millstream has a clock for each file and goes by the slowest, in any order it reads
 them. Flink reads the files of a folder in no particular order, two at a time, and what comes after
 later records is late. So that it drops nothing, and need not hold all windows until the end either,
 `lanes/` has the same records in two files, dealt in turn, one for each of its two readers.

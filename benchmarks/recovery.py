@@ -40,7 +40,7 @@ KEYS = 10_000
 # not about throughput.
 RATE = 500
 FEWEST_FILES = 10
-# Counted from the first output, for that is when a job is on its way.
+# Counted from the first output, because a job is under way then.
 SECONDS_BEFORE_KILL = 10.0
 # So that the check sees what a job does after its first output too.
 SECONDS_AFTER = 5.0
@@ -265,9 +265,9 @@ def section(found: dict[str, list[Found]], repeats: int, load: float) -> str:
         "",
         "## Recovery after SIGKILL",
         "",
-        f"A running count per key, {KEYS:,} keys, {RATE:,} records a second without an end, "
-        f"parallelism {PARALLELISM}, a checkpoint a second, exactly-once file sink. The driver and all "
-        f"its processes are killed when all keys have a count and {SECONDS_BEFORE_KILL:.0f} s have "
+        f"A running count per key, {KEYS:,} keys, {RATE:,} records per second without an end, "
+        f"parallelism {PARALLELISM}, a checkpoint per second, exactly-once file sink. The driver and "
+        f"all its processes are killed when all keys have a count and {SECONDS_BEFORE_KILL:.0f} s have "
         "gone by since the first output, and the same command is started again. Seconds are those "
         "from its start to the first committed file that was written since: medians, and what they "
         "are made of. PyFlink "

@@ -86,7 +86,7 @@ def build(
 
 
 def read_by(client) -> int:
-    return client.metrics().get("read", 0)
+    return client.metrics().records_in
 
 
 def rate(client, epochs: int) -> float:
@@ -159,7 +159,7 @@ def measure(keys: int, folder: Path) -> Found:
     env = build(keys, WIDER, folder / "second", PER_EPOCH_RESTORED).restore_from_savepoint(saved)
     client = env.execute_async("restored")
     restored = time.monotonic()
-    while client.metrics()["epoch"] <= savepoint.epoch:
+    while client.metrics().epoch <= savepoint.epoch:
         time.sleep(0.05)
     first = time.monotonic()
     client.cancel().result()

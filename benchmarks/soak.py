@@ -119,7 +119,7 @@ def samples(client, folder: Path, seconds: float) -> Iterator[Sample]:
     while (now := time.monotonic()) - began < seconds:
         time.sleep(EVERY_SECONDS)
         metrics = client.metrics()
-        epoch = metrics["epoch"]
+        epoch = metrics.epoch
         below = list(children(os.getpid()))
         jvms = [pid for pid in below if is_java(pid)]
         workers = [pid for pid in below if pid not in jvms]
@@ -128,7 +128,7 @@ def samples(client, folder: Path, seconds: float) -> Iterator[Sample]:
         yield Sample(
             seconds=round(now - began, 1),
             epoch=epoch,
-            records=metrics.get("read", 0),
+            records=metrics.records_in,
             driver_mb=round(memory_mb(os.getpid()), 1),
             jvm_mb=round(sum(map(memory_mb, jvms)), 1),
             workers_mb=round(sum(map(memory_mb, workers)), 1),

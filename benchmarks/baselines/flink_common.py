@@ -47,6 +47,8 @@ def workspace() -> Iterator[Path]:
         for part in ("checkpoints", "log", "counters", "tmp"):
             (folder / part).mkdir()
         os.environ["FLINK_LOG_DIR"] = str(folder / "log")
+        # PyFlink makes a folder for each collection, and never deletes it.
+        tempfile.tempdir = str(folder / "tmp")
         # Without this a local job runs its Python functions as threads of this very process, all
         # behind one interpreter lock, instead of in worker processes as a cluster would.
         os.environ[WORKER_MODE_VARIABLE] = "process"
@@ -63,7 +65,7 @@ def settings(folder: Path, backend: str) -> dict[str, str]:
         "execution.checkpointing.interval": CHECKPOINT_INTERVAL,
         "execution.checkpointing.incremental": "true",
         "execution.checkpointing.dir": (folder / "checkpoints").as_uri(),
-        # A job that fails must fail, not be restarted for ever.
+        # A job that fails must fail, not be restarted forever.
         "restart-strategy.type": "none",
         "python.executable": sys.executable,
         "python.client.executable": sys.executable,
