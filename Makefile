@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Where tools/ensure_java.py puts a JDK that it had to download.
 export PATH := $(CURDIR)/.java/home/bin:$(PATH)
 
-.PHONY: help java demo test check lint types unit spark parity bench chaos soak clean
+.PHONY: help java demo test check lint types docs unit spark parity bench chaos soak clean
 
 help: ## Show what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /: /' | sort
@@ -28,10 +28,11 @@ java: $(STAMP) ## See that there is a Java that Spark can use; install one where
 demo: java ## Run the fault-tolerant word counter: kill it, restart it, check its counts
 	$(BIN)/python examples/demo.py
 
-test: java lint types unit spark parity ## Run all checks and all tests, with all examples of the property tests
+test: java lint types docs unit spark parity ## Run all checks and all tests, with all examples of the property tests
 
 # A number from outside comes first. The parts run side by side, without pytest-xdist, which divides the tests one by
-# one: it took 88 s of processor time where one process took 67 s. New folders belong to the last part.
+# one: it took 88 s of processor time where one process took 67 s. The three parts of the tests take about equally long.
+# New folders belong to the last part. mypy is quick because it keeps a cache: without it, it takes 8 s more.
 PART := $(BIN)/pytest -q -m 'not spark and not parity'
 check: export MILLSTREAM_EXAMPLES ?= 0.1
 check: lint ## Run what needs no JVM: ruff, mypy, tests with a tenth of the examples
@@ -44,6 +45,17 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+
+# Apart from the rest: only the site needs these packages.
+DOCS_STAMP := $(VENV)/.installed-docs
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	@touch $@
+
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: $(DOCS_STAMP) ## Build the documentation into build/site; a broken link or a page outside the navigation is an error
+	$(BIN)/mkdocs build --strict
+	@echo "The documentation is in build/site. To read it: $(BIN)/python -m http.server --directory build/site"
 
 unit: $(STAMP) ## Run the tests that need no JVM, with all examples
 	$(BIN)/pytest -q -n 2 --dist loadfile -m 'not spark and not parity' tests src

@@ -134,7 +134,7 @@ class Tally:
 
 
 class Screen:
-    """A chart that is drawn over itself on a terminal; one line an epoch elsewhere."""
+    """A chart that is drawn over itself on a terminal; one line per epoch elsewhere."""
 
     def __init__(self, words: int) -> None:
         self.words = words
@@ -262,7 +262,7 @@ def run(folder: Path, options: argparse.Namespace, screen: Screen) -> bool:
     screen.section(
         1,
         "Count",
-        f"{options.words:,} words, {options.per_epoch:,} in an epoch, counted with keyed state.",
+        f"{options.words:,} words, {options.per_epoch:,} per epoch, counted with keyed state.",
         "Every count is written to a file; a file appears when its epoch is committed.",
     )
     with counter_process(folder, options) as process:
@@ -315,7 +315,7 @@ def check(tally: Tally, options: argparse.Namespace, screen: Screen) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--words", type=int, default=60_000, help="how many words")
-    parser.add_argument("--per-epoch", type=int, default=5_000, help="how many words an epoch")
+    parser.add_argument("--per-epoch", type=int, default=5_000, help="words per epoch")
     parser.add_argument("--kill-after", type=int, default=4, help="kill after so many epochs")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,16 +15,20 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 ALLOWED = {
     "common": {"common"},
     "metrics": {"metrics"},
-    "kernel": {"common", "kernel"},
+    "kernel": {"common", "metrics", "kernel"},
     "plan": {"common", "kernel", "plan"},
-    "checkpoint": {"common", "kernel", "plan", "checkpoint"},
-    "spark": {"common", "kernel", "plan", "checkpoint", "spark"},
-    "testing": {"common", "kernel", "plan", "testing", "datastream"},
+    "checkpoint": {"common", "metrics", "kernel", "plan", "checkpoint"},
+    "spark": {"common", "metrics", "kernel", "plan", "checkpoint", "spark"},
+    "testing": {"common", "metrics", "kernel", "plan", "testing", "datastream"},
     "datastream": {"common", "metrics", "kernel", "plan", "spark", "datastream"},
     "state_processor": {"common", "kernel", "checkpoint", "spark", "state_processor"},
-    "cli": {"common", "checkpoint", "spark", "state_processor", "cli"},
+    "cli": {"common", "metrics", "checkpoint", "spark", "state_processor", "cli"},
 }
-MAY_IMPORT_PYSPARK = {"spark", "checkpoint"}
+MAY_IMPORT_PYSPARK = {"spark", "state_processor"}
+USES_PRIVATE_PYSPARK = SOURCE / "spark/jvm.py"
+PRIVATE_PYSPARK = re.compile(
+    r"\b_(jvm|jsc|jdf|jsparkSession|jschema|jsq|gateway|active_spark_context|instantiatedSession)\b"
+)
 MOST_LINES = 500
 
 
@@ -83,6 +88,11 @@ def test_only_the_runtime_imports_pyspark() -> None:
         if name.split(".")[0] == "pyspark"
     ]
     assert wrong == []
+
+
+def test_one_module_uses_private_attributes_of_pyspark() -> None:
+    users = [path for path in MODULES if PRIVATE_PYSPARK.search(path.read_text())]
+    assert users == [USES_PRIVATE_PYSPARK]
 
 
 def test_modules_stay_readable() -> None:

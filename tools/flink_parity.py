@@ -1,8 +1,8 @@
-"""Makes docs/flink_parity.md: what of Flink's DataStream API is here, and the test that shows it.
+"""Makes docs/reference/flink_parity.md: which names of Flink's API are here, and a test for each.
 
     python tools/flink_parity.py
 
-The rows are in docs/flink_parity.toml. The names of Flink's API are facts, which
+The rows are in docs/reference/flink_parity.toml. The names of Flink's API are facts, which
 tests/parity/record.py writes down.
 """
 
@@ -19,8 +19,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PARITY = ROOT / "tests" / "parity"
-TABLE = ROOT / "docs" / "flink_parity.toml"
-PAGE = ROOT / "docs" / "flink_parity.md"
+TABLE = ROOT / "docs" / "reference" / "flink_parity.toml"
+PAGE = ROOT / "docs" / "reference" / "flink_parity.md"
 sys.path.insert(0, str(PARITY))
 
 from catalogue import NAMES, ORIGINALS, program_names  # noqa: E402
@@ -167,13 +167,14 @@ HEAD = """\
 
 <!-- Made by `python tools/flink_parity.py` from flink_parity.toml: change that, not this. -->
 
-What of Flink {version} is here, and the test that shows it. *Same*: a program gives the same results.
-*Differs*: it is here, and the note says what is different. *None*: it is not here.
+Every public name of the DataStream API of Flink {version}, and the test that shows how it works here.
+*Same*: a program gives the same results. *Differs*: the note says what is different. *None*: it is not
+here.
 
-Many tests are [PyFlink programs](../tests/parity/test_programs.py) whose results on Flink were
-recorded, so that they are compared with Flink and not with what we think of it. Where PyFlink lacks
-something, Flink's Java API or Flink SQL stand in. Names are PyFlink's; what only Java has is in
-PyFlink's spelling.
+Many tests are [PyFlink programs](../../tests/parity/test_programs.py) whose results on Flink were
+recorded, so results are compared with those of Flink itself. If PyFlink lacks a name, Flink's Java API
+or Flink SQL is compared instead. Names are PyFlink's; names that only Java has are in PyFlink's
+spelling.
 
 | Public names | same | differs | none |
 |---|---|---|---|
@@ -257,7 +258,7 @@ def _link(test: str) -> str:
     path, _, name = test.partition("::")
     if name.endswith("]"):
         return _program(name.partition("[")[2].removesuffix("]"))
-    return f"[{name.rpartition('::')[2]}](../{path})"
+    return f"[{name.rpartition('::')[2]}](../../{path})"
 
 
 def _program(name: str) -> str:
@@ -266,7 +267,7 @@ def _program(name: str) -> str:
         path = (ORIGINALS / f"{module}.py").relative_to(ROOT)
     else:
         path = (PARITY / "counterparts.py").relative_to(ROOT)
-    return f"[{name}](../{path.as_posix()})"
+    return f"[{name}](../../{path.as_posix()})"
 
 
 if __name__ == "__main__":

@@ -222,7 +222,9 @@ def build(options: argparse.Namespace) -> StreamExecutionEnvironment:
     )
     events = env.from_source(source(event, options), times, "events").uid("events")
     offers = env.from_source(source(offer, options), times, "offers").uid("offers")
-    orders = env.from_source(FileSource.text(str(folder / "in")), no_times, "orders").uid("orders")
+    orders = env.from_source(FileSource.text(str(folder.parent / "in")), no_times, "orders").uid(
+        "orders"
+    )
     orders = orders.map(parsed).assign_timestamps_and_watermarks(times).uid("times of orders")
     keyed, offered, ordered = (
         stream.key_by(lambda value: value[0]) for stream in (events, offers, orders)
@@ -269,7 +271,7 @@ def take_savepoint(client: Any, options: argparse.Namespace) -> None:
     """Take a savepoint when an epoch has come, and stop with it if that is wanted."""
     wanted = options.stop_at if options.savepoint_at is None else options.savepoint_at
     pause = threading.Event()
-    while client.metrics()["epoch"] < wanted and not client.get_job_execution_result().done():
+    while client.metrics().epoch < wanted and not client.get_job_execution_result().done():
         pause.wait(POLL_SECONDS)
     try:
         if options.stop_at is None:

@@ -92,7 +92,7 @@ class Chaos:
     def run(self) -> None:
         """Run all steps; raises AssertionError if the output is wrong."""
         self.job.mkdir()
-        write_orders(self.job / "in", self.scenario.records, self.scenario.per_epoch)
+        write_orders(self.folder / "in", self.scenario.records, self.scenario.per_epoch)
         if self.scenario.disk is not None:
             self.disk = SmallDisk(self.job / self.scenario.disk)
         try:

@@ -206,7 +206,8 @@ def _restore(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
 def _rescale(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
     stop_at = dice.randint(0, epochs - 2)
     points = {**SAVEPOINT_EVENTS, **RESTORE_EVENTS, **EPOCH_EVENTS}
-    first, second = (), ()
+    first: tuple[Break, ...] = ()
+    second: tuple[Break, ...] = ()
     event = dice.choice(list(points))
     if event in SAVEPOINT_EVENTS:
         first = (Break(_any_victim(dice), event, 1),)

@@ -1,4 +1,4 @@
-"""DESIGN section 4: no effect comes before its cause, through any number of operators."""
+"""design.md 4.2: no effect comes before its cause, through any number of operators."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ import pytest
 
 from millstream.common import Types, WatermarkStrategy
 from millstream.common.output_tag import OutputTag
-from millstream.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
+from millstream.common.watermark_strategy import Watermark, WatermarkGenerator
+from millstream.datastream import (
+    DataStream,
+    KeyedCoProcessFunction,
+    KeyedProcessFunction,
+    StreamExecutionEnvironment,
+)
 from millstream.datastream.connectors import DiscardingSink
 from millstream.datastream.state import ValueStateDescriptor
 from millstream.datastream.window import TumblingEventTimeWindows
+from millstream.plan.options import JobOptions
 from millstream.testing import LocalJob, run_local
 
 TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda r, _: r[1])
@@ -193,6 +200,155 @@ class TestDiamonds:
         assert [value[2:] for value in results(program, **schedule)] == [
             ("x", 0), ("x", 1), ("x", 2), ("effect of x",)
         ]  # fmt: skip
+
+
+class OneBehind(WatermarkGenerator):
+    """What `TIMES` says, by hand: it runs in a stage of its own."""
+
+    def on_event(self, event: Any, timestamp: int, output: Any) -> None:
+        output.emit_watermark(Watermark(timestamp - 1))
+
+    def on_periodic_emit(self, output: Any) -> None:
+        pass
+
+
+BY_HAND = WatermarkStrategy.for_generator(OneBehind).with_timestamp_assigner(lambda r, _: r[1])
+
+
+@pytest.mark.parametrize("schedule", [*SCHEDULES, {"epochs": 3, "splits": 2}])
+class TestSinksOfCausesAndEffects:
+    """A sink that gets records of a source, and what operators make of them, has all in one order."""
+
+    @pytest.mark.parametrize("strategy", [TIMES, BY_HAND], ids=["bounded", "custom"])
+    @pytest.mark.parametrize("depth", [1, 2])
+    def test_through_operators(
+        self, schedule: dict[str, Any], strategy: WatermarkStrategy, depth: int
+    ) -> None:
+        def program(env: StreamExecutionEnvironment) -> DataStream:
+            records = [("a", 0, "x"), ("b", 10, "y"), ("a", 20, "z")]
+            stream = env.from_collection(records).assign_timestamps_and_watermarks(strategy)
+            effects = stream
+            for _ in range(depth):
+                effects = by_key(effects).process(Effect())
+            return effects.union(stream).map(lambda r: r[2])
+
+        effect = "effect of " * depth
+        expected = [text for name in "xyz" for text in (name, effect + name)]
+        assert results(program, **schedule) == expected
+
+    def test_among_timers(self, schedule: dict[str, Any]) -> None:
+        def program(env: StreamExecutionEnvironment) -> DataStream:
+            stream = env.from_collection([("a", 13), ("a", 25), ("a", 26)])
+            stream = stream.assign_timestamps_and_watermarks(TIMES)
+            return stream.union(by_key(stream).process(Door()))
+
+        opened, closed = ("a", "opened"), ("a", "closed")
+        # A record is a stamp behind: the timer at 13 fires before the record with the stamp 24.
+        expected = [("a", 13), opened, ("a", 25), opened, closed, ("a", 26), opened, closed, closed]
+        assert results(program, **schedule) == expected
+
+    def test_of_several_channels(self, schedule: dict[str, Any]) -> None:
+        """Records that go straight to the sink wait for nobody, their effects may come much later."""
+
+        def program(env: StreamExecutionEnvironment) -> DataStream:
+            streams = [
+                env.from_collection([(key, time, f"{key}{time}") for time in times])
+                for key, times in (("a", [10, 20, 30]), ("b", [100, 110, 120]))
+            ]
+            stream = streams[0].union(streams[1]).assign_timestamps_and_watermarks(TIMES)
+            return stream.union(by_key(stream).process(Effect())).map(lambda r: r[2])
+
+        for order in ("arrival", "watermark"):
+            got = results(program, **schedule, channel_order=order)
+            causes = [text for text in got if not text.startswith("effect")]
+            assert sorted(got) == sorted([*causes, *(f"effect of {text}" for text in causes)])
+            assert len(causes) == 6
+            assert all(got.index(text) < got.index(f"effect of {text}") for text in causes)
+
+
+@pytest.mark.parametrize("schedule", [*SCHEDULES, {"epochs": 1, "restarts": "every"}])
+class TestStreamsWithOtherWatermarks:
+    """In channel order "watermark", records wait where timelines meet: what is behind comes first."""
+
+    @pytest.mark.parametrize(
+        ("bounds", "expected"),
+        [
+            # The stamps of "two" and "three" are 9 and 19, those of their copies -6 and 4, or 4 and 14.
+            ((0, 15), ["one", "ONE", "TWO", "THREE", "two", "three"]),
+            ((0, 5), ["one", "ONE", "TWO", "two", "THREE", "three"]),
+            ((15, 0), ["one", "ONE", "two", "three", "TWO", "THREE"]),
+        ],
+    )
+    @pytest.mark.parametrize("connected", [False, True])
+    def test_a_stream_meets_its_own_copy(
+        self,
+        schedule: dict[str, Any],
+        bounds: tuple[int, int],
+        expected: list[str],
+        connected: bool,
+    ) -> None:
+        def program(env: StreamExecutionEnvironment) -> DataStream:
+            first, second = (
+                WatermarkStrategy.for_bounded_out_of_orderness(bound).with_timestamp_assigner(
+                    lambda r, _: r[1]
+                )
+                for bound in bounds
+            )
+            records = [("a", 10, "one"), ("a", 20, "two"), ("a", 30, "three")]
+            stream = env.from_collection(records).assign_timestamps_and_watermarks(first)
+            copy = by_key(stream).process(Upper()).assign_timestamps_and_watermarks(second)
+            if connected:
+                return by_key(stream).connect(by_key(copy)).process(Both())
+            return by_key(stream.union(copy)).process(Same())
+
+        got = results(program, **schedule, channel_order="watermark")
+        assert [value[2] for value in got] == expected
+
+
+@pytest.mark.parametrize("bounds", [(0, 100), (0, 35), (60, 0)])
+def test_records_that_wait_for_other_watermarks_are_in_savepoints(bounds: tuple[int, int]) -> None:
+    """A job that goes on from a savepoint, with other slots, after every third record."""
+
+    def job(slots: int, **options: Any) -> LocalJob:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        first, second = (
+            WatermarkStrategy.for_bounded_out_of_orderness(bound).with_timestamp_assigner(
+                lambda r, _: r[1]
+            )
+            for bound in bounds
+        )
+        records = [("abc"[n % 3], n * 10, f"no {n}") for n in range(20)]
+        stream = env.from_collection(records).assign_timestamps_and_watermarks(first)
+        copy = by_key(stream).process(Upper()).assign_timestamps_and_watermarks(second)
+        both = by_key(stream).connect(by_key(copy)).process(Both())
+        both.sink_to(DiscardingSink()).name("out")
+        settings = JobOptions(parallelism=1, slots=slots, channel_order="watermark")
+        return LocalJob(env._job_graph(), settings, **options)
+
+    expected = job(2).run_all(1)["out"]
+    got: list[Any] = []
+    running, waited = job(2), 0
+    for slots in (3, 1, 4, 2, 5):
+        got += running.epoch(3).get("out", [])
+        waited += any(
+            key.startswith("held/") for s in running.committed.stores.values() for key in s
+        )
+        running = job(slots, savepoint=running.savepoint())
+    got += running.run_all(2)["out"]
+    assert got == expected
+    assert waited == 5
+
+
+class Upper(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield (*value[:2], value[2].upper())
+
+
+class Both(KeyedCoProcessFunction):
+    def process_element1(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value
+
+    process_element2 = process_element1
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -1,4 +1,4 @@
-"""Every rule of DESIGN section 4, under its own name. Values say who comes when: "a2" has key "a"."""
+"""Every rule of design.md 4, under its own name. Values say who comes when: "a2" has key "a"."""
 
 from __future__ import annotations
 
@@ -43,6 +43,10 @@ from millstream.testing import LocalJob
 MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps()
 T = 1
 """A timeline, where tests speak to a `TimeTable` themselves."""
+
+
+RINGS, LATE = ("a rings", 22), ("a rings", 24)
+"""A timer at 22 that fires in time, and one that was registered when the clock was at 24."""
 
 
 def two_channels(*reads: tuple[int, int], **options: Any) -> LocalJob:
@@ -139,7 +143,7 @@ class TestFloors:
 
 def order_keys(stamps: list[int], frags: list[int], channels: list[int] | None = None) -> OrderKeys:
     columns = [stamps, [0] * len(stamps), channels or [0] * len(stamps), frags, frags]
-    return OrderKeys(*(np.array(column, np.int64) for column in columns))
+    return OrderKeys(*(np.array(column, np.int64) for column in columns))  # type: ignore[arg-type]
 
 
 class TestPeriodicEmission:
@@ -302,6 +306,28 @@ class TestCustomGenerators:
             (("c1", 199), 150),
             (("d1", 199), 400),
         ]
+
+    @pytest.mark.parametrize("order", ["arrival", "watermark"])
+    @pytest.mark.parametrize("size", [1, 2, None])
+    @pytest.mark.parametrize(
+        ("bounds", "expected"),
+        [
+            ((30, 25), [("a1", MIN), RINGS, ("a2", 24), LATE, ("a3", 24), LATE]),
+            ((25, 30), [("a1", MIN), ("a2", 19), ("a3", 19), ("a rings", MAX)]),
+        ],
+    )
+    def test_the_clock_behind_timestamps_assigned_again_follows_them_alone(
+        self, size: int | None, order: Any, bounds: tuple[int, int], expected: list[Any]
+    ) -> None:
+        """Records wait for channels of sources; behind a new timeline nothing waits."""
+        graph = JobGraph()
+        stream = source(graph, [[("a1", 50), ("a2", 0), ("a3", 20)]], bounded(bounds[0]))
+        stream = keyed(graph, stream, Probe(lambda value, ctx: [value]), "first")
+        strategy = bounded(bounds[1])
+        stream = graph.add(TimestampsNode, name="again", inputs=(stream,), strategy=strategy).id
+        sink(graph, keyed(graph, stream, Probe(timer_at(22)), "second"))
+        got = LocalJob(graph, JobOptions(parallelism=1, channel_order=order)).run_all(size)["out"]
+        assert [value for value, _ in got] == expected
 
     def test_timestamps_assigned_to_a_stream_and_its_own_keyed_result_move_the_clock(self) -> None:
         graph = JobGraph()

@@ -36,12 +36,11 @@ from millstream.datastream.window import (
 )
 from millstream.plan.options import JobOptions
 from millstream.plan.specs import ChannelSpec, CollectionSource
-from millstream.testing import LocalJob
+from millstream.testing import LocalJob, run_local
 
 CONTINUE, FIRE = TriggerResult.CONTINUE, TriggerResult.FIRE
 PURGE, FIRE_AND_PURGE = TriggerResult.PURGE, TriggerResult.FIRE_AND_PURGE
 LATE = OutputTag("late")
-DROPPED = "numLateRecordsDropped"
 MARK = "watermark"
 HELLO = ValueStateDescriptor("hello", Types.STRING())
 Calls = list[tuple[Any, ...]]
@@ -128,7 +127,7 @@ class Bench:
 
     @property
     def dropped(self) -> int:
-        return sum(n for name, n in self.job.counters.items() if name.endswith(DROPPED))
+        return sum(one.late for one in self.job.metrics.operators.values())
 
     def state(self) -> dict[str, bytes]:
         """What the window operator keeps; its stage comes after that of the watermarks."""
@@ -517,7 +516,7 @@ class TestTimers:
     def test_timers_come_once_each_in_the_order_of_time(self, time: Domain) -> None:
         parts = Parts(span(0, 100), event_time=time.is_event)
         for moment in (17, 1, 42, 17):
-            parts.trigger.does["on_element"] = lambda w, ctx, at=moment: time.register(ctx, at)
+            parts.trigger.does["on_element"] = lambda w, ctx, at=moment: time.register(ctx, at)  # type: ignore[misc]
             parts.bench.element("a", 1, 0)
         time.advance(parts.bench, 1)
         assert parts.calls_of(time.callback) == [(time.callback, 1, span(0, 100))]
@@ -979,8 +978,33 @@ class TestLateness:
         job.epoch({(0, 1): 2})
         (result,) = job.outputs["main"]
         assert (sorted(result[0]), result[1]) == (sorted(content), 9)
-        late = sum(n for name, n in job.counters.items() if name.endswith(DROPPED))
+        late = sum(one.late for one in job.metrics.operators.values())
         assert late == dropped
+
+    @pytest.mark.parametrize("epochs", [1, 2, "all"])
+    @pytest.mark.parametrize("operation", ["sum", "process", "reduce"])
+    def test_after_the_last_instant_every_record_is_late(self, operation: str, epochs: Any) -> None:
+        """However the operator keeps its records: partial sums, columns, or one value."""
+        functions = {
+            "sum": 1,
+            "process": Function([]),
+            "reduce": lambda a, b: (*a[:1], a[1] + b[1], a[2]),
+        }
+        kinds = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
+        strategy = WatermarkStrategy.for_monotonous_timestamps()
+        strategy = strategy.with_timestamp_assigner(lambda value, _: value[2])
+        last_window = [("a", 1, MAX - 5), ("a", 2, MAX)]
+
+        def program(env: StreamExecutionEnvironment) -> Any:
+            stream = env.from_collection([*last_window, ("a", 4, MAX), ("a", 8, 0)], kinds)
+            timed = stream.assign_timestamps_and_watermarks(strategy)
+            windows = timed.key_by(lambda value: value[0]).window(TumblingEventTimeWindows.of(500))
+            return getattr(windows, operation)(functions[operation])
+
+        results = run_local(program, epochs=epochs)
+        (result,) = results.values()
+        assert result == ([1, 2] if operation == "process" else ("a", 3, MAX - 5))
+        assert [one.late for one in results.metrics.operators.values() if one.late] == [2]
 
 
 # -- functions and evictors ------------------------------------------------------------------------

@@ -19,13 +19,13 @@ from key_cases import KEY_CASES
 from savepoint_cases import CASES, Case
 from savepoint_runs import ORDERS, Input, Run, Setting, before, drawn_for
 
-from millstream.checkpoint.key_types import key_types_of
+from millstream.checkpoint.key_types import key_types_of, record_types_of
 from millstream.checkpoint.manifest import manifest_of
 from millstream.checkpoint.savepoints import Savepoint, SavepointTable
 from millstream.kernel.snapshot.job import JobState, operator_states
 from millstream.plan.planner import JobPlan
 from millstream.spark.restore import time_from_json
-from millstream.spark.savepoint import TableFile, folder_name, time_to_json
+from millstream.spark.savepoint import TableFile, folder_name, time_to_json  # type: ignore[attr-defined]
 from millstream.testing.local import LocalSavepoint
 
 ALL_CASES = {case.name: case for case in [*CASES, *KEY_CASES]}
@@ -156,8 +156,10 @@ def _read(folder: Path) -> LocalSavepoint:
             for channel, position in source["offset"].items()
         },
         saved.numbers,
-        {uid: detail["layout"] for uid, detail in saved.operators.items() if "layout" in detail},
+        saved.stored.layouts,
         offsets,
         saved.epoch,
         time.table.now_ms,
+        {uid: kind for uid, kind in record_types_of(saved.operators).items() if kind is not None},
+        saved.stored.as_panes,
     )

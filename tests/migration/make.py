@@ -55,7 +55,7 @@ def make_job() -> None:
         env.set_parallelism(2).set_runtime_mode("STREAMING")
         env.set_checkpoint_directory(str(folder / "checkpoint"))
         client = everything(env, folder / "out").execute_async("golden")
-        while client.metrics()["epoch"] < 5:
+        while client.metrics().epoch < 5:
             time.sleep(0.05)  # noqa: TID251
         path = client.stop_with_savepoint(str(folder / "saved"))
         shutil.copytree(path, target)

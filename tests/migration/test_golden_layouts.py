@@ -7,11 +7,31 @@ from pathlib import Path
 
 import pytest
 from golden import ALL_CASES, file_name, load, shown
+from savepoint_cases import (
+    RECORD,
+    SESSIONS,
+    SLIDING,
+    TUMBLING,
+    Applied,
+    Case,
+    Listed,
+    again,
+    bounded,
+    by_key,
+    custom,
+    untyped,
+)
 from savepoint_runs import before, going_on, rest
+from tests.strategies import crossed, sampled
 
 from millstream.checkpoint.savepoints import FORMAT
+from millstream.common.configuration import Configuration
+from millstream.common.output_tag import OutputTag
+from millstream.datastream import StreamExecutionEnvironment
+from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
 
-FOLDERS = sorted(Path(__file__).parent.glob("layouts-v*"))
+GOLDEN = Path(__file__).parent
+FOLDERS = sorted(GOLDEN.glob("layouts-v*"))
 
 
 def test_every_format_has_its_golden_savepoints() -> None:
@@ -22,18 +42,93 @@ def test_every_format_has_its_golden_savepoints() -> None:
         }
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-@pytest.mark.parametrize("name", ALL_CASES)
-def test_a_job_goes_on_from_a_golden_savepoint(folder: Path, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "version"), crossed(ALL_CASES, [folder.name for folder in FOLDERS])
+)
+def test_a_job_goes_on_from_a_golden_savepoint(name: str, version: str, tmp_path: Path) -> None:
     """Together with what the job had given before, all is as if it had run to its end today.
 
     Compared as a multiset: the order of results of one instant is not a part of the state.
     """
     case = ALL_CASES[name]
-    data, setting, savepoint, given = load(folder / file_name(case), tmp_path)
+    data, setting, savepoint, given = load(GOLDEN / version / file_name(case), tmp_path)
     whole = before(case, data, setting)
     rest(whole, data, setting)
-    for later in (1, 3):
+    for later in sampled((1, 3), name):
         run = going_on(case, data, replace(setting, later_slots=later), savepoint)
         rest(run, data, setting)
         assert sorted([*given, *shown(run.results)]) == shown(whole.results)
+
+
+LATE = OutputTag("late")
+OTHER_OPERATORS = {
+    "sums by column": Case("", lambda s, _: untyped(s).window(TUMBLING).sum(1)),
+    "sliding sums by column": Case(
+        "", lambda s, _: by_key(s).window(SLIDING).side_output_late_data(LATE).max_by(1)
+    ),
+    "counts by column": Case("", lambda s, _: untyped(s).window(SLIDING).count()),
+    "kept columns, process": Case("", lambda s, _: untyped(s).window(SLIDING).process(Listed())),
+    "kept columns, apply": Case(
+        "", lambda s, _: by_key(s).window(TUMBLING).side_output_late_data(LATE).apply(Applied())
+    ),
+    "own watermarks and windows": Case(
+        "", lambda s, _: untyped(s).window(SLIDING).sum(1), strategy=custom
+    ),
+    "own watermarks behind a key": Case("", lambda s, _: untyped(again(s)).window(TUMBLING).sum(1)),
+    "tumbling": Case("", lambda s, _: by_key(s).window(TUMBLING).process(Listed())),
+    "sliding": Case("", lambda s, _: by_key(s).window(SLIDING).process(Listed())),
+    "sliding sum": Case("", lambda s, _: by_key(s).window(SLIDING).sum(1)),
+    "minimum of tumbling": Case("", lambda s, _: by_key(s).window(TUMBLING).min_by(1)),
+    "sums by a function": Case("", lambda s, _: by_key(s).window(TUMBLING).sum(1)),
+    "records by a function": Case("", lambda s, _: by_key(s).window(TUMBLING).process(Listed())),
+    "sums of sessions": Case("", lambda s, _: untyped(s).window(SESSIONS).sum(1)),
+}
+"""Programs that mean the same, and have another operator if the planner is free to choose."""
+BECOME_COLUMNS = {"sums by a function", "records by a function"}
+"""Tumbling windows of records that surely fit columns: later versions say so in their savepoints."""
+
+
+@pytest.mark.parametrize("skips", [False, True], ids=["fails", "skips"])
+@pytest.mark.parametrize("name", OTHER_OPERATORS)
+def test_another_operator_goes_on_from_a_golden_savepoint(
+    name: str, skips: bool, tmp_path: Path
+) -> None:
+    """Sums and columns become windows of single records; those stay, unless they surely fit columns."""
+    case, other = ALL_CASES[name], OTHER_OPERATORS[name]
+    if skips:
+        build = other.build
+        other = replace(other, build=lambda s, t: build(s, t).on_error("skip"))
+    data, setting, savepoint, given = load(FOLDERS[0] / file_name(case), tmp_path)
+    whole = before(case, data, setting)
+    rest(whole, data, setting)
+    for later in (1, 3):
+        run = going_on(other, data, replace(setting, later_slots=later), savepoint)
+        (choice,) = (
+            choice
+            for node_id, choice in run.job.component.choices.items()
+            if run.job.component.uids[node_id] == "case"
+        )
+        assert (choice.layout == IN_PAGES) == (name not in BECOME_COLUMNS)
+        rest(run, data, setting)
+        assert sorted([*given, *shown(run.results)]) == shown(whole.results)
+
+
+def test_every_layout_of_windows_has_a_golden_savepoint(tmp_path: Path) -> None:
+    found = set()
+    for number, name in enumerate(OTHER_OPERATORS):
+        _, _, savepoint, _ = load(FOLDERS[0] / file_name(ALL_CASES[name]), tmp_path / str(number))
+        panes = PaneLayout.read(savepoint.layouts["case"])
+        found.add(IN_PAGES if panes is None else panes.content)
+    assert found == {"partial sums", "counts", "columns", IN_PAGES}
+
+
+def test_explain_reads_the_savepoint_that_a_job_would_go_on_from(tmp_path: Path) -> None:
+    name = "minimum of tumbling"
+    load(FOLDERS[0] / file_name(ALL_CASES[name]), tmp_path)
+    env = StreamExecutionEnvironment.get_execution_environment()
+    source = env.from_collection([("a", 1, 1)], type_info=RECORD)
+    stream = source.assign_timestamps_and_watermarks(bounded())
+    results = by_key(stream).window(TUMBLING).min_by(1).uid("case")
+    assert "windows: by column" in str(results.explain())
+    env.configure(Configuration.from_dict({"execution.state-recovery.path": str(tmp_path)}))
+    assert "but the stored state has windows of single records" in str(results.explain())

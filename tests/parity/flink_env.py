@@ -26,7 +26,8 @@ def flink_python() -> Path:
     """The interpreter of an environment with PyFlink, made first if need be."""
     named = os.environ.get(VARIABLE)
     existing = ["--flink-env", named] if named else []
-    command = [sys.executable, ROOT / "benchmarks/environments.py", "--cache", CACHE, *existing]
+    script = ROOT / "benchmarks/environments.py"
+    command = [sys.executable, str(script), "--cache", str(CACHE), *existing]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     if found.returncode:
         last = found.stderr.strip().splitlines()[-1:] or ["no reason given"]

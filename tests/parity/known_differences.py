@@ -1,6 +1,6 @@
 """Programs that do not give what they give on Flink: what each side gives, and why.
 
-Records that both give are left out. The page docs/flink_parity.md shows these differences.
+Records that both give are left out. The page docs/reference/flink_parity.md shows these differences.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from millstream.plan.graph import (
     SideOutputNode,
     SinkNode,
     SourceNode,
+    TimestampsNode,
     UnionNode,
 )
 from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec
@@ -51,6 +52,10 @@ class Tumble:
     def on_timer(self, time: int, call: Call) -> list[Emitted]:
         seen = call.state.pop(time)
         return [(MAIN, _summed(call.key, seen))] if self.count is None else []
+
+    def namespace(self, time: int) -> int:
+        """The start of the window that ends with an instant."""
+        return time + 1 - self.size
 
     def node(self, graph: JobGraph, name: str, stream: int, key: Any) -> int:
         trigger = EventTimeTrigger() if self.count is None else CountTrigger(self.count)
@@ -136,23 +141,40 @@ COUNT = ValueStateDescriptor("count")
 
 
 @dataclass(frozen=True)
+class Again:
+    """Watermarks are assigned again; the oracle does not know it."""
+
+    bound: int
+
+
+@dataclass(frozen=True)
 class Part:
     """An operator; ``inputs`` are numbers of streams, those of the parts before it.
 
     ``rules``: a stream that is broadcast to it.
     """
 
-    does: Block | Tumble | Ruled | None
+    does: Block | Tumble | Ruled | Again | None
+
     inputs: tuple[int, ...]
     key: Any
     rules: int | None = None
+
+    @property
+    def is_keyed(self) -> bool:
+        return self.does is not None and not isinstance(self.does, Again)
+
+    @property
+    def has_side(self) -> bool:
+        return self.is_keyed and not isinstance(self.does, Tumble)
 
 
 @dataclass(frozen=True)
 class DeepProgram:
     """Stream 0 is the source; part n gives the streams 2n + 1 and, aside, 2n + 2.
 
-    What has no ``does`` is a flat map, which gives nothing aside.
+    Each keyed part has a sink, and the sink "all" gets all streams. What has no ``does`` is a flat map,
+    which gives nothing aside.
     """
 
     out_of_orderness: int
@@ -171,8 +193,16 @@ class DeepProgram:
             rule = getattr(does, "rule", None)
             own = replace(stage(name, part.key, does), rule=rule)
             operators.append(Operator(name, inputs, own, rules))
-        sinks = {op.name: op.name for op in operators if op.does is not fan}
+        sinks: dict[str, Any] = {op.name: op.name for op in operators if op.does is not fan}
+        sinks["all"] = tuple(map(_stream, self.streams()))
         return simulate(channels, self.out_of_orderness, operators, sinks, epochs)
+
+    def streams(self) -> list[int]:
+        """The source and all that the parts give."""
+        found = [0]
+        for number, part in enumerate(self.parts):
+            found += [2 * number + 1, *([2 * number + 2] if part.has_side else [])]
+        return found
 
     def graph(self, channels: Sequence[list[Event]]) -> JobGraph:
         graph = JobGraph()
@@ -188,11 +218,14 @@ class DeepProgram:
             rules = None if part.rules is None else streams[part.rules]
             node = self._part(graph, name, part, [streams[i] for i in part.inputs], rules)
             streams[2 * number + 1] = node
-            if part.does is not None and not isinstance(part.does, Tumble):
+            if part.has_side:
                 aside = graph.add(SideOutputNode, name="aside", inputs=(node,), tag=SIDE.tag_id)
                 streams[2 * number + 2] = aside.id
-            if part.does is not None:
+            if part.is_keyed:
                 graph.add(SinkNode, name=name, inputs=(node,), sink=DiscardSpec())
+        everything = tuple(streams[number] for number in self.streams())
+        union = graph.add(UnionNode, name="all", inputs=everything).id
+        graph.add(SinkNode, name="all", inputs=(union,), sink=DiscardSpec())
         return graph
 
     def _part(
@@ -203,6 +236,11 @@ class DeepProgram:
             stream = graph.add(UnionNode, name="union", inputs=tuple(inputs)).id
         if part.does is None:
             return flat(graph, stream)
+        if isinstance(part.does, Again):
+            strategy = WatermarkStrategy.for_bounded_out_of_orderness(part.does.bound)
+            return graph.add(
+                TimestampsNode, name=name, uid=name, inputs=(stream,), strategy=strategy
+            ).id
         if isinstance(part.does, Ruled):
             assert rules is not None
             return part.does.node(graph, name, (stream, rules), part.key)
@@ -222,7 +260,7 @@ TUMBLES = st.builds(Tumble, st.sampled_from((1, 5, 10)), st.none() | st.integers
 
 
 @st.composite
-def deep_programs(draw: st.DrawFn, *, windows: bool = True) -> DeepProgram:
+def deep_programs(draw: st.DrawFn, *, windows: bool = True, again: bool = False) -> DeepProgram:
     """Random programs; timers may be registered at or before the clock too."""
     parts: list[Part] = []
     streams = [0]
@@ -230,6 +268,8 @@ def deep_programs(draw: st.DrawFn, *, windows: bool = True) -> DeepProgram:
         kinds = [blocks(past=True), blocks(), *([TUMBLES] if windows else [])]
         if number:
             kinds += [st.none(), st.builds(Ruled, st.integers(0, 12))]
+        if again:
+            kinds += [st.builds(Again, BOUNDS)] * 2
         does = draw(st.one_of(*kinds))
         some = draw(st.lists(st.sampled_from(streams), min_size=1, max_size=3, unique=True))
         rules = None
@@ -237,7 +277,5 @@ def deep_programs(draw: st.DrawFn, *, windows: bool = True) -> DeepProgram:
             rules = some.pop() if len(some) > 1 else draw(st.sampled_from(streams))
             some = [stream for stream in streams if stream != rules][:1] if rules in some else some
         parts.append(Part(does, tuple(some), draw(KEYS), rules))
-        streams.append(2 * number + 1)
-        if does is not None and not isinstance(does, Tumble):
-            streams.append(2 * number + 2)
+        streams += [2 * number + 1, *([2 * number + 2] if parts[-1].has_side else [])]
     return DeepProgram(draw(BOUNDS), tuple(parts))

@@ -1,4 +1,4 @@
-"""A naive simulator of DESIGN section 4: the clock passes through every instant, one thing happens
+"""A naive simulator of design.md 4: the clock passes through every instant, one thing happens
 after the other, all keys together. It shares no code with the kernel.
 
 It knows no order keys: each record runs through the whole program before the next thing happens. Of
@@ -22,6 +22,7 @@ Emitted = tuple[str, Any] | tuple[str, Any, int]
 """An output tag, a value and, if it is not that of the record or timer, its event time."""
 
 Timed = tuple[str, Any, int]
+Sinks = Mapping[str, str | tuple[str, ...]]
 States = list[tuple[Any, dict[str, Any]]]
 
 
@@ -43,6 +44,8 @@ class Stage:
     process: Callable[[Any, Call], list[Emitted]]
     on_timer: Callable[[int, Call], list[Emitted]]
     rule: Callable[[Any, States], list[Emitted]] | None = None
+    namespace: Callable[[int], int] = lambda time: 0
+    """The place of a timer among those of one instant and key: for windows, their start."""
 
 
 Fan = Callable[[Any], list[Any]]
@@ -93,10 +96,11 @@ class Keyed:
         in_order = sorted(self.states.items(), key=lambda item: (key_hash(item[0]), item[0]))
         return _timed(self.stage.rule(value, in_order), ts)
 
-    def due(self) -> list[tuple[int, int, int, Any, str]]:
-        """The timers: time, depth, key, operator."""
-        times = [(time, key) for key, found in self.timers.items() for time in found]
-        return [(time, self.depth, key_hash(key), key, self.stage.uid) for time, key in times]
+    def due(self, *, at_end: bool = False) -> list[tuple[int, int, int, Any, int, str]]:
+        """The timers: time, depth, key, namespace, operator; at the end no namespace counts."""
+        place = (lambda time: 0) if at_end else self.stage.namespace
+        uid, times = self.stage.uid, [(t, key) for key, found in self.timers.items() for t in found]
+        return [(time, self.depth, key_hash(key), key, place(time), uid) for time, key in times]
 
     def timer(self, key: Any, time: int, shown: int) -> list[Timed]:
         """What a timer gives; ``shown`` is the clock as the callback sees it."""
@@ -127,8 +131,8 @@ def _timed(emitted: list[Emitted], ts: int) -> list[Timed]:
 class Dataflow:
     """A program that runs: every record through all of it before the next thing happens."""
 
-    def __init__(self, operators: Sequence[Operator], sinks: Mapping[str, str]) -> None:
-        self.sinks = sinks
+    def __init__(self, operators: Sequence[Operator], sinks: Sinks) -> None:
+        self.sinks = {name: (s,) if isinstance(s, str) else s for name, s in sinks.items()}
         self.out: dict[str, list[Event]] = {name: [] for name in sinks}
         self.keyed: dict[str, Keyed] = {}
         self.readers: dict[str, list[Operator]] = {}
@@ -159,7 +163,7 @@ class Dataflow:
 
     def _move(self, clock: int) -> None:
         while due := [t for op in self.keyed.values() for t in op.due() if t[0] <= clock]:
-            time, _, _, key, uid = min(due)
+            time, _, _, key, _, uid = min(due)
             op = self.keyed[uid]
             self._emit(op.name, time - 1, op.timer(key, time, time))
 
@@ -167,14 +171,14 @@ class Dataflow:
         """An operator hears of the end when those before it have fired all of their timers."""
         for depth in sorted({op.depth for op in self.keyed.values()}):
             ops = [op for op in self.keyed.values() if op.depth == depth]
-            while due := [t for op in ops for t in op.due()]:
-                time, _, _, key, uid = min(due)
+            while due := [t for op in ops for t in op.due(at_end=True)]:
+                time, _, _, key, _, uid = min(due)
                 op = self.keyed[uid]
                 self._emit(op.name, MAX, op.timer(key, time, MAX))
 
     def _give(self, stream: str, stamp: int, ts: int, value: Any) -> None:
         for name, read in self.sinks.items():
-            if read == stream:
+            if stream in read:
                 self.out[name].append((value, ts))
         for op in self.readers.get(stream, ()):
             if isinstance(op.does, Stage):
@@ -201,11 +205,11 @@ def simulate(
     channels: Sequence[list[Event]],
     out_of_orderness: int,
     operators: Sequence[Operator],
-    sinks: Mapping[str, str],
+    sinks: Sinks,
     epochs: Sequence[Sequence[int]] | None = None,
     expand: Callable[[Any, int], list[Event]] = lambda value, ts: [(value, ts)],
 ) -> dict[str, list[Event]]:
-    """What each sink gets, in order; ``sinks`` says which stream each of them reads.
+    """What each sink gets, in order; ``sinks`` says which stream or streams each of them reads.
 
     ``epochs`` None: the one total order. Otherwise, for channel order "arrival", how many records of
     each channel each epoch reads. ``expand`` is what happens before timestamps are assigned.

@@ -69,11 +69,11 @@ class Bounded(WatermarkGenerator):
 class Program:
     """source -> [fan] -> timestamps -> first -> [fan] -> [union with the source] -> second -> [fan].
 
-    There is a union only where a stage follows: nothing is said about the order of a record that goes
-    straight to a sink among results. ``fan_early`` comes before timestamps are assigned, so it makes
+    There is a union only where a stage follows: a record that goes straight to a sink does not wait for
+    other channels. ``fan_early`` comes before timestamps are assigned, so it makes
     the records that have stamps. ``custom``: a generator of the user's makes the same watermarks, in a
     stage of its own. ``again``: timestamps are assigned again before the second stage, with this
-    bound; not for the oracle.
+    bound. ``meet``: the second stage reads the records as they were too; not for the oracle.
     """
 
     out_of_orderness: int
@@ -87,6 +87,7 @@ class Program:
     union: bool = False
     custom: bool = False
     again: int | None = None
+    meet: bool = False
 
     # -- the oracle's reading --------------------------------------------------------------------
 
@@ -94,15 +95,31 @@ class Program:
         operators = [Operator("first", (SOURCE,), stage("first", self.first_key, self.first))]
         if self.fan_between:
             operators.append(Operator("between", ("first",), fan))
+        sinks = {"first": "first", "side": f"first/{SIDE.tag_id}"}
+        expand = _expand_with_fan if self.fan_early else _as_it_is
+        inputs = (operators[-1].name, *([SOURCE] if self.union and self.second else []))
+        if self.again is None:
+            operators += self._behind(inputs)
+            sinks["last"] = operators[-1].name
+            return simulate(channels, self.out_of_orderness, operators, sinks, epochs, expand)
+        # What comes to the second strategy, in order, is a channel of its own.
+        operators.append(Operator("again", inputs, lambda value: [value]))
+        sinks["last"] = "again"
+        half = simulate(channels, self.out_of_orderness, operators, sinks, epochs, expand)
+        behind = self._behind((SOURCE,))
+        last = {"last": behind[-1].name if behind else SOURCE}
+        return half | simulate([half["last"]], self.again, behind, last)
+
+    def _behind(self, inputs: tuple[str, ...]) -> list[Operator]:
+        """The second half of the program."""
+        operators = []
         if self.second is not None:
-            inputs = (operators[-1].name, *([SOURCE] if self.union else []))
             second = stage("second", self.second_key, self.second)
             operators.append(Operator("second", inputs, second))
         if self.fan_late:
-            operators.append(Operator("late", (operators[-1].name,), fan))
-        sinks = {"first": "first", "side": f"first/{SIDE.tag_id}", "last": operators[-1].name}
-        expand = _expand_with_fan if self.fan_early else _as_it_is
-        return simulate(channels, self.out_of_orderness, operators, sinks, epochs, expand)
+            inputs = ("second",) if operators else inputs
+            operators.append(Operator("late", inputs, fan))
+        return operators
 
     # -- the kernel's ----------------------------------------------------------------------------
 
@@ -135,7 +152,9 @@ class Program:
             stream = graph.add(UnionNode, name="union", inputs=(start, stream)).id
         if self.again is not None:
             strategy = WatermarkStrategy.for_bounded_out_of_orderness(self.again)
-            stream = graph.add(TimestampsNode, name="again", inputs=(stream,), strategy=strategy).id
+            again = graph.add(TimestampsNode, name="again", inputs=(stream,), strategy=strategy).id
+            meeting = (start, stream, again)
+            stream = graph.add(UnionNode, name="all", inputs=meeting).id if self.meet else again
         if self.second is not None:
             stream = keyed(graph, "second", stream, self.second_key, dress(self.second.function()))
         return flat(graph, stream) if self.fan_late else stream
@@ -185,7 +204,8 @@ def per_channel(reads: tuple[int, ...]) -> dict[tuple[int, int], int]:
 
 
 def stage(uid: str, key: Callable[[Any], Any], block: Block) -> Stage:
-    return Stage(uid, key, block.process, block.on_timer)
+    namespace = getattr(block, "namespace", lambda time: 0)
+    return Stage(uid, key, block.process, block.on_timer, namespace=namespace)
 
 
 def _as_it_is(value: Any, ts: int) -> list[Event]:
@@ -229,4 +249,5 @@ def programs(*, past: bool = False) -> st.SearchStrategy[Program]:
         fan_late=st.booleans(),
         union=st.booleans(),
         custom=st.sampled_from((False, False, True)),
+        again=st.none() | st.none() | BOUNDS,
     )

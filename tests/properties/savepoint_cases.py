@@ -382,6 +382,16 @@ def untyped(stream: DataStream) -> Any:
     return stream.key_by(lambda record: str(record[0]))
 
 
+def read_key(record: Any) -> str:
+    key: str = record[0]
+    return key
+
+
+def of_function(stream: DataStream) -> Any:
+    """By a function that does the same as the lambda, and that the planner cannot read."""
+    return stream.key_by(read_key)
+
+
 def join_of(left: DataStream, right: DataStream, how: str) -> Any:
     sides = getattr(left, how)(right).where(key_of).equal_to(key_of)
     return sides.window(TUMBLING)
@@ -471,4 +481,7 @@ CASES = [
         "own watermarks behind a key",
         lambda s, _: by_key(again(s)).window(TUMBLING).sum(1),
     ),
+    windows("counts by column", lambda s: s.window(SLIDING).count()),
+    Case("sums by a function", lambda s, _: of_function(s).window(TUMBLING).sum(1)),
+    Case("records by a function", lambda s, _: of_function(s).window(TUMBLING).process(Listed())),
 ]

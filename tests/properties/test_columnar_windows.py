@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from window_oracle import Spec, simulate
 
-from millstream.common import Types, WatermarkStrategy
-from millstream.common.errors import MillstreamError, PlanError
+from millstream.common import Row, Types, WatermarkStrategy
+from millstream.common.errors import MillstreamError, PlanError, TypeMismatchError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.datastream import RuntimeContext, StreamExecutionEnvironment
 from millstream.datastream.functions import ProcessWindowFunction
@@ -24,6 +25,7 @@ from millstream.datastream.window import (
 from millstream.kernel.windows.columnar import ColumnarWindowOperator
 from millstream.kernel.windows.kept import KeptWindowOperator
 from millstream.kernel.windows.session_runs import runs_of
+from millstream.plan.columnar import columnar_window
 from millstream.plan.compile import Compiler
 from millstream.plan.planner import plan
 from millstream.testing import rebatch, run_local
@@ -69,10 +71,10 @@ def assigners(draw: st.DrawFn) -> Any:
 
 
 def program(
-    lists: Lists, assigner: Any, operation: str, *, typed: bool, argument: Any = 1
+    lists: Lists, assigner: Any, operation: str, *, typed: bool, argument: Any = 1, bound: int = 3
 ) -> Callable[..., Any]:
     """The same program over records of a declared type, or of an unknown one."""
-    strategy = WatermarkStrategy.for_bounded_out_of_orderness(3).with_timestamp_assigner(
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(bound).with_timestamp_assigner(
         lambda record, _: record[2]
     )
 
@@ -90,7 +92,7 @@ def program(
 
 
 def late_records(results: Any) -> int:
-    return sum(n for name, n in results.counters.items() if "numLateRecordsDropped" in name)
+    return sum(one.late for one in results.metrics.operators.values())
 
 
 @given(channels(), assigners(), st.sampled_from((*AGGREGATES, "count")))
@@ -233,8 +235,8 @@ class Seen(ProcessWindowFunction):
         yield key, window.start, window.end, number, context.current_watermark(), list(elements)
 
 
-def kept_program(lists: Lists, assigner: Any, *, typed: bool) -> Callable[..., Any]:
-    return program(lists, assigner, "process", typed=typed, argument=Seen())
+def kept_program(lists: Lists, assigner: Any, **options: Any) -> Callable[..., Any]:
+    return program(lists, assigner, "process", argument=Seen(), **options)
 
 
 @given(channels(), assigners())
@@ -264,6 +266,68 @@ def test_times_at_both_ends() -> None:
         assert [value[1] for value in by_column.values()] == [1, 2, 4]
 
 
+@st.composite
+def records_at_the_ends(draw: st.DrawFn) -> list[tuple[str, int, int]]:
+    """One channel of records near one end of time, or at both."""
+    ends = (MIN_TIMESTAMP + 1, -(2**62), 2**62, MAX_TIMESTAMP - 25, MAX_TIMESTAMP - 8)
+    base, number = draw(st.sampled_from(ends)), draw(st.integers(2, 8))
+    records = []
+    for value in range(number):
+        time = base + draw(st.integers(0, 25)) if draw(st.integers(0, 2)) else draw(EXTREMES)
+        records.append((draw(st.sampled_from("ab")), value, min(time, MAX_TIMESTAMP)))
+    return records
+
+
+EXTREMES = st.sampled_from((MIN_TIMESTAMP + 1, 0, MAX_TIMESTAMP - 1, MAX_TIMESTAMP))
+# Panes of one millisecond with an offset, and slides of one, are not exact at the very ends.
+SPANS = st.sampled_from(
+    [
+        (1, 1, 0),
+        (3, 3, 0),
+        (4, 4, 3),
+        (10, 10, -7),
+        (12, 4, 1),
+        (15, 10, -6),
+        (7, 3, 0),
+        (50, 20, 9),
+    ]
+)
+
+
+@given(records_at_the_ends(), SPANS, st.sampled_from((0, 3)), st.sampled_from((1, 2, "all")))
+@examples(60)
+def test_the_ends_of_time_are_no_different(
+    records: list[tuple[str, int, int]], spans: tuple[int, int, int], bound: int, cut: Any
+) -> None:
+    """Neither by column nor by object: a simulator that knows no columns says what comes out."""
+    size, slide, offset = spans
+    events = [((key, value), ts) for key, value, ts in records]
+    outcome = simulate([events], bound, Spec(size=size, slide=slide, offset=offset))
+    firings = [firing for found in outcome.firings.values() for firing in found]
+    assigner: Any = SlidingEventTimeWindows.of(size, slide, offset)
+    if size == slide:
+        assigner = TumblingEventTimeWindows.of(size, offset)
+    for typed in (True, False):
+        how: dict[str, Any] = {"typed": typed, "bound": bound}
+        sums = run_local(program([records], assigner, "sum", **how), epochs=cut)
+        expected = [(f.timestamp, f.key, sum(f.values)) for f in firings]
+        found = [(result.timestamp, *result.value[:2]) for result in sums.records()]
+        assert sorted(found) == sorted(expected)
+        kept = run_local(kept_program([records], assigner, **how), epochs=cut)
+        seen = [(*value[:3], [v for _, v, _ in value[5]]) for value in kept.values()]
+        assert sorted(seen) == sorted((f.key, *f.span, list(f.values)) for f in firings)
+        late = sum(map(len, outcome.late.values()))
+        assert (late_records(sums), late_records(kept)) == (late, late)
+
+
+def test_sessions_at_both_ends_of_time_are_two() -> None:
+    """The distance of their records does not fit 64 bits."""
+    records = [("a", 1, -(2**62) - 5), ("a", 2, 2**62 + 5), ("a", 4, 2**62 + 6)]
+    build = program([records], EventTimeSessionWindows.with_gap(5), "sum", typed=True)
+    with always_by_column():
+        assert [value[1] for value in run_local(build).values()] == [1, 6]
+
+
 def test_many_large_numbers_are_no_large_sum() -> None:
     """What counts is the sum of a key and window, not that of all of them."""
     records = [(f"k{i}", 2**60, i) for i in range(40)]
@@ -278,6 +342,87 @@ def test_a_sum_that_is_too_large_is_an_error() -> None:
     build = program([records], TumblingEventTimeWindows.of(10), "sum", typed=True)
     with pytest.raises(PlanError, match="SUM_OVERFLOW"):
         run_local(build, epochs=1)
+
+
+LARGE_SUMS = [("a", 2**63 - 1, 1), ("a", 2**63 - 1, 2), ("b", -1, 2), ("a", 5, 10)]
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["tuples", "rows"])
+@pytest.mark.parametrize("epochs", [1, "all"])
+def test_the_sum_of_a_type_that_nobody_declares_has_no_limit(named: bool, epochs: Any) -> None:
+    """A rolling sum has none either."""
+    records = [Row(k=k, v=v, t=t) if named else (k, v, t) for k, v, t in LARGE_SUMS]
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        lambda record, _: record[2]
+    )
+
+    def build(env: StreamExecutionEnvironment) -> Any:
+        source = env.from_collection(records)
+        keyed = source.assign_timestamps_and_watermarks(strategy).key_by(0)
+        window = keyed.window(TumblingEventTimeWindows.of(10)).sum(1)
+        assert is_by_column(window, source)
+        return {"window": window, "rolling": keyed.sum(1)}
+
+    results = run_local(build, epochs=epochs, restarts="every")
+    sums = results.values("window")
+    assert sorted(tuple(value)[:2] for value in sums) == [("a", 5), ("a", 2**64 - 2), ("b", -1)]
+    assert {type(value) for value in sums} == {type(records[0])}
+    assert ("a", 2**64 - 2) in [tuple(value)[:2] for value in results.values("rolling")]
+
+
+def test_a_sum_wider_than_its_declared_type_is_an_error() -> None:
+    """The error names the type and says what to declare instead."""
+    narrow = Types.TUPLE([Types.STRING(), Types.INT(), Types.LONG()])
+    records = [("a", 2**31 - 1, 1), ("a", 2**31 - 1, 2)]
+
+    def build(env: StreamExecutionEnvironment, kind: Any) -> Any:
+        stream = env.from_collection(records, type_info=kind)
+        timed = stream.assign_timestamps_and_watermarks(
+            WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda r, _: r[2])
+        )
+        return timed.key_by(0).window(TumblingEventTimeWindows.of(10)).sum(1)
+
+    with pytest.raises(PlanError, match="does not fit its declared type, INT") as found:
+        run_local(lambda env: build(env, narrow))
+    assert found.value.code == "SUM_OVERFLOW"
+    assert found.value.location is not None
+    assert "Types.BIG_INT()" in str(found.value)
+    wide = Types.TUPLE([Types.STRING(), Types.BIG_INT(), Types.LONG()])
+    assert run_local(lambda env: build(env, wide)).values() == [("a", 2**32 - 2, 1)]
+
+
+def too_large(record: Any) -> tuple[str, int, int]:
+    return record[0], record[1] * 4, record[2]
+
+
+@pytest.mark.parametrize(("operation", "argument"), [("sum", 1), ("process", None)])
+def test_a_value_that_does_not_fit_its_hint_has_no_place_in_a_column(
+    operation: str, argument: Any
+) -> None:
+    """The error says that the type was not declared, what to declare, and the line of the window."""
+    records = [("a", 2**62, 1)]
+
+    def build(env: StreamExecutionEnvironment) -> Any:
+        timed = (
+            env.from_collection(records)
+            .map(too_large)
+            .assign_timestamps_and_watermarks(
+                WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+                    lambda r, _: r[2]
+                )
+            )
+        )
+        windows = timed.key_by(0).window(TumblingEventTimeWindows.of(10))
+        return getattr(windows, operation)(argument or Seen())
+
+    with pytest.raises(TypeMismatchError, match="operator 'Window") as found:
+        run_local(build)
+    assert found.value.location is not None
+    assert "nobody declares this type" in str(found.value)
+
+
+def is_by_column(stream: Any, source: Any) -> bool:
+    return columnar_window(stream._node, source._node.output_type) is not None
 
 
 def test_many_keys_fill_several_buffers_of_state() -> None:

@@ -1,4 +1,4 @@
-"""The oracle against examples worked out by hand from DESIGN section 4."""
+"""The oracle against examples worked out by hand from design.md 4."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ from millstream.datastream.window import (
     TumblingEventTimeWindows,
 )
 from millstream.testing import rebatch, run_local
-from strategies import examples
+from strategies import crossed, examples
 
 Record = tuple[str, int]
 TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda r, _: r[1])
@@ -184,8 +184,7 @@ def program(make: Callable[[Any], Any], data: list[Record]) -> Callable[[Any], A
     )
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("policy", ["fail", "skip"])
+@pytest.mark.parametrize(("name", "policy"), crossed(PROGRAMS, ["fail", "skip"]))
 @examples(10)
 @given(steps=INPUTS)
 def test_each_key_has_a_state_of_its_own(

@@ -1,10 +1,12 @@
-"""Promise 1 of DESIGN: results do not depend on the schedule. The oracle says what they are."""
+"""design.md 1: results do not depend on the schedule. The oracle says what they are."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from blocks import Block, blocks
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import Event
@@ -103,14 +105,42 @@ def test_restart_after_every_epoch_changes_nothing(
 
 
 @examples(25)
-@given(programs(), BOUNDS, events(), LAYOUTS, st.data())
+@given(programs(past=True), BOUNDS, uneven_channels(), LAYOUTS, st.booleans(), st.data())
 def test_timestamps_assigned_again_after_a_keyed_stage_any_cut(
-    program: Program, bound: int, channel: list[Event], layout: Layout, data: st.DataObject
+    program: Program,
+    bound: int,
+    channels: list[list[Event]],
+    layout: Layout,
+    restart: bool,
+    data: st.DataObject,
 ) -> None:
     program = replace(program, again=bound)
-    expected = program.run_batch([channel], Layout())
-    for name, cut in cuts([channel], data).items():
-        assert_same(program.run([channel], layout, cut), expected, f"epochs of {name}")
+    expected = program.expected(channels)
+    for name, cut in cuts(channels, data).items():
+        got = program.run(channels, layout, cut, order="watermark", restart=restart)
+        assert_same(got, expected, f"channel order watermark, epochs of {name}")
+        got = program.run(channels, layout, cut, restart=restart)
+        assert_same(got, program.expected(channels, cut), f"arrival, epochs of {name}")
+    assert_same(program.run_batch(channels, layout), expected, "batch")
+
+
+@examples(30)
+@given(programs(), blocks(past=True), BOUNDS, uneven_channels(), LAYOUTS, st.booleans(), st.data())
+def test_streams_with_other_watermarks_that_meet_any_cut(
+    program: Program,
+    second: Block,
+    bound: int,
+    channels: list[list[Event]],
+    layout: Layout,
+    restart: bool,
+    data: st.DataObject,
+) -> None:
+    """The order of a batch is that of channel order "watermark"."""
+    program = replace(program, second=second, again=bound, meet=True)
+    expected = program.run_batch(channels, Layout())
+    for name, cut in cuts(channels, data).items():
+        got = program.run(channels, layout, cut, order="watermark", restart=restart)
+        assert_same(got, expected, f"epochs of {name}")
 
 
 @examples(25)
@@ -168,7 +198,8 @@ def test_rolling_reduce_in_batch_is_the_last_value_per_key_of_the_stream(
 def test_rolling_reduce_emits_every_update_in_order(
     channel: list[Event], layout: Layout, size: int | None
 ) -> None:
-    expected, reduced = [], {}
+    expected: list[Any] = []
+    reduced: dict[Any, Any] = {}
     for value, ts in channel:
         name = value[0]
         reduced[name] = total(reduced[name], value) if name in reduced else value

@@ -1,5 +1,6 @@
-"""A naive simulator of event-time windows with the default trigger, by DESIGN sections 4 and 5.
+"""A naive simulator of event-time windows with the default trigger, by design.md 4 and 5.
 
+Windows end where 64 bits end, at both ends of time; sessions are not followed to there.
 It keeps all windows of all keys in one dictionary, lets the clock stop at every instant at which
 something is due, and looks at everything each time. It shares no code with the kernel.
 """
@@ -36,8 +37,10 @@ class Spec:
         """The windows of a record, the latest first."""
         if self.merges:
             return [(ts, ts + self.gap)]
+        ts = min(ts, MAX - 1)  # no window can begin at the last instant
         last = ts - (ts - self.offset) % self.slide
-        return [(s, s + self.size) for s in range(last, ts - self.size, -self.slide)]
+        starts = range(last, ts - self.size, -self.slide)
+        return [(max(s, MIN + 1), min(s + self.size, MAX)) for s in starts]
 
     def fires_at(self, span: Span) -> int:
         """Sessions that touch are one, so a session waits until its end, not its last instant."""

@@ -46,7 +46,6 @@ from millstream.testing import LocalJob
 RECORD = Types.TUPLE([Types.STRING(), Types.STRING(), Types.STRING(), Types.LONG(), Types.LONG()])
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
 LINE = Types.TUPLE([Types.STRING(), Types.STRING(), Types.STRING(), Types.STRING()])
-DROPPED = "numLateRecordsDropped"
 
 MAIN, SIDE = "main", "late"
 
@@ -256,7 +255,7 @@ class Run:
     @property
     def dropped(self) -> int:
         """How many late records the job has counted."""
-        return sum(n for name, n in self.job.counters.items() if name.endswith(DROPPED))
+        return sum(one.late for one in self.job.metrics.operators.values())
 
 
 def pieces(case: Case, cut: Callable[[int], Iterable[int]]) -> list[tuple[Step, ...]]:

@@ -24,7 +24,7 @@ from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import DataGeneratorSource, FileSink, RateLimiterStrategy
 from millstream.kernel.pages import NEVER
 from millstream.spark.control import ControlChannel
-from millstream.spark.progress import Totals
+from millstream.spark.progress import EpochTotals
 from millstream.spark.stream import Stream
 from millstream.spark.writer import EpochReport
 
@@ -161,9 +161,10 @@ def test_ticks_do_not_pile_up_while_an_epoch_takes_long(
     clock = SimpleNamespace(monotonic=lambda: next(seconds))
     monkeypatch.setattr("millstream.spark.stream.time", clock)
     stream = object.__new__(Stream)
-    stream.query = SlowQuery()
+    stream.query = SlowQuery()  # type: ignore[assignment]
     stream.control = ControlChannel(str(tmp_path / "control"), "run", (0,))
-    stream.totals, stream.component = Totals(), SimpleNamespace(index=0)
+    stream.totals, stream.component = EpochTotals(), SimpleNamespace(index=0)  # type: ignore[assignment]
+    stream.first_epoch = 0
     stream.end_epoch, stream.bounded, stream.tick_waits = None, False, False
     stream.tick_ms, stream.ticked_ms, stream.ticked, stream.due_ms = 200, 0, -1.0, NEVER
     for _ in range(200):
@@ -178,4 +179,4 @@ class SlowQuery:
     """A query in the middle of an epoch."""
 
     isActive = True
-    lastProgress: ClassVar = {"batchId": 0}
+    lastProgress: ClassVar = {"batchId": 0, "durationMs": {}}

@@ -46,6 +46,7 @@ from millstream.common.time import MIN_TIMESTAMP, Instant
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import DataGeneratorSource, RateLimiterStrategy
 from millstream.datastream.connectors.file_system import FileSource, StreamFormat
+from millstream.metrics import JobMetrics
 
 pytestmark = pytest.mark.spark
 
@@ -224,16 +225,46 @@ def test_execute_async_tells_status_and_metrics_until_it_is_cancelled(make_env: 
     wait_for_job(lambda: len(sink.records) >= 10, client, "two epochs")
     assert client.get_job_status().result() is JobStatus.RUNNING
     metrics = client.metrics()
-    assert metrics["in:numbers"] >= 10
-    assert metrics["in:Counter"] >= 10
-    assert metrics["out:Counter"] >= 10
-    assert metrics["epoch"] >= 1
-    assert metrics["written"] >= 10
+    (source,), counter = metrics.sources.values(), metrics.operator("Counter")
+    assert source.name == "numbers" and source.read >= 10
+    assert counter.records_in >= 10 and counter.records_out >= 10
+    assert metrics.epoch >= 1 and metrics.records_out >= 10
+    cancel(client)
+
+
+def test_metrics_of_sources_state_and_the_phases_of_epochs(make_env: MakeEnv) -> None:
+    env, sink = make_env(), Collecting()
+    limit = RateLimiterStrategy.per_checkpoint(5)
+    some = DataGeneratorSource(numbered, 1_000, limit)
+    none = WatermarkStrategy.no_watermarks()
+    both = env.from_source(some, none, "some").uid("some").union(endless(env).uid("endless"))
+    counts = both.key_by(lambda value: value[0]).process(Count()).uid("count")
+    counts.map(lambda value: value).uid("same").sink_to(sink).uid("out")
+    client = env.execute_async("measured")
+
+    def known() -> JobMetrics | None:
+        found = client.metrics()
+        over = found.epoch >= 2 and all(epoch.total_ms is not None for epoch in found.epochs)
+        return found if over else None
+
+    metrics = wait_for_job(known, client, "the times of an epoch")
+    some_read, endless_read = metrics.sources["some"], metrics.sources["endless"]
+    assert endless_read.read > 0 and endless_read.rate > 0 and endless_read.backlog is None
+    # The backlog is that of an epoch that is over.
+    assert some_read.backlog is not None and 1_000 - some_read.read <= some_read.backlog < 1_000
+    count, same = metrics.operators["count"], metrics.operators["same"]
+    assert count.records_in == some_read.read + endless_read.read == metrics.records_in
+    assert count.records_out == same.records_in == same.records_out == metrics.sinks["out"].written
+    assert count.state is not None and count.state.keys > 0 and count.state.bytes > 0
+    (epoch,) = metrics.epochs
+    assert epoch.number == metrics.epoch and epoch.tasks_ms is not None
+    assert epoch.total_ms is not None and epoch.total_ms >= epoch.tasks_ms > 0
+    assert None not in (epoch.offsets_ms, epoch.plan_ms, epoch.log_ms, epoch.commit_ms)
     cancel(client)
     assert client.get_job_status().result() is JobStatus.CANCELED
     assert client.wait(PATIENCE_SECONDS).get_job_id() == client.get_job_id()
-    counts = dict(sink.values)
-    assert sum(counts.values()) == len(sink.values), "an epoch came twice or never"
+    last = dict(sink.values)
+    assert sum(last.values()) == len(sink.values), "an epoch came twice or never"
 
 
 def test_no_task_of_a_cancelled_job_is_left_when_its_result_is_there(
@@ -475,7 +506,7 @@ BOUND = 150
 
 
 def stamped(times: tuple[int, ...]) -> list[Any]:
-    """DESIGN 4 for one channel: a record's stamp is what the strategy said just before it."""
+    """design.md 4.1, one channel: a record's stamp is what the strategy said just before it."""
     rows, watermark = [], MIN_TIMESTAMP
     for number, time in enumerate(times):
         rows.append((((f"line-{number:02d}", time), watermark), time))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from savepoint_programs import COUNT, PER_EPOCH, Counting, everything, lines
+from savepoint_programs import COUNT, PER_EPOCH, Counting, Event, everything, key_of, lines
 from spark_support import cancel, wait_for_job
 
 from millstream.checkpoint.savepoints import Savepoint, describe, dispose
@@ -21,6 +21,10 @@ from millstream.spark.savepoint import take_offline
 pytestmark = pytest.mark.spark
 
 MakeEnv = Callable[..., StreamExecutionEnvironment]
+
+
+def first_field(value: Event) -> str:
+    return value[0]
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +46,7 @@ def stopped(spark: Any, tmp_path_factory: Any) -> Path:
     env.set_parallelism(2).set_runtime_mode("STREAMING")
     env.set_checkpoint_directory(str(folder / "checkpoint"))
     client = everything(env, folder / "out").execute_async()
-    wait_for_job(lambda: client.metrics()["epoch"] >= 4, client, "epoch 4")
+    wait_for_job(lambda: client.metrics().epoch >= 4, client, "epoch 4")
     path = client.stop_with_savepoint(str(folder / "saved"))
     assert path == str(next((folder / "saved").iterdir()))
     return folder
@@ -80,13 +84,71 @@ def test_a_stopped_job_goes_on_from_its_savepoint(
     assert lines(part / "out") == expected
 
 
+def test_windows_by_column_go_on_as_windows_of_single_records(
+    make_env: MakeEnv, stopped: Path, part: Path, expected: list[str]
+) -> None:
+    """A lambda became a function: the planner has other operators for the windows."""
+    env = restored(make_env().set_parallelism(1).set_slots(3), part, stopped / "saved")
+    everything(env, part / "out", key=key_of).execute()
+    assert lines(part / "out") == expected
+
+
+def test_tumbling_windows_of_single_records_go_on_by_column(
+    make_env: MakeEnv, tmp_path: Path, expected: list[str]
+) -> None:
+    env = make_env()
+    env.set_checkpoint_directory(str(tmp_path / "before"))
+    client = everything(env, tmp_path / "out", key=key_of).execute_async()
+    wait_for_job(lambda: client.metrics().epoch >= 3, client, "epoch 3")
+    saved = Savepoint.load(client.stop_with_savepoint(str(tmp_path / "saved")))
+    later = restored(make_env().set_slots(3), tmp_path / "later", Path(saved.path))
+    everything(later, tmp_path / "out", key=first_field)
+    assert "and becomes columns" in str(later.get_execution_plan())
+    later.execute()
+    assert lines(tmp_path / "out") == expected
+
+
+def test_a_restart_follows_windows_of_single_records(
+    make_env: MakeEnv, tmp_path: Path, expected: list[str]
+) -> None:
+    """They could be computed by column from now on. A restart converts nothing, so they stay."""
+    env, again = make_env(), make_env()
+    for one in (env, again):
+        one.set_checkpoint_directory(str(tmp_path / "checkpoint"))
+    client = everything(env, tmp_path / "out", key=key_of).execute_async()
+    wait_for_job(lambda: client.metrics().epoch >= 3, client, "epoch 3")
+    cancel(client)
+    everything(again, tmp_path / "out", key=first_field).execute()
+    assert lines(tmp_path / "out") == expected
+
+
+def test_a_restart_without_the_columns_of_its_windows_is_sent_to_a_savepoint(
+    spark: Any, make_env: MakeEnv, tmp_path: Path, expected: list[str]
+) -> None:
+    env = make_env()
+    env.set_checkpoint_directory(str(tmp_path / "checkpoint"))
+    client = everything(env, tmp_path / "out").execute_async()
+    wait_for_job(lambda: client.metrics().epoch >= 3, client, "epoch 3")
+    cancel(client)
+    again = make_env()
+    again.set_checkpoint_directory(str(tmp_path / "checkpoint"))
+    with pytest.raises(CheckpointError, match="-> windows in pages") as caught:
+        everything(again, tmp_path / "out", key=key_of).execute()
+    assert caught.value.code == "CHECKPOINT_MISMATCH"
+    assert "savepoint" in (caught.value.hint or "")
+    path = take_offline(spark, str(tmp_path / "checkpoint"), str(tmp_path / "saved"))
+    later = restored(make_env(), tmp_path / "later", Path(path))
+    everything(later, tmp_path / "out", key=key_of).execute()
+    assert lines(tmp_path / "out") == expected
+
+
 def test_a_running_job_is_saved_at_one_epoch_and_forked_twice(
     make_env: MakeEnv, tmp_path: Path, expected: list[str]
 ) -> None:
     env = make_env()
     env.set_checkpoint_directory(str(tmp_path / "checkpoint"))
     client = everything(env, tmp_path / "out").execute_async()
-    wait_for_job(lambda: client.metrics()["epoch"] >= 2, client, "epoch 2")
+    wait_for_job(lambda: client.metrics().epoch >= 2, client, "epoch 2")
     path = client.savepoint(str(tmp_path / "saved"))
     client.wait()
     assert lines(tmp_path / "out") == expected, "the job has gone on undisturbed"
@@ -108,7 +170,7 @@ def test_a_dead_job_is_saved_at_its_last_committed_epoch(
     env = make_env()
     env.set_checkpoint_directory(str(tmp_path / "checkpoint"))
     client = everything(env, tmp_path / "out").execute_async()
-    wait_for_job(lambda: client.metrics()["epoch"] >= 4, client, "epoch 4")
+    wait_for_job(lambda: client.metrics().epoch >= 4, client, "epoch 4")
     cancel(client)
     # As if the driver had died after the sink had the last epoch, and before Spark had.
     query = tmp_path / "checkpoint" / "000001" / "query-0"
@@ -116,11 +178,11 @@ def test_a_dead_job_is_saved_at_its_last_committed_epoch(
     for path in (query / "commits").glob(f"*{last}*"):
         path.unlink()
     assert lines(tmp_path / "out") != lines(tmp_path / "out", until=last - 1)
-    path = take_offline(spark, str(tmp_path / "checkpoint"), str(tmp_path / "saved"))
-    assert Savepoint.load(path).epoch == last - 1
+    saved = take_offline(spark, str(tmp_path / "checkpoint"), str(tmp_path / "saved"))
+    assert Savepoint.load(saved).epoch == last - 1
     assert lines(tmp_path / "out") == lines(tmp_path / "out", until=last - 1)
     shutil.rmtree(tmp_path / "checkpoint")
-    everything(restored(make_env(), tmp_path, Path(path)), tmp_path / "out").execute()
+    everything(restored(make_env(), tmp_path, Path(saved)), tmp_path / "out").execute()
     assert lines(tmp_path / "out") == expected
 
 
@@ -130,7 +192,7 @@ def test_a_drained_job_has_written_everything_and_cannot_go_on(
     env = make_env()
     env.set_checkpoint_directory(str(tmp_path / "checkpoint"))
     client = everything(env, tmp_path / "out").execute_async()
-    wait_for_job(lambda: client.metrics()["epoch"] >= 2, client, "epoch 2")
+    wait_for_job(lambda: client.metrics().epoch >= 2, client, "epoch 2")
     path = client.stop_with_savepoint(str(tmp_path / "saved"), drain=True)
     timers = [line for line in lines(tmp_path / "out") if '"timer"' in line]
     records = [line for line in lines(tmp_path / "out") if '"process"' in line]
@@ -181,7 +243,7 @@ def test_a_restored_job_started_again_goes_on_from_its_own_checkpoint(
     make_env: MakeEnv, stopped: Path, part: Path, expected: list[str]
 ) -> None:
     client = everything(restored(make_env(), part, stopped / "saved"), part / "out").execute_async()
-    wait_for_job(lambda: client.metrics()["epoch"] >= 8, client, "epoch 8")
+    wait_for_job(lambda: client.metrics().epoch >= 8, client, "epoch 8")
     cancel(client)
     assert not list(part.rglob("*.arrow")), "what was restored is committed as state"
     everything(restored(make_env(), part, stopped / "saved"), part / "out").execute()
@@ -258,7 +320,7 @@ def test_a_directory_that_cannot_be_written_to_is_refused_and_the_job_goes_on(
     env = make_env()
     env.set_checkpoint_directory(str(tmp_path / "checkpoint"))
     client = everything(env, tmp_path / "out").execute_async()
-    wait_for_job(lambda: client.metrics()["epoch"] >= 1, client, "epoch 1")
+    wait_for_job(lambda: client.metrics().epoch >= 1, client, "epoch 1")
     with pytest.raises(CheckpointError, match="SAVEPOINT_DIRECTORY"):
         client.savepoint(str(tmp_path / "file" / "below"))
     client.wait()
@@ -304,7 +366,7 @@ def test_a_dataframe_goes_on_if_the_user_says_how(
         env = make_env()
         env.set_checkpoint_directory(str(tmp_path / f"checkpoint-{resume}"))
         client = counted(env, spark, tmp_path / f"out-{resume}", resume).execute_async()
-        wait_for_job(lambda c=client: c.metrics()["epoch"] >= 1, client, "epoch 1")
+        wait_for_job(lambda c=client: c.metrics().epoch >= 1, client, "epoch 1")
         if not resume:
             with pytest.raises(CheckpointError, match="SOURCE_NOT_RESTORABLE"):
                 client.savepoint(str(tmp_path / "saved"))
@@ -314,7 +376,7 @@ def test_a_dataframe_goes_on_if_the_user_says_how(
             path = client.stop_with_savepoint(str(tmp_path / "saved"))
     env = restored(make_env(), tmp_path, Path(path))
     client = counted(env, spark, tmp_path / "out-True", True).execute_async()
-    wait_for_job(lambda: client.metrics()["epoch"] >= 4, client, "epoch 4")
+    wait_for_job(lambda: client.metrics().epoch >= 4, client, "epoch 4")
     client.stop_with_savepoint(str(tmp_path / "again"))
     found = sorted(tuple(json.loads(line)) for line in lines(tmp_path / "out-True"))
     most = max(count for _, count in found)

@@ -1,4 +1,4 @@
-"""Promise 1 of DESIGN on real Spark: epochs, tasks, slots and mode do not show in the results.
+"""design.md 1 on real Spark: epochs, tasks, slots and mode do not show in the results.
 
 The kernel's own tests try thousands of programs against an oracle. Here a few programs run on Spark,
 and have to give what the same graph gives in memory, event times and order included.

@@ -251,7 +251,7 @@ def test_two_sinks_may_share_a_folder(make_env: MakeEnv, tmp_path: Path) -> None
     env = make_env("batch")
     numbers = env.from_collection([numbered(n) for n in range(COUNT)])
     for key in "ab":
-        part = numbers.filter(lambda pair, key=key: pair[0] == key)
+        part = numbers.filter(lambda pair, key=key: pair[0] == key)  # type: ignore[misc]
         part.sink_to(FileSink.text(str(tmp_path / "out"), text_of))
     env.execute()
     assert by_text(tmp_path / "out") == EXPECTED

@@ -1,4 +1,4 @@
-"""Promise 2 of DESIGN on real Spark: a channel an hour behind loses nothing.
+"""design.md 1 on real Spark: a channel an hour behind loses nothing.
 
 The same streaming DataFrame goes through Millstream and through Spark's own windows: one file an epoch.
 """

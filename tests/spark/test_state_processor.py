@@ -37,7 +37,7 @@ def stopped(spark: Any, tmp_path_factory: Any) -> Path:
     env.set_parallelism(2).set_runtime_mode("STREAMING")
     env.set_checkpoint_directory(str(folder / "checkpoint"))
     client = everything(env, folder / "out").execute_async()
-    wait_for_job(lambda: client.metrics()["epoch"] >= 4, client, "epoch 4")
+    wait_for_job(lambda: client.metrics().epoch >= 4, client, "epoch 4")
     client.stop_with_savepoint(str(folder / "saved"))
     return folder
 
@@ -145,7 +145,7 @@ def test_the_checkpoint_of_a_job_is_read_while_it_runs(
     stream.key_by(lambda v: v[0]).sum(1).uid("sums").sink_to(out)
     client = env.execute_async()
     try:
-        wait_for_job(lambda: client.metrics()["epoch"] >= 2, client, "epoch 2")
+        wait_for_job(lambda: client.metrics().epoch >= 2, client, "epoch 2")
         with SavepointReader.read(spark, str(tmp_path / "checkpoint")) as reader:
             sums = {r["key"]: r["value_repr"] for r in reader.state("sums", "reduced").collect()}
             folder = Path(reader.savepoint.path)

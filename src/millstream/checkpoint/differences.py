@@ -6,7 +6,7 @@ from typing import Any
 
 
 def describe_difference(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[str]:
-    """What has changed between two lists of operators, a line each.
+    """The changes between two lists of operators, one line per change.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def describe_difference(old: list[dict[str, Any]], new: list[dict[str, Any]]) ->
 
 
 def describe_swaps(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """Operators without a uid in whose place there is another one now, a line each.
+    """Operators without a uid whose place another operator has now, one line per operator.
 
     Examples
     --------

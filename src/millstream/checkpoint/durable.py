@@ -198,7 +198,7 @@ def _write_new(hidden: str, path: str, data: bytes) -> bool:
             os.fsync(descriptor)
         except OSError:
             with suppress(OSError):
-                # Somebody may have set it aside, and made a file of his own.
+                # Another process may have set it aside and made its own file.
                 if os.path.samestat(os.fstat(descriptor), os.stat(path)):
                     os.unlink(path)
             raise

@@ -7,7 +7,6 @@ has ended: a job resumes only an unfinished run, else it begins the next one.
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 import uuid
@@ -21,29 +20,36 @@ import pyarrow.fs as pafs
 
 from millstream.checkpoint.differences import describe_difference, describe_swaps
 from millstream.checkpoint.durable import is_local, make_file, make_folder, move, write_at
-from millstream.checkpoint.key_types import describe_key_types, is_key_type
+from millstream.checkpoint.key_types import describe_key_types, is_key_type, stored_of
 from millstream.checkpoint.small_files import (
+    MOST_MANIFEST_BYTES,
+    BadFile,
+    Shape,
     is_identifier,
     is_inside,
+    is_mapping,
     is_natural,
     is_text,
+    is_texts,
     number_of,
+    read_small,
+    refuse_misshapen,
 )
 from millstream.common.errors import CheckpointError
+from millstream.common.paths import local_path
 from millstream.kernel.hashing import stable_hash
+from millstream.plan.physical import Stored
 
 FORMAT = 3
 
 
 def open_path(path: str) -> tuple[pafs.FileSystem, str]:
-    """The file system of a path or URI, and the path within it.
-
-    A relative path is the driver's: tasks and the JVM have working directories of their own.
-    """
-    if "://" in path:
-        fs, inner = pafs.FileSystem.from_uri(path)
-        return fs, inner
-    return pafs.LocalFileSystem(), os.path.abspath(path.removeprefix("file:"))
+    """The file system of a path or URI, and the path within it; see `local_path`."""
+    local = local_path(path)
+    if local is not None:
+        return pafs.LocalFileSystem(), local
+    fs, inner = pafs.FileSystem.from_uri(path)
+    return fs, inner
 
 
 @dataclass(frozen=True)
@@ -74,9 +80,9 @@ class Run:
         return f"{self.path}/restored/query-{component}-stage-{stage}"
 
     def states(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """What is known of the states of operators, by uid and name."""
-        found: dict[str, dict[str, dict[str, Any]]] = self._note("states.json", {})
-        return found
+        """The states of operators, by uid and name."""
+        hint = "delete it: the job writes it again"
+        return _read_note(f"{self.path}/states.json", _is_states, hint) or {}
 
     def note_states(self, states: dict[str, dict[str, dict[str, Any]]]) -> None:
         """Write down what is known of states."""
@@ -84,14 +90,15 @@ class Run:
 
     def sources(self) -> dict[str, dict[str, Any]]:
         """Where sources stood when the run began, by uid, if it began from a savepoint."""
-        found: dict[str, dict[str, Any]] | None = self._note("restored/sources.json", None)
+        hint = "restore the savepoint again in another checkpoint directory"
+        found = _read_note(f"{self.path}/restored/sources.json", _is_source, hint)
         if found is None and self.savepoint is not None:
             raise CheckpointError(
                 "CHECKPOINT_DAMAGED",
                 f"{self.path} began from savepoint {self.savepoint}, and restored/sources.json, which "
                 "says where its sources begin, is gone",
-                hint="bring the file back, or restore the savepoint anew, in another checkpoint "
-                "directory: without it the sources would begin anew, and count everything twice",
+                hint="bring the file back, or restore the savepoint again in another checkpoint "
+                "directory: without it the sources would start from 0, and count everything twice",
             )
         return found or {}
 
@@ -100,29 +107,30 @@ class Run:
         files: list[str] = self.sources().get(uid, {}).get("files_read", [])
         return files
 
-    def _note(self, name: str, default: Any) -> Any:
-        fs, inner = open_path(f"{self.path}/{name}")
-        if fs.get_file_info(inner).type == pafs.FileType.NotFound:
-            return default
-        with fs.open_input_stream(inner) as stream:
-            data = bytes(stream.read())
-        try:
-            found = json.loads(data)
-            if not isinstance(found, dict):
-                raise ValueError("it holds no object")
-            return found
-        except ValueError as error:
-            raise CheckpointError(
-                "CHECKPOINT_DAMAGED",
-                f"{self.path}/{name} is cut short or no file of Millstream's",
-                hint="delete it if it is states.json, the job writes it again; else restore the "
-                "savepoint anew, in another checkpoint directory",
-            ) from error
+
+def _read_note(path: str, check: Callable[[Any], bool], hint: str) -> dict[str, Any] | None:
+    """The notes of a run about each operator; None if there is no such file."""
+    try:
+        content = _read_json(path)
+        if content is not None:
+            refuse_misshapen(content, dict.fromkeys(content, check))
+    except BadFile as error:
+        raise _damaged(path, str(error), hint) from error
+    return content
+
+
+def _read_json(path: str) -> dict[str, Any] | None:
+    found = read_small(*open_path(path), {}, most_bytes=MOST_MANIFEST_BYTES)
+    return None if found is None else found.content
+
+
+def _damaged(path: str, why: str, hint: str) -> CheckpointError:
+    return CheckpointError("CHECKPOINT_DAMAGED", f"{path} cannot be used: {why}", hint=hint)
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What a job goes on from: an unfinished run, a savepoint, or nothing."""
+    """Where a job continues from: an unfinished run, a savepoint, or nothing."""
 
     run: str | None = None
     stored: dict[str, Any] | None = None
@@ -135,6 +143,13 @@ class Origin:
             return {uid: detail["number"] for uid, detail in self.stored["details"].items()}
         return {} if self.savepoint is None else dict(self.savepoint.numbers)
 
+    @property
+    def state(self) -> Stored:
+        """How operators have kept their state."""
+        if self.stored is not None:
+            return stored_of(self.stored["details"], converts=False)
+        return Stored() if self.savepoint is None else self.savepoint.stored
+
 
 class CheckpointFolder:
     """Finds or makes the run to work in."""
@@ -144,9 +159,9 @@ class CheckpointFolder:
         self.fs, self.inner = open_path(self.directory)
 
     def origin(self, savepoint: Any = None) -> Origin:
-        """What the next run goes on from. ``savepoint``: the one that the user names, if any.
+        """Where the next run continues from. ``savepoint``: the one that the user names, if any.
 
-        A run that has begun from it goes on: whoever starts the same command again after a crash wants
+        A run that started from it continues: a user who repeats the same command after a crash wants
         what was done since.
         """
         numbers = self._runs()
@@ -161,7 +176,7 @@ class CheckpointFolder:
         return Origin(savepoint=savepoint)
 
     def _no_manifest(self, run: str) -> CheckpointError:
-        """The last run does not say what it is. A job that began anew would write its output again."""
+        """The last run has no manifest. A job that starts from 0 would write its output again."""
         path = f"{self.inner}/{run}"
         found = [path]
         if self.fs.get_file_info(path).type == pafs.FileType.Directory:
@@ -173,7 +188,7 @@ class CheckpointFolder:
             f"{self.directory}/{run} is the last run, and has no job.json; what it has: "
             f"{', '.join(sorted(found)) or 'nothing'}; {before}",
             hint="put job.json back if the run is the job's; if the folder does not belong to it, move "
-            "it away, and the job goes on from the run before; to begin anew choose another "
+            "it away, and the job goes on from the run before; to start from 0, choose another "
             "checkpoint directory",
         )
 
@@ -286,16 +301,14 @@ class CheckpointFolder:
         return sorted(names, key=lambda name: (int(name), name))
 
     def _stored(self, run: str) -> dict[str, Any]:
+        path = f"{self.directory}/{run}/job.json"
+        hint = "start from a savepoint, or from 0 in another checkpoint directory"
         try:
-            stored: dict[str, Any] = json.loads(self._read(f"{run}/job.json"))
-            if not isinstance(stored, dict):
-                raise ValueError("it holds no object")
-        except ValueError as error:
-            raise CheckpointError(
-                "CHECKPOINT_DAMAGED",
-                f"{self.directory}/{run}/job.json is not readable: {error}",
-                hint="go on from a savepoint, or begin anew in another checkpoint directory",
-            ) from error
+            stored = _read_json(path)
+        except BadFile as error:
+            raise _damaged(path, str(error), hint) from error
+        if stored is None:
+            raise self._no_manifest(run)
         if stored.get("format") != FORMAT:
             raise CheckpointError(
                 "MANIFEST_FORMAT",
@@ -305,14 +318,10 @@ class CheckpointFolder:
                 hint="take a savepoint with the version that wrote it, and restore that with this one: "
                 "savepoints are restored by all later versions",
             )
-        wrong = [name for name, valid in MANIFEST.items() if not valid(stored.get(name))]
-        if wrong:
-            raise CheckpointError(
-                "CHECKPOINT_DAMAGED",
-                f"{self.directory}/{run}/job.json is no manifest of a run: "
-                f"{', '.join(wrong)} cannot be what it says",
-                hint="go on from a savepoint, or begin anew in another checkpoint directory",
-            )
+        try:
+            refuse_misshapen(stored, MANIFEST)
+        except BadFile as error:
+            raise _damaged(path, str(error), hint) from error
         return stored
 
     def _check(self, stored: dict[str, Any], manifest: dict[str, Any], run: str) -> None:
@@ -338,12 +347,16 @@ class CheckpointFolder:
         path = f"{self.inner}/{name}" if name else self.inner
         return bool(self.fs.get_file_info(path).type != pafs.FileType.NotFound)
 
-    def _read(self, name: str) -> str:
-        with self.fs.open_input_stream(f"{self.inner}/{name}") as stream:
-            return bytes(stream.read()).decode()
-
     def _write(self, name: str, text: str) -> None:
         write_whole(f"{self.directory}/{name}", text.encode())
+
+
+def _is_states(value: object) -> bool:
+    return isinstance(value, dict) and all(map(is_mapping, value.values()))
+
+
+def _is_source(value: object) -> bool:
+    return isinstance(value, dict) and is_texts(value.get("files_read", []))
 
 
 def _is_restored(value: object) -> bool:
@@ -370,11 +383,14 @@ def _is_details(value: object) -> bool:
         and is_natural(one.get("query", 0))
         and ("files" not in one or (is_inside(f"job-{uid}") and isinstance(one["files"], str)))
         and is_key_type(one.get("key_type"))
+        and is_key_type(one.get("records"))
+        and isinstance(one.get("layout", ""), str)
+        and isinstance(one.get("as_panes", ""), str)
         for uid, one in value.items()
     )
 
 
-MANIFEST: dict[str, Callable[[object], bool]] = {
+MANIFEST: Shape = {
     # It is part of the names of folders.
     "job_id": is_identifier,
     "first_epoch": is_natural,
@@ -448,7 +464,7 @@ def folder_bytes(path: str) -> int:
 
 
 def new_manifest(manifest: dict[str, Any], savepoint: Any = None) -> dict[str, Any]:
-    """What a new run writes down of itself. One that begins from a savepoint is a job of its own."""
+    """The manifest of a new run. A run that starts from a savepoint is a new job."""
     restored = None
     if savepoint is not None:
         restored = {"id": savepoint.id, "path": savepoint.path, "job_id": savepoint.job_id}

@@ -1,4 +1,7 @@
-"""The types of operators' keys: state is found by them, so they must not change."""
+"""The state of operators in a manifest: the types of keys and records, and the layout.
+
+State is found by the keys, so their types must not change.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 
 from millstream.common.typeinfo import TypeInformation, type_from_dict
 from millstream.kernel.snapshot.evolution import other_keys
+from millstream.plan.physical import Stored
 
 
 def is_key_type(data: object) -> bool:
@@ -29,8 +33,30 @@ def key_types_of(
     operators: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, TypeInformation | None]:
     """The types of operators' keys, by uid, as a manifest says them."""
-    found = {uid: operator.get("key_type") for uid, operator in operators.items()}
+    return _types_of(operators, "key_type")
+
+
+def record_types_of(
+    operators: Mapping[str, Mapping[str, Any]],
+) -> dict[str, TypeInformation | None]:
+    """The types of the records that operators read, by uid, as a manifest says them."""
+    return _types_of(operators, "records")
+
+
+def _types_of(
+    operators: Mapping[str, Mapping[str, Any]], name: str
+) -> dict[str, TypeInformation | None]:
+    found = {uid: operator.get(name) for uid, operator in operators.items()}
     return {uid: None if data is None else type_from_dict(data) for uid, data in found.items()}
+
+
+def stored_of(operators: Mapping[str, Mapping[str, Any]], *, converts: bool) -> Stored:
+    """How operators keep their state, as a manifest says it. ``converts``: see `Stored`."""
+    layouts, as_panes = (
+        {uid: one[name] for uid, one in operators.items() if one.get(name) is not None}
+        for name in ("layout", "as_panes")
+    )
+    return Stored(layouts, as_panes, converts)
 
 
 def describe_key_types(

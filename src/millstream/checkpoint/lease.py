@@ -1,11 +1,11 @@
-"""The lease of a checkpoint directory: one driver works in it, and one that was followed notices.
+"""The lease of a checkpoint directory: one driver works in it, and a replaced driver finds out.
 
 ``<directory>/lease/<number>.json`` says who works there. Who takes over from a driver that is gone
 writes the next number; the higher number is in the right, so that a driver that only seemed to be
 gone finds that it has lost the directory before it commits anything more. A driver that starts its
 job again writes the next number too, so that each attempt has one of its own.
 
-The holder renews its lease by its own clock. Whoever wants to take over watches the file by a clock of
+The holder renews its lease by its own clock. Another driver watches the file by a clock of
 its own, so that nobody compares the times of day of two machines.
 """
 
@@ -48,7 +48,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds, or held, a directory."""
+    """The present or last holder of a directory."""
 
     number: int
     holder: str | None
@@ -124,12 +124,12 @@ class Fence:
         )
 
     def _gone(self) -> CheckpointError:
-        """Another driver cannot see that somebody works here, and may begin anew."""
+        """Another driver cannot see that this directory is in use, and may start from the beginning."""
         return CheckpointError(
             "LEASE_LOST",
             f"the lease of {self.directory} is gone: its folder was deleted or replaced",
             hint="this driver has stopped, and commits nothing more; bring the checkpoint directory "
-            "back and start the job again, or begin anew in another one",
+            "back and start the job again, or start from 0 in another one",
         )
 
 
@@ -155,10 +155,10 @@ class Lease:
     Examples
     --------
     >>> import tempfile
-    >>> directory = tempfile.mkdtemp()
-    >>> lease = Lease.take(directory, "a name of one's own")
-    >>> lease.check()
-    >>> lease.release()
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     lease = Lease.take(directory, "a name of one's own")
+    ...     lease.check()
+    ...     lease.release()
     """
 
     def __init__(self, directory: str, number: int, content: dict[str, Any], clock: Clock) -> None:
@@ -186,7 +186,7 @@ class Lease:
         fs, folder = _lease_folder(directory)
         make_folder(fs, folder)
         numbers = _numbers(fs, folder)
-        if numbers and _lives(fs, folder, numbers[-1], clock):
+        if Watch(directory, clock).until_sure():
             raise _in_use(directory, _holder(fs, folder, numbers[-1], clock.wall_ms()))
         number = numbers[-1] + 1 if numbers else 1
         content = {
@@ -264,10 +264,67 @@ class Lease:
         write_at(self._fs, _path(self._folder, self.number), json.dumps(self._content).encode())
 
 
-def current_holder(directory: str, now_ms: Callable[[], int] = wall_clock_ms) -> Holder | None:
-    """Who holds the lease of a directory, or held it last; None if nobody ever did.
+class Watch:
+    """Finds out whether the holder of a directory lives, without comparing the times of two machines.
 
-    Whether a holder on another machine lives can only be guessed at one look, by the time of day.
+    A process of this machine is looked up. One on another machine lives if its lease changes while it is
+    watched, and is dead if it does not for `LEASE_SECONDS` of this process's own clock.
+
+    Parameters
+    ----------
+    directory : str
+        The checkpoint directory.
+    clock : Clock, optional
+        The time.
+    """
+
+    def __init__(self, directory: str, clock: Clock | None = None) -> None:
+        self._fs, self._folder = _lease_folder(directory)
+        self._clock = clock or Clock()
+        self._looks: object = None
+        self._since = 0.0
+        self._moves = False
+
+    def look(self) -> bool | None:
+        """Whether there is a holder and it lives; None if that is not sure yet."""
+        numbers = _numbers(self._fs, self._folder)
+        if not numbers:
+            return False
+        path = _path(self._folder, numbers[-1])
+        content = _valid(found := read_json(self._fs, path))
+        if content is not None:
+            if content.get("released"):
+                return False
+            if _is_here(content):
+                return _process_lives(content["pid"], content["process_started"])
+        looks = path, found, self._fs.get_file_info(path).mtime_ns
+        if looks != self._looks:
+            self._moves = self._looks is not None
+            self._looks, self._since = looks, self._clock.seconds()
+        if self._clock.seconds() - self._since >= LEASE_SECONDS:
+            return False
+        return True if self._moves else None
+
+    def until_sure(self) -> bool:
+        """Whether the holder lives; waits until that is sure, `LEASE_SECONDS` at most."""
+        lives = self.look()
+        if lives is None:
+            log.warning(
+                "waiting up to %d seconds for a sign of life of the driver that holds %s",
+                LEASE_SECONDS,
+                self._folder,
+            )
+        while lives is None:
+            self._clock.wait(WATCH_SECONDS)
+            lives = self.look()
+        return lives
+
+
+def current_holder(directory: str, now_ms: Callable[[], int] = wall_clock_ms) -> Holder | None:
+    """The present or last holder of the lease of a directory; None if there was none.
+
+    Whether a holder on another machine lives can only be guessed at one look, by the time of day of both
+    machines. That is good enough to show it; who acts on it asks a `Watch`.
     """
     fs, folder = _lease_folder(directory)
     numbers = _numbers(fs, folder)
@@ -288,7 +345,7 @@ def process_started(pid: int) -> int | None:
 
 
 def read_json(fs: pafs.FileSystem, path: str) -> dict[str, Any] | None:
-    """What a small file says; None if there is none, or only a part of it."""
+    """The content of a small file; None if there is none, or only a part of it."""
     try:
         found = read_small(fs, path, {})
     except BadFile:
@@ -318,35 +375,6 @@ def _forget(fs: pafs.FileSystem, folder: str, numbers: list[int]) -> None:
             fs.delete_file(_path(folder, old))
 
 
-def _lives(fs: pafs.FileSystem, folder: str, number: int, clock: Clock) -> bool:
-    """Whether the holder of a lease lives; one on another machine is watched until that is sure."""
-    path = _path(folder, number)
-    first = _looks(fs, path)
-    content = _valid(read_json(fs, path))
-    if content is not None:
-        if content.get("released"):
-            return False
-        if _is_here(content):
-            return _process_lives(content["pid"], content["process_started"])
-    log.warning(
-        "waiting up to %d seconds for a sign of life of the driver that holds %s",
-        LEASE_SECONDS,
-        path,
-    )
-    began = clock.seconds()
-    while clock.seconds() - began < LEASE_SECONDS:
-        clock.wait(WATCH_SECONDS)
-        if _looks(fs, path) != first:
-            content = _valid(read_json(fs, path))
-            return content is None or not content.get("released")
-    return False
-
-
-def _looks(fs: pafs.FileSystem, path: str) -> object:
-    """What changes when a lease is renewed."""
-    return read_json(fs, path), fs.get_file_info(path).mtime_ns
-
-
 def _holder(fs: pafs.FileSystem, folder: str, number: int, now_ms: int) -> Holder:
     path = _path(folder, number)
     content = _valid(read_json(fs, path))
@@ -371,7 +399,7 @@ def _unknown_holder(fs: pafs.FileSystem, path: str, number: int, now_ms: int) ->
 
 
 def _valid(content: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What a lease says, if it says all that it has to."""
+    """The content of a lease, if it is complete."""
     if content is None or not all(
         isinstance(content.get(name), kind) for name, kind in _FIELDS.items()
     ):

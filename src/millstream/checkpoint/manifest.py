@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from typing import Any
 
 from millstream import __version__
+from millstream.common.paths import absolute_path
 from millstream.kernel.pages import FORMAT as PAGE_FORMAT
-from millstream.plan.columnar import state_layout
 from millstream.plan.graph import KeyedNode, Node, SinkNode, SourceNode, TimestampsNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component, JobPlan
@@ -67,17 +66,13 @@ def _operators(component: Component) -> list[dict[str, Any]]:
                 "level": levels.get(node.id),
             }
             if isinstance(node, KeyedNode):
-                operator["state"] = _layout(component, node)
+                operator["state"] = component.choices[node.id].layout
             operators.append(operator)
     return operators
 
 
 def _kind(node: Node) -> str:
     return type(node).__name__.removesuffix("Node").lower()
-
-
-def _layout(component: Component, node: KeyedNode) -> str:
-    return state_layout(node, component.graph[node.inputs[0]].output_type)
 
 
 def _details(component: Component, node: Node) -> dict[str, Any]:
@@ -92,7 +87,12 @@ def _details(component: Component, node: Node) -> dict[str, Any]:
         "depth": component.ranks[node.id].depth,
     }
     if isinstance(node, KeyedNode):
-        found["layout"] = _layout(component, node)
+        found["layout"] = component.choices[node.id].layout
+        if component.choices[node.id].as_panes is not None:
+            found["as_panes"] = component.choices[node.id].as_panes
+        records = component.graph[node.inputs[0]].output_type
+        if records is not None:
+            found["records"] = records.to_dict()
         if node.key_type is not None:
             found["key_type"] = node.key_type.to_dict()
     if isinstance(node, SourceNode):
@@ -106,14 +106,13 @@ def _details(component: Component, node: Node) -> dict[str, Any]:
             for line in component.timelines_of_source(node.id)
         }
     if isinstance(node, SinkNode) and isinstance(node.sink, FilesSinkSpec):
-        # Whoever reads this has another working directory.
-        path = node.sink.path
-        found["files"] = path if "://" in path else os.path.abspath(path.removeprefix("file:"))
+        # Readers have another working directory.
+        found["files"] = absolute_path(node.sink.path)
     return found
 
 
 def _signature(node: Node) -> str:
-    """What tells an operator without a uid from another one in its place."""
+    """A signature that tells an operator without a uid from another one in its place."""
     thing: Any = getattr(node, "function", None)
     if isinstance(node, SourceNode):
         thing = getattr(node.source, "source", node.source)

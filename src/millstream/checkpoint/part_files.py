@@ -22,11 +22,13 @@ class PartFile:
     Examples
     --------
     >>> import tempfile
-    >>> path = f"{tempfile.mkdtemp()}/parts.arrow"
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = f"{folder.name}/parts.arrow"
     >>> with PartFile(path, pa.schema([("n", pa.int64())])) as file:
     ...     numbers = [file.add(pa.table({"n": [n]})) for n in (10, 20)]
     >>> numbers, PartFiles().read(path, 1).to_pylist()
     ([0, 1], [{'n': 20}])
+    >>> folder.cleanup()
     """
 
     def __init__(self, path: str, schema: pa.Schema) -> None:

@@ -1,4 +1,4 @@
-"""What running jobs say of themselves in their checkpoint directories, and what they are asked.
+"""Status files of running jobs in their checkpoint directories, and requests to them.
 
 In the folder of a run, ``status.json`` says what its driver does, ``commands/<id>.json`` is a request
 of another process, and ``answers/<id>.json`` what has become of it. So a job can be watched and
@@ -21,10 +21,11 @@ import pyarrow.fs as pafs
 
 from millstream.checkpoint.durable import make_folder
 from millstream.checkpoint.folder import open_path, wall_clock_ms
-from millstream.checkpoint.lease import current_holder, write_json
+from millstream.checkpoint.lease import Clock, Watch, current_holder, write_json
 from millstream.checkpoint.small_files import (
     BadFile,
     is_identifier,
+    is_mapping,
     is_natural,
     is_text,
     is_texts,
@@ -40,7 +41,9 @@ from millstream.checkpoint.small_files import (
 from millstream.checkpoint.trust import distrust, distrust_of_run
 from millstream.common.errors import CheckpointError
 from millstream.common.job import JobStatus
+from millstream.common.paths import absolute_path
 from millstream.common.secrets import masked_command
+from millstream.metrics.job_metrics import JobMetrics, known_metrics
 
 COMMANDS = ("cancel", "savepoint", "stop")
 LEVELS = 2
@@ -73,6 +76,7 @@ _STATUS = {
     "restarts": optional(is_whole),
     "parallelism": optional(is_whole),
     "ui": optional(is_text),
+    "metrics": optional(is_mapping),
 }
 _COMMAND = {
     "id": is_identifier,
@@ -99,8 +103,10 @@ class JobRecord:
     """A run of a job, as its driver last told.
 
     ``error`` is the last failure, also of a job that runs again; ``path`` is the folder of the run,
-    ``directory`` the checkpoint directory it is in. ``alive`` says whether its driver lives now.
-    Secrets in ``command`` are masked. ``problem`` says why the run's status cannot be read (its status
+    ``directory`` the checkpoint directory it is in. ``alive`` says whether its driver lives now;
+    for a driver on another host that is a guess by the time of day, see `known`.
+    Secrets in ``command`` are masked. ``metrics`` are all that the job has measured, None if another
+    version of Millstream wrote them. ``problem`` says why the run's status cannot be read (its status
     is ``BAD`` then), ``distrust`` why its folder is not trusted: who else may have written there.
     """
 
@@ -123,6 +129,7 @@ class JobRecord:
     path: str
     directory: str
     alive: bool
+    metrics: JobMetrics | None = None
     problem: str | None = None
     distrust: str | None = None
 
@@ -186,11 +193,8 @@ class Registrar:
     def say(
         self,
         status: str,
+        metrics: JobMetrics,
         *,
-        epoch: int,
-        records_in: int,
-        records_out: int,
-        watermark: int | None,
         restarts: int = 0,
         error: str | None = None,
     ) -> None:
@@ -198,10 +202,11 @@ class Registrar:
         content = {
             **self._facts,
             "status": status,
-            "epoch": epoch,
-            "records_in": records_in,
-            "records_out": records_out,
-            "watermark": watermark,
+            "epoch": metrics.epoch,
+            "records_in": metrics.records_in,
+            "records_out": metrics.records_out,
+            "watermark": metrics.watermark,
+            "metrics": metrics.to_dict(),
             "restarts": restarts,
             "error": error,
             "updated_ms": self._now_ms(),
@@ -312,9 +317,8 @@ def request(
     """
     if command not in COMMANDS:
         raise ValueError(f"there is no command {command!r}; use one of {', '.join(COMMANDS)}")
-    if path is not None and "://" not in path:
-        path = os.path.abspath(path)
-    if not record.alive:
+    path = None if path is None else absolute_path(path)
+    if not record.alive and not known(record).alive:
         raise _not_running(record)
     posted = Command(uuid.uuid4().hex, command, path, drain)
     fs, folder = open_path(record.path)
@@ -343,6 +347,7 @@ def _follow(
 ) -> dict[str, Any]:
     """Wait for the last answer to a request."""
     fs, folder = open_path(record.path)
+    watch = Watch(record.directory)
     last: dict[str, Any] | None = None
     silent = ended = 0.0
     while silent < timeout:
@@ -350,7 +355,7 @@ def _follow(
         answer = _read_answer(fs, f"{folder}/answers/{posted.id}.json")
         if answer is not None and answer["state"] != "running":
             return answer
-        ended = 0.0 if _is_alive(record) else ended + FOLLOW_SECONDS
+        ended = 0.0 if lives(record, watch) else ended + FOLLOW_SECONDS
         if ended > LAST_WORD_SECONDS:
             raise _not_running(record)
         silent = silent + FOLLOW_SECONDS if answer == last else 0.0
@@ -365,10 +370,19 @@ def _follow(
     )
 
 
-def _is_alive(record: JobRecord) -> bool:
+def lives(record: JobRecord, watch: Watch) -> bool:
+    """Whether the driver of a job still lives, as far as the watch of its directory has seen."""
     fs, folder = open_path(record.path)
     now = _read_record(fs, folder, record.path, record.directory)
-    return now is not None and now.alive
+    return now is not None and now.problem is None and _driver_lives(now, watch)
+
+
+def known(record: JobRecord, clock: Clock | None = None) -> JobRecord:
+    """A record whose ``alive`` is no guess by the time of day: a driver on another host is watched."""
+    watch = Watch(record.directory, clock)
+    if lives(record, watch):
+        watch.until_sure()
+    return replace(record, alive=lives(record, watch))
 
 
 def _read_command(fs: pafs.FileSystem, path: str) -> Command | None:
@@ -414,7 +428,7 @@ def _post(fs: pafs.FileSystem, path: str, posted: Command) -> None:
 
 
 def _read_record(fs: pafs.FileSystem, folder: str, path: str, directory: str) -> JobRecord | None:
-    """What the driver of a run has told; None if it has told nothing."""
+    """The status that the driver of a run has written; None if there is none."""
     places: dict[str, Any] = {"path": path, "directory": directory, "alive": False}
     try:
         found = read_small(fs, f"{folder}/status.json", _STATUS)
@@ -425,6 +439,10 @@ def _read_record(fs: pafs.FileSystem, folder: str, path: str, directory: str) ->
     why = distrust(directory) or distrust_of_run(path) or found.distrust
     told: dict[str, Any] = {name: found.content.get(name) for name in _STATUS}
     told["command"] = None if told["command"] is None else tuple(told["command"])
+    try:
+        told["metrics"] = known_metrics(told["metrics"])
+    except ValueError as error:
+        return _bad_record(f"status.json: its metrics make no sense: {error}", places)
     record = JobRecord(**told, **places, distrust=why)
     try:
         return replace(record, alive=_driver_lives(record))
@@ -439,16 +457,14 @@ def _bad_record(problem: str, places: dict[str, Any]) -> JobRecord:
     )
 
 
-def _driver_lives(record: JobRecord) -> bool:
+def _driver_lives(record: JobRecord, watch: Watch | None = None) -> bool:
     """Whether the one who holds the directory is the one who told, and has not ended."""
     if JobStatus[record.status].is_terminal_state():
         return False
     holder = current_holder(record.directory)
-    return (
-        holder is not None
-        and holder.alive
-        and (holder.host, holder.pid) == (record.host, record.pid)
-    )
+    if holder is None or (holder.host, holder.pid) != (record.host, record.pid):
+        return False
+    return holder.alive if watch is None else watch.look() is not False
 
 
 def _job_folders(fs: pafs.FileSystem, folder: str, levels: int) -> Iterator[str]:

@@ -38,8 +38,7 @@ def refuse_unfit(
     stored = {table.uid for table in savepoint.tables if table.uid}
     stored |= {uid for uid in savepoint.sources if uid not in sources}
     non_restored(stored, plan.components, allowed)
-    layouts = {uid: o["layout"] for uid, o in savepoint.operators.items() if "layout" in o}
-    refuse_other_layouts(layouts, plan.components)
+    refuse_other_layouts(savepoint.stored.layouts, plan.components)
     offsets: dict[str, dict[str, int]] = {}
     for uid, operator in savepoint.operators.items():
         for timeline, offset in operator.get("offsets", {}).items():

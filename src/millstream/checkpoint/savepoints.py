@@ -18,8 +18,9 @@ import pyarrow.fs as pafs
 
 from millstream.checkpoint.durable import make_folder, sync_folders
 from millstream.checkpoint.folder import open_path, write_whole
-from millstream.checkpoint.key_types import is_key_type
+from millstream.checkpoint.key_types import is_key_type, stored_of
 from millstream.checkpoint.small_files import (
+    MOST_MANIFEST_BYTES,
     BadFile,
     Shape,
     is_inside,
@@ -28,6 +29,7 @@ from millstream.checkpoint.small_files import (
     is_text,
     number_of,
     optional,
+    read_small,
     refuse_misshapen,
 )
 from millstream.checkpoint.spark_files import QueryFiles
@@ -41,6 +43,7 @@ from millstream.kernel.snapshot.tables import (
     is_broadcast,
     state_name,
 )
+from millstream.plan.physical import Stored
 
 FORMAT = 1
 MANIFEST = "savepoint.json"
@@ -104,6 +107,11 @@ class Savepoint:
         return {uid: operator["number"] for uid, operator in self.operators.items()}
 
     @property
+    def stored(self) -> Stored:
+        """The facts about the state that the planner needs."""
+        return stored_of(self.operators, converts=True)
+
+    @property
     def depths(self) -> dict[str, int]:
         """The depths of operators by uid; none in savepoints of versions that did not know them."""
         operators = self.operators.items()
@@ -146,13 +154,16 @@ class Savepoint:
         """Read the manifest of a savepoint, or of the only one in a folder."""
         place = find(path)
         fs, inner = open_path(place)
-        with fs.open_input_stream(f"{inner}/{MANIFEST}") as stream:
-            data = bytes(stream.read())
         try:
-            content = json.loads(data)
+            found = read_small(fs, f"{inner}/{MANIFEST}", {}, most_bytes=MOST_MANIFEST_BYTES)
+            if found is None:
+                raise BadFile("it is gone")
+            content = found.content
             version = content["format"]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise damaged(f"{place}/{MANIFEST}", "it is not readable") from error
+        except BadFile as error:
+            raise damaged(f"{place}/{MANIFEST}", str(error)) from error
+        except KeyError as error:
+            raise damaged(f"{place}/{MANIFEST}", "it does not say its format") from error
         if version != FORMAT:
             raise CheckpointError(
                 "SAVEPOINT_FORMAT",
@@ -209,6 +220,9 @@ _OPERATOR_SHAPE: Shape = {
     "number": is_natural,
     "depth": optional(is_natural),
     "key_type": is_key_type,
+    "records": is_key_type,
+    "layout": optional(is_text),
+    "as_panes": optional(is_text),
 }
 _SOURCE_SHAPE: Shape = {"source": is_text, "files": optional(is_inside)}
 _FILE_SHAPE: Shape = {
@@ -306,7 +320,7 @@ def dispose(path: str) -> None:
 
 
 def describe(path: str) -> dict[str, Any]:
-    """What is in a savepoint, for people to read."""
+    """Describe a savepoint: its job, epoch, operators with their states, sources and sizes."""
     savepoint = Savepoint.load(path)
     operators = []
     try:
@@ -330,7 +344,7 @@ def describe(path: str) -> dict[str, Any]:
 
 
 def described_states(savepoint: Savepoint, uid: str) -> list[dict[str, Any]]:
-    """What is in the tables of an operator, for people to read."""
+    """Describe the tables of an operator, for people to read."""
     found = []
     for table in savepoint.tables:
         if table.uid == uid:
@@ -357,7 +371,7 @@ def _type_text(info: StateInfo) -> str | None:
 
 
 def _kind(table: str) -> str | None:
-    """What is in a table, if its name says so."""
+    """The kind of a table, if its name tells it."""
     if is_broadcast(table):
         return BROADCAST
     return table if table in (TIMERS, PANES) else None

@@ -19,13 +19,16 @@ import pyarrow.fs as pafs
 from millstream.checkpoint.trust import distrust_of
 
 __all__ = [
+    "MOST_MANIFEST_BYTES",
     "BadFile",
     "Shape",
     "SmallFile",
+    "Unreadable",
     "is_identifier",
     "is_inside",
     "is_mapping",
     "is_natural",
+    "is_pairs",
     "is_text",
     "is_texts",
     "is_truth",
@@ -36,6 +39,7 @@ __all__ = [
     "one_of",
     "optional",
     "read_small",
+    "read_texts",
     "refuse_misshapen",
     "set_aside",
 ]
@@ -43,6 +47,9 @@ __all__ = [
 log = logging.getLogger("millstream")
 
 MOST_BYTES = 4 << 20
+MOST_MANIFEST_BYTES = 1 << 30
+"""The limit of files that name all files of an epoch, of a savepoint or of a source."""
+
 REJECTED = ".rejected-"
 """What the name of a file begins with that was set aside; names with a dot in front are not read."""
 
@@ -55,6 +62,10 @@ _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 class BadFile(ValueError):
     """A file that is there, but cannot be used; says why."""
+
+
+class Unreadable(BadFile, OSError):
+    """A file that the system does not let us read, now at least: it may be as it should."""
 
 
 @dataclass(frozen=True)
@@ -137,13 +148,18 @@ def is_texts(value: object) -> bool:
     return isinstance(value, list) and all(map(is_text, value))
 
 
+def is_pairs(value: object) -> bool:
+    """A list of pairs of texts."""
+    return isinstance(value, list) and all(is_texts(pair) and len(pair) == 2 for pair in value)
+
+
 def is_mapping(value: object) -> bool:
     """Accept any JSON object."""
     return isinstance(value, dict)
 
 
 def optional(check: Check) -> Check:
-    """What a check allows, or nothing."""
+    """The content of a file if it passes the check, or None."""
     return lambda value: value is None or check(value)
 
 
@@ -155,7 +171,9 @@ def one_of(*values: str) -> Check:
 # -- files -----------------------------------------------------------------------------------------
 
 
-def read_small(fs: pafs.FileSystem, path: str, shape: Shape) -> SmallFile | None:
+def read_small(
+    fs: pafs.FileSystem, path: str, shape: Shape, *, most_bytes: int = MOST_BYTES
+) -> SmallFile | None:
     """Read a file and check each of its fields; None if there is none.
 
     Raises
@@ -163,20 +181,54 @@ def read_small(fs: pafs.FileSystem, path: str, shape: Shape) -> SmallFile | None
     BadFile
         If it is no plain file, too large, not readable, no JSON object, or a field is not as it should.
     """
+    found = _read(fs, path, most_bytes)
+    if found is None:
+        return None
+    content, why = found
+    if not isinstance(content, dict):
+        raise BadFile("it is no JSON object")
+    refuse_misshapen(content, shape)
+    return SmallFile(content, why)
+
+
+def read_texts(fs: pafs.FileSystem, path: str, *, most_bytes: int = MOST_BYTES) -> list[str] | None:
+    """Read a file that lists texts; None if there is none.
+
+    Raises
+    ------
+    BadFile
+        As `read_small`.
+    """
+    found = _read(fs, path, most_bytes)
+    if found is None:
+        return None
+    texts, _ = found
+    if not isinstance(texts, list) or not is_texts(texts):
+        raise BadFile("it is no list of texts")
+    return texts
+
+
+def _read(fs: pafs.FileSystem, path: str, most_bytes: int) -> tuple[Any, str | None] | None:
+    """The content of a file, and why its writer is not trusted; None if there is no file."""
     try:
         if isinstance(fs, pafs.LocalFileSystem):
-            data, why = _read_local(path)
+            data, why = _read_local(path, most_bytes + 1)
         else:
             with fs.open_input_stream(path) as stream:
-                data, why = bytes(stream.read(MOST_BYTES + 1)), None
+                data, why = bytes(stream.read(most_bytes + 1)), None
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise BadFile(f"it cannot be read: {error.strerror or error}") from error
-    return SmallFile(_checked(data, shape), why)
+        raise Unreadable(f"it cannot be read: {error.strerror or error}") from error
+    if len(data) > most_bytes:
+        raise BadFile(f"it has more than {most_bytes >> 20} MB")
+    try:
+        return json.loads(data), why
+    except (ValueError, RecursionError) as error:
+        raise BadFile("it is no JSON, or cut short") from error
 
 
-def _read_local(path: str) -> tuple[bytes, str | None]:
+def _read_local(path: str, size: int) -> tuple[bytes, str | None]:
     """The bytes of a file and why its writer is not trusted: owner and content are of one descriptor."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
@@ -189,20 +241,7 @@ def _read_local(path: str) -> tuple[bytes, str | None]:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise BadFile("it is no plain file")
-        return file.read(MOST_BYTES + 1), distrust_of(found, path)
-
-
-def _checked(data: bytes, shape: Shape) -> dict[str, Any]:
-    if len(data) > MOST_BYTES:
-        raise BadFile(f"it has more than {MOST_BYTES >> 20} MB")
-    try:
-        content = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise BadFile("it is no JSON, or cut short") from error
-    if not isinstance(content, dict):
-        raise BadFile("it is no JSON object")
-    refuse_misshapen(content, shape)
-    return content
+        return file.read(size), distrust_of(found, path)
 
 
 def refuse_misshapen(content: object, shape: Shape) -> None:
@@ -230,7 +269,7 @@ def set_aside(fs: pafs.FileSystem, path: str, why: str) -> None:
 
 
 def names_in(fs: pafs.FileSystem, folder: str) -> list[str]:
-    """What is in a folder and not hidden, sorted; nothing if it is none, or may not be read."""
+    """The sorted names in a folder that are not hidden; empty if it is no folder, or cannot be read."""
     if isinstance(fs, pafs.LocalFileSystem):
         try:
             names = os.listdir(folder)

@@ -1,4 +1,4 @@
-"""What Spark writes down of a streaming query in its checkpoint: epochs, offsets, files it has read."""
+"""Spark's checkpoint of a streaming query: epochs, offsets, files that were read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users see of the tables of a savepoint: columns of types that Spark has, too.
+"""Tables of a savepoint as users see them: columns of Spark's types.
 
 Nothing here knows Spark; a task calls `convert` for the rows of a file.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import time
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -31,11 +31,6 @@ from millstream.kernel.windows.contents import (
     ORDERED_ELEMENTS,
     Order,
 )
-
-if TYPE_CHECKING:
-    # The layers above may name Spark's classes only by way of those that run on it.
-    from pyspark.sql import DataFrame as DataFrame
-    from pyspark.sql import SparkSession as SparkSession
 
 REPR = "_repr"
 REPR_LIMIT = 1_000
@@ -415,7 +410,7 @@ def view_of(
 
 @dataclass(frozen=True)
 class Identity:
-    """What tells rows of a table apart, and what they say; nothing is unpickled for it.
+    """Key columns and value columns of a table's rows; nothing is unpickled.
 
     ``table`` None: records, not state.
     """

@@ -1,9 +1,11 @@
-"""Who may have written a folder or a file, and the rights of those that Millstream makes.
+"""Checks of who may have written a folder or a file, and the access rights of new ones.
 
 State is unpickled, and the command of a job may be run again: who can write them can run code as the
 user who reads them. So a folder or file of this machine is trusted only if it belongs to the user of
-this process or to root, and nobody else can write to it. What Millstream makes has the rights 0700 (a
-folder) and 0600 (a file).
+this process or to root, and nobody else can write to it. The same holds for every folder above it,
+where the sticky bit (as of ``/tmp``) is enough, and for the links on the way. A group may write if it is
+shown to be the private group of the owner or of the user of this process. What Millstream makes has the
+rights 0700 (a folder) and 0600 (a file).
 
 A group that shares jobs on purpose sets the environment variable ``MILLSTREAM_SHARED_GROUP`` to its
 name or number. Then members of that group are trusted too, and the rights are 2770 and 0660.
@@ -13,18 +15,18 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from urllib.parse import unquote
 
 from millstream.common.errors import CheckpointError, ConfigurationError
+from millstream.common.paths import local_path
 
 __all__ = [
     "distrust",
     "distrust_of",
     "distrust_of_run",
     "give_rights_of",
-    "is_local",
     "not_trusted",
     "private",
     "private_folder",
@@ -34,24 +36,6 @@ __all__ = [
 
 SHARED_GROUP = "MILLSTREAM_SHARED_GROUP"
 """The environment variable with the name or number of the group that shares jobs."""
-
-
-def is_local(path: str) -> bool:
-    """Whether a path or URI is a folder of this machine, whose owner can be asked for.
-
-    Examples
-    --------
-    >>> is_local("/data/words"), is_local("file:///data/words"), is_local("s3://bucket/words")
-    (True, True, False)
-    """
-    return "://" not in path or path.startswith("file://")
-
-
-def _local(path: str) -> str:
-    # As `open_path` reads it: only a URI with slashes is decoded.
-    if path.startswith("file://"):
-        path = unquote(path.removeprefix("file://"))
-    return os.path.abspath(path.removeprefix("file:"))
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -64,9 +48,9 @@ def distrust(path: str) -> str | None:
     somebody could put another one into its place. A store elsewhere has access rights of its own, which
     decide there.
     """
-    if not is_local(path):
+    inner = local_path(path)
+    if inner is None:
         return None
-    inner = _local(path)
     try:
         link, found = os.lstat(inner), os.stat(inner)
     except OSError:
@@ -77,16 +61,12 @@ def distrust(path: str) -> str | None:
 
 def distrust_of(found: os.stat_result, path: str) -> str | None:
     """Why what `os.stat` says of a path is not trusted; None if it is."""
-    group = _shared_group()
     if not _is_trusted_user(found.st_uid):
         return f"{path} {_BELONGS} {_user(found.st_uid)}"
     if stat.S_ISLNK(found.st_mode):
         return None  # The rights of a link mean nothing.
-    if found.st_mode & stat.S_IWOTH:
-        return f"{path} can be written to by everybody"
-    if found.st_mode & stat.S_IWGRP and found.st_gid != group and not _is_own_group(found):
-        return f"{path} can be written to by group {_group(found.st_gid)}"
-    return None
+    who = _other_writers(found, path)
+    return None if who is None else f"{path} can be written to by {who}"
 
 
 def require_trusted(path: str, what: str, *, hint: str = "") -> None:
@@ -136,9 +116,9 @@ _MOVES = "can move what is in"
 
 
 def _remedy(why: str) -> str:
-    """What the owner of the machine can do so that a folder is trusted."""
+    """Advice how to make a folder trusted."""
     if _MOVES in why:
-        return "use a folder below one that only you or root can write to"
+        return "use a folder below one that only you or root can write to, or `chmod go-w` that one"
     if _BELONGS in why:
         return "run as that user, or `chown -R` it to the user who runs this"
     return "`chmod -R go-w` if it is yours alone"
@@ -146,23 +126,66 @@ def _remedy(why: str) -> str:
 
 def _open_above(path: str) -> str | None:
     """Why somebody could put another folder into the place of this one."""
-    folder = os.path.dirname(os.path.realpath(path))
-    while True:
+    for place in _way(path):
         # One that does not exist yet will be made, with the rights of this process.
         with suppress(OSError):
-            found = os.stat(folder)
-            if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
-                return f"everybody {_MOVES} {folder}"
+            found = os.lstat(place)
             if not _is_trusted_user(found.st_uid):
-                return f"user {_user(found.st_uid)} {_MOVES} {folder}"
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
+                return f"user {_user(found.st_uid)} {_MOVES} {place}"
+            # In a folder with the sticky bit only the owner of a thing can move it.
+            if stat.S_ISLNK(found.st_mode) or found.st_mode & stat.S_ISVTX:
+                continue
+            who = _other_writers(found, place)
+            if who is not None:
+                return f"{who} {_MOVES} {place}"
+    return None
+
+
+def _way(path: str) -> Iterator[str]:
+    """The folders and links that the system passes before it comes to the last name of a path."""
+    place, parts, links = "/", path.split("/")[::-1], 0
+    while parts:
+        part = parts.pop()
+        if part in ("", "."):
+            continue
+        if part == "..":
+            place = os.path.dirname(place)
+            continue
+        yield place
+        inner = os.path.join(place, part)
+        if not os.path.islink(inner):
+            place = inner
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            return  # The system does not follow so many either.
+        target = os.readlink(inner)
+        yield inner
+        if target.startswith("/"):
+            place = "/"
+        parts += target.split("/")[::-1]
+
+
+_MOST_LINKS = 40
+
+
+def _other_writers(found: os.stat_result, path: str) -> str | None:
+    """The users who can write to a folder or file, besides its owner and trusted users."""
+    if found.st_mode & stat.S_IWOTH:
+        return "everybody"
+    if not found.st_mode & stat.S_IWGRP or found.st_gid == _shared_group():
+        return None
+    # The rights of the group are then the most that the list gives to anybody it names.
+    if _has_access_list(path):
+        return "the users and groups of its access list (`getfacl`)"
+    if any(_is_private_group(found.st_gid, user) for user in (found.st_uid, os.geteuid())):
+        return None
+    return f"group {_group(found.st_gid)}"
 
 
 def _is_trusted_user(user: int) -> bool:
-    return user in (os.geteuid(), 0) or _is_member(user, _shared_group())
+    shared = _shared_group()
+    return user in (os.geteuid(), 0) or _is_member(user, shared)
 
 
 # -- making ----------------------------------------------------------------------------------------
@@ -256,17 +279,30 @@ def _is_member(user: int, group: int | None) -> bool:
     return group in os.getgrouplist(entry.pw_name, entry.pw_gid)
 
 
-def _is_own_group(found: os.stat_result) -> bool:
-    """Whether the group has its owner alone as a member, as many systems make one for each user."""
+def _is_private_group(group: int, user: int) -> bool:
+    """Whether a group has one user alone as a member, as many systems make one for each user.
+
+    It has to be shown: the group has the user's name and is the user's first group, it lists no other
+    member, and it is the first group of no other user.
+    """
     import grp
     import pwd
 
     try:
-        owner, group = pwd.getpwuid(found.st_uid), grp.getgrgid(found.st_gid)
+        own, found = pwd.getpwuid(user), grp.getgrgid(group)
     except KeyError:
         return False
-    alone = set(group.gr_mem) <= {owner.pw_name}
-    return owner.pw_gid == group.gr_gid and owner.pw_name == group.gr_name and alone
+    if own.pw_gid != group or own.pw_name != found.gr_name or set(found.gr_mem) - {own.pw_name}:
+        return False
+    return all(other.pw_uid == user for other in pwd.getpwall() if other.pw_gid == group)
+
+
+def _has_access_list(path: str) -> bool:
+    """Whether a file has rights beside its mode (only Linux tells)."""
+    try:
+        return bool(os.getxattr(path, "system.posix_acl_access"))
+    except (OSError, AttributeError):
+        return False
 
 
 def _user(number: int) -> str:

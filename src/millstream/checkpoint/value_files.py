@@ -26,10 +26,12 @@ class ValueFile:
     Examples
     --------
     >>> import tempfile
-    >>> file = ValueFile(f"{tempfile.mkdtemp()}/values.arrow")
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = ValueFile(f"{folder.name}/values.arrow")
     >>> file.add("a", b"1")
     >>> list(read_values(file.close()))
     [('a', b'1')]
+    >>> folder.cleanup()
     """
 
     def __init__(self, path: str) -> None:
@@ -49,7 +51,7 @@ class ValueFile:
             self._flush()
 
     def close(self) -> bytes:
-        """Finish the file; what is returned is all that `read_values` has to know."""
+        """Finish the file; return everything that `read_values` needs."""
         self._flush()
         self._writer.close()
         self._stream.close()

@@ -1,4 +1,4 @@
-"""What the parsers of all commands share: their help, common options, and types of values."""
+"""Shared parts of the parsers of all commands: help, common options, types of values."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["EXIT_CODES", "Format", "add_command", "add_common", "natural", "posi
 
 EXIT_CODES = """\
 exit codes:
-  0    it was done
-  1    the job, or the command, has failed
+  0    success
+  1    the job, or the command, failed
   2    wrong usage
   3    there is no such job or savepoint
   4    the job is in the wrong state, for example finished, or its folder is not trusted

@@ -34,7 +34,7 @@ complete -o default -F _millstream millstream
 
 @dataclass
 class _Level:
-    """What may follow some words of the command line."""
+    """Words that may follow some words of the command line."""
 
     path: tuple[str, ...]
     commands: dict[str, str] = field(default_factory=dict)

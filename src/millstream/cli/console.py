@@ -22,7 +22,7 @@ _EVERY_SECONDS = 0.1
 
 
 class Console:
-    """What a command says, and how: ``--json``, ``--quiet`` and ``--debug`` decide.
+    """Output of a command: ``--json``, ``--quiet`` and ``--debug`` decide its form.
 
     Parameters
     ----------

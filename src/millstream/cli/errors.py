@@ -1,4 +1,4 @@
-"""What a command can end with."""
+"""Errors and exit codes of commands."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _BY_CODE = {
 
 
 def exit_code_of(error: BaseException) -> int:
-    """What a process ends with that met this error.
+    """The exit code of a process that ends with this error.
 
     Examples
     --------

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from millstream.cli.console import Console
 from millstream.cli.errors import CommandError, ExitCode
 from millstream.cli.launch import command_for, parsed, shown, start_again, wait_for
-from millstream.cli.lookup import absolute, find_job, latest_runs, require_path, state_of
+from millstream.cli.lookup import find_job, latest_runs, require_path, state_of
+from millstream.cli.metrics import metrics_text
 from millstream.cli.sessions import spark_session
 from millstream.cli.text import ago, fields, local_time, size, table
+from millstream.common.paths import absolute_path
 from millstream.common.secrets import masked_command
 
 if TYPE_CHECKING:
@@ -65,10 +67,11 @@ def _number(value: int | None) -> str:
 
 
 def as_data(record: JobRecord) -> dict[str, Any]:
-    """A job for ``--json``: all that its record has."""
+    """A job for ``--json``: everything in its record."""
     data = dataclasses.asdict(record)
     if record.command is not None:
         data["command"] = masked_command(record.command)
+    data["metrics"] = None if record.metrics is None else record.metrics.to_dict()
     return {**data, "status": str(record.status), "state": state_of(record)}
 
 
@@ -99,7 +102,10 @@ def info(args: argparse.Namespace, console: Console) -> int:
         ("trusted", "yes" if record.distrust is None else f"no: {record.distrust}"),
         ("error", record.error or "-"),
     ]
-    console.result({"job": as_data(record)}, fields(pairs), state_of(record))
+    text = fields(pairs)
+    if record.metrics is not None:
+        text = f"{text}\n\n{metrics_text(record.metrics, console.width)}"
+    console.result({"job": as_data(record)}, text, state_of(record))
     return ExitCode.OK
 
 
@@ -126,7 +132,7 @@ def stop(args: argparse.Namespace, console: Console) -> int:
 def _stopped(record: JobRecord, path: str | None, drain: bool, console: Console) -> str:
     from millstream.checkpoint.registry import request
 
-    target = None if path is None else absolute(path)
+    target = None if path is None else absolute_path(path)
     console.note(f"Stopping job {record.job_id} ({record.name}) with a savepoint ...")
     with console.progress("savepoint") as progress:
         made = request(record, "stop", path=target, drain=drain, on_progress=progress)
@@ -157,7 +163,7 @@ def _savepoint_of_running(record: JobRecord, args: argparse.Namespace, console: 
             exit_code=ExitCode.WRONG_STATE,
             hint="leave --epoch away, or stop the job before",
         )
-    target = None if args.path is None else absolute(args.path)
+    target = None if args.path is None else absolute_path(args.path)
     with console.progress("savepoint") as progress:
         made = request(record, "savepoint", path=target, on_progress=progress)
     return made or target or ""
@@ -168,7 +174,7 @@ def _savepoint_of_dead(
 ) -> str:
     from millstream.spark.savepoint import take_offline
 
-    target = absolute(path or _own_folder(record))
+    target = absolute_path(path or _own_folder(record))
     console.note(f"Job {record.job_id} does not run: the savepoint is made of its checkpoint ...")
     with spark_session() as spark, console.progress("savepoint") as progress:
         return take_offline(spark, record.path, target, epoch=epoch, on_progress=progress)
@@ -243,13 +249,11 @@ def rescale(args: argparse.Namespace, console: Console) -> int:
 
 
 def _wait_for_end(record: JobRecord) -> None:
-    from millstream.checkpoint.registry import find_jobs
+    from millstream.checkpoint.lease import Watch
+    from millstream.checkpoint.registry import lives
 
-    def ended() -> bool:
-        runs = find_jobs(record.directory)
-        return not any(run.alive for run in runs if run.path == record.path)
-
-    if not wait_for(ended, _STOP_SECONDS):
+    watch = Watch(record.directory)
+    if not wait_for(lambda: not lives(record, watch), _STOP_SECONDS):
         raise CommandError(
             "JOB_RUNNING",
             f"job {record.job_id} has made its savepoint, but its process {record.pid} "
@@ -272,13 +276,18 @@ def _running(args: argparse.Namespace) -> JobRecord:
 
 
 def _trusted(args: argparse.Namespace) -> JobRecord:
-    """The job that is meant; an error if others may have written what is to be read or run of it."""
+    """The job that is meant, and whether its driver lives.
+
+    An error if others may have written what is to be read or run of it.
+    """
+    from millstream.checkpoint.registry import known
+
     record = find_job(args.job, args.root)
     if record.distrust is not None and not args.trust:
         from millstream.checkpoint.trust import not_trusted
 
         raise not_trusted(f"job {record.job_id} ({record.name})", record.distrust)
-    return record
+    return known(record)
 
 
 def _unfinished(args: argparse.Namespace) -> JobRecord:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.cli.console import Console
 from millstream.cli.errors import CommandError, ExitCode
-from millstream.cli.lookup import DEFAULT_ROOT, ENDED, absolute
+from millstream.cli.lookup import DEFAULT_ROOT, ENDED
 from millstream.cli.program import (
     MILLSTREAM,
     OPTIONS,
@@ -28,6 +28,7 @@ from millstream.cli.program import (
     target_of,
 )
 from millstream.cli.supervise import Supervisor, run_child
+from millstream.common.paths import absolute_path, local_path
 from millstream.common.secrets import is_masked, masked_command
 
 if TYPE_CHECKING:
@@ -82,12 +83,11 @@ def _switches(args: argparse.Namespace) -> list[str]:
 
 def _log_file(directory: str | None, name: str) -> Path:
     """A new log file, in the checkpoint directory if that is on this machine."""
-    if directory is None or "://" in directory:
-        directory = DEFAULT_ROOT
+    local = None if directory is None else local_path(directory)
     from millstream.checkpoint.durable import make_folder
     from millstream.checkpoint.folder import open_path
 
-    folder = Path(directory) / "logs"
+    folder = Path(local or DEFAULT_ROOT) / "logs"
     make_folder(*open_path(str(folder)))
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name)
     moment = time.strftime("%Y%m%dT%H%M%S")
@@ -132,7 +132,7 @@ def launch(
 
 
 def _record_of(pid: int, roots: Sequence[str | None], since_ms: int) -> JobRecord | None:
-    """What the job of a process says of itself; the process may have a supervisor before it."""
+    """The record of the job of a process; a supervisor may have started the process."""
     from millstream.checkpoint.registry import find_jobs
 
     for root in roots:
@@ -199,7 +199,7 @@ def command_for(record: JobRecord, args: argparse.Namespace) -> list[str]:
     CommandError
         ``NO_COMMAND`` if it is not known, ``MASKED_COMMAND`` if it had secrets.
     """
-    from millstream.checkpoint.trust import is_local, not_trusted
+    from millstream.checkpoint.trust import not_trusted
 
     if args.run:
         return _own_command(args.run)
@@ -210,7 +210,7 @@ def command_for(record: JobRecord, args: argparse.Namespace) -> list[str]:
             exit_code=ExitCode.WRONG_STATE,
             hint="start jobs with `millstream run`; or say how this one is started: --run app.py ...",
         )
-    if not is_local(record.path) and not args.trust:
+    if local_path(record.path) is None and not args.trust:
         why = f"nobody can tell who has written to {record.path}"
         hint = (
             "--trust if you trust everybody who can write there; or give the command: --run app.py"
@@ -251,13 +251,13 @@ def start_again(
     environment: dict[str, str] = {}
     if own is not None:
         own.from_savepoint, own.parallelism = savepoint, parallelism
-        own.checkpoint_dir = absolute(record.directory)
+        own.checkpoint_dir = absolute_path(record.directory)
         own.trust |= args.trust
         command = command_of(own, first=True)
     else:
         settings = {
             "parallelism.default": str(parallelism),
-            "execution.checkpointing.dir": absolute(record.directory),
+            "execution.checkpointing.dir": absolute_path(record.directory),
             "execution.savepoint.path": savepoint,
         }
         if args.trust:

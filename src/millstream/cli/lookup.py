@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from millstream.cli.errors import CommandError, ExitCode
 from millstream.cli.text import table
+from millstream.common.paths import absolute_path, local_path
 
 if TYPE_CHECKING:
     from millstream.checkpoint.registry import JobRecord
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_ROOT",
     "ENDED",
-    "absolute",
     "find_job",
     "latest_runs",
     "require_path",
@@ -38,7 +38,8 @@ def find_job(job: str, root: str = DEFAULT_ROOT) -> JobRecord:
     """
     from millstream.checkpoint.registry import find_jobs
 
-    if "://" in job or os.path.isdir(job):
+    local = local_path(job)
+    if local is None or os.path.isdir(local):
         found = _in_directory(job)
         where = f"in {job}"
     else:
@@ -66,8 +67,8 @@ def find_job(job: str, root: str = DEFAULT_ROOT) -> JobRecord:
             "BAD_STATUS",
             f"the run {found[0].path} cannot be used: {found[0].problem}",
             exit_code=ExitCode.WRONG_STATE,
-            hint="start the job's program again: it goes on from its checkpoint, and writes its status "
-            "anew",
+            hint="start the job's program again: it goes on from its checkpoint, and writes a "
+            "new status",
         )
     return found[0]
 
@@ -112,11 +113,6 @@ def state_of(record: JobRecord) -> str:
     return "DEAD"
 
 
-def absolute(path: str) -> str:
-    """A path as another process understands it: that has a working directory of its own."""
-    return path if "://" in path else os.path.abspath(path.removeprefix("file:"))
-
-
 def require_path(path: str, what: str = "savepoint") -> str:
     """The path, if there is something; else the command ends with exit code 3."""
     import pyarrow.fs as pafs
@@ -131,4 +127,4 @@ def require_path(path: str, what: str = "savepoint") -> str:
             exit_code=ExitCode.NOT_FOUND,
             hint="give the path that `millstream savepoint` has printed",
         )
-    return absolute(path)
+    return absolute_path(path)

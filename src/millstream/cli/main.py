@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """What argparse cannot say of a command line."""
+    """Checks of a command line that argparse cannot make."""
     if args.command == "savepoint" and args.job == "dispose":
         if args.path is None:
             args.usage_error("dispose needs the path of a savepoint")

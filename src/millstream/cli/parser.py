@@ -44,7 +44,7 @@ def make_parser() -> argparse.ArgumentParser:
         description=_ABOUT,
         formatter_class=Format,
         allow_abbrev=False,
-        epilog="`millstream COMMAND --help` tells more of a command.\n\n" + EXIT_CODES,
+        epilog="`millstream COMMAND --help` describes a command.\n\n" + EXIT_CODES,
     )
     parser.add_argument("--version", action="version", version=f"millstream {__version__}")
     add_common(parser, first=True)
@@ -111,7 +111,7 @@ def _run(commands: Any) -> None:
         "run a program",
         """
         The program runs as Python would run it: as __main__, with the arguments after TARGET.
-        What is set here wins over what the program sets itself.
+        Settings given here override those of the program.
 
         With --detached the program is a process of its own that outlives the terminal; the
         command returns when the job runs, or has failed. With --supervise a job that is killed,
@@ -168,8 +168,8 @@ def _run(commands: Any) -> None:
         type=natural,
         default=3,
         metavar="N",
-        help="with --supervise: how often in a row a job is started again that ended with an "
-        "error of its own (default: 3); one that was killed always is",
+        help="with --supervise: how often in a row the supervisor restarts a job that failed by "
+        "itself (default: 3); it always restarts a job that was killed",
     )
     _add_trust(parser)
     parser.add_argument("--attempt", type=natural, help=argparse.SUPPRESS)
@@ -222,7 +222,7 @@ def _info(commands: Any) -> None:
     parser = add_command(
         commands,
         "info",
-        "tell all about a job",
+        "show everything about a job",
         "Status, epoch, records, watermark, process, command and error. With --quiet: the status.",
         """
         millstream info words

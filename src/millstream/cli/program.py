@@ -18,6 +18,7 @@ from millstream.cli.console import Console
 from millstream.cli.errors import CommandError, ExitCode
 from millstream.common.errors import MillstreamError
 from millstream.common.secrets import Redactor
+from millstream.spark import jvm
 
 __all__ = [
     "OPTIONS",
@@ -101,7 +102,7 @@ def target_of(args: argparse.Namespace) -> list[str]:
 
 
 def options_of(args: argparse.Namespace) -> dict[str, Any]:
-    """What a program hears of the command line: the content of `OPTIONS`."""
+    """The options for a program, as the content of `OPTIONS`."""
     return {
         "configuration": configuration_of(args),
         "command": command_of(args),
@@ -176,7 +177,7 @@ def _run(args: argparse.Namespace, options: dict[str, Any], *, ends: bool = True
             raise
         return _exit_code(end)
     except Exception as error:
-        if getattr(args, "attempt", None) is not None and _jvm_died():
+        if getattr(args, "attempt", None) is not None and jvm.has_died():
             redact = Redactor(dict(args.settings), args.program)
             print(redact(f"millstream: {type(error).__name__}: {error}"), file=sys.stderr)
             return ExitCode.JVM_DIED
@@ -208,7 +209,7 @@ def _prepared(args: argparse.Namespace, options: dict[str, Any]) -> Iterator[Non
 
 
 def _exit_code(end: SystemExit) -> int:
-    """As Python itself does it: a text is an error message."""
+    """The exit code as Python itself computes it: a text is an error message."""
     if end.code is None:
         return ExitCode.OK
     if isinstance(end.code, int):
@@ -227,11 +228,3 @@ def _print_from_program(error: BaseException, redact: Redactor) -> None:
         frames = frames.tb_next
     lines = traceback.format_exception(type(error), error, frames)
     print(redact("".join(lines)), end="", file=sys.stderr)
-
-
-def _jvm_died() -> bool:
-    """Whether Spark's JVM went away: not an error of the program, whatever it looks like."""
-    pyspark = sys.modules.get("pyspark")
-    context = getattr(pyspark, "SparkContext", None)
-    process = getattr(getattr(context, "_gateway", None), "proc", None)
-    return process is not None and process.poll() is not None

@@ -36,7 +36,7 @@ class Supervisor:
     max_restarts : int
         See above.
     console : Console
-        Hears of restarts.
+        Is called at each restart.
     pause, clock : callable
         Waits so many seconds; the time in seconds.
 

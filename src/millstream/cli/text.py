@@ -165,7 +165,7 @@ def fields(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def progress_bar(title: str, done: int, total: int | None, unit: str, seconds: float) -> str:
-    """What is done, what there is to do, the rate, and the time that is left.
+    """A bar with the work done, the total, the rate, and the time left.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What jobs of every kind use: types, rows, time, watermarks, configuration."""
+"""The vocabulary of all programs: types, rows, time, watermarks, configuration."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millstream.common.absent import missing_name
 from millstream.common.completable_future import CompletableFuture
@@ -23,9 +23,13 @@ from millstream.common.serialization import (
 )
 from millstream.common.serializer import TypeSerializer
 from millstream.common.time import Duration, Instant, Time
+from millstream.common.type_aliases import DurationLike, TypeLike
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.types import Row, RowKind
 from millstream.common.watermark_strategy import WatermarkStrategy
+
+if TYPE_CHECKING:
+    from millstream.common.job_client import JobClient
 
 __all__ = [
     "ByteArraySchema",
@@ -36,6 +40,7 @@ __all__ = [
     "DeadLetter",
     "DeserializationSchema",
     "Duration",
+    "DurationLike",
     "Encoder",
     "ExecutionConfig",
     "InputDependencyConstraint",
@@ -53,15 +58,18 @@ __all__ = [
     "SimpleStringSchema",
     "Time",
     "TypeInformation",
+    "TypeLike",
     "TypeSerializer",
     "Types",
     "WatermarkStrategy",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "JobClient":
-        from millstream.common.job_client import JobClient
+if not TYPE_CHECKING:
 
-        return JobClient
-    return missing_name(__name__)(name)
+    def __getattr__(name: str) -> Any:
+        if name == "JobClient":
+            from millstream.common.job_client import JobClient
+
+            return JobClient
+        return missing_name(__name__)(name)

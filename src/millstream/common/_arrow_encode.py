@@ -188,7 +188,10 @@ def _timestamp(type_info: TypeInformation, values: Sequence[Any]) -> pa.Array:
 
 
 def _pickled(type_info: TypeInformation, values: Sequence[Any]) -> pa.Array:
-    return pa.array([None if v is None else dumps(v) for v in values], type=pa.binary())
+    try:
+        return pa.array([None if v is None else dumps(v) for v in values], type=pa.binary())
+    except TypeMismatchError as error:
+        raise ValueError(error.message) from error  # which of the values it is, is found out next
 
 
 def _mask(values: Sequence[Any]) -> pa.Array:

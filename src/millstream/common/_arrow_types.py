@@ -1,4 +1,4 @@
-"""Which Arrow type stands for which of ours, and back."""
+"""The Arrow type for each type of Millstream, and back."""
 
 from __future__ import annotations
 

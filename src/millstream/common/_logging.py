@@ -1,4 +1,4 @@
-"""What Millstream tells about options that change nothing."""
+"""Log messages about options that have no effect."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from millstream.common._type_base import TypeInformation, got
-from millstream.common.errors import short_repr
+from millstream.common.errors import TypeMismatchError, short_repr
 from millstream.common.time import Instant
 
 _RANGES = {
@@ -294,8 +294,8 @@ class PickledBytesTypeInfo(TypeInformation):
 
         try:
             dumps(value)
-        except Exception as exc:
-            return f"it cannot be pickled: {exc}"
+        except TypeMismatchError as error:
+            return error.message
         return None
 
     def to_dict(self) -> dict[str, Any]:

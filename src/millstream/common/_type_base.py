@@ -1,20 +1,24 @@
-"""What every type can do."""
+"""The base class of all types."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from millstream.common._type_certainty import Certainty
 from millstream.common.errors import PlanError, short_repr, user_location
+from millstream.common.type_variables import T
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 
-class TypeInformation(ABC):
+class TypeInformation(ABC, Generic[T]):
     """The type of the records of a stream, of a key, or of state.
+
+    The parameter is the class of the values in Python, for type checkers: ``Types.LONG()`` is a
+    ``TypeInformation[int]``.
 
     Types are immutable, can be compared and used as dict keys. Make them with `Types`.
 

@@ -31,7 +31,7 @@ def _fields_misfit(
 
 
 @dataclass(frozen=True, repr=False, init=False)
-class TupleTypeInfo(TypeInformation):
+class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
     """Tuples with a type for each field. Lists, rows and named tuples come back as plain tuples.
 
     Parameters
@@ -78,7 +78,7 @@ class TupleTypeInfo(TypeInformation):
 
 
 @dataclass(frozen=True, repr=False, init=False)
-class RowTypeInfo(TypeInformation):
+class RowTypeInfo(TypeInformation[Row]):
     """Rows with a type, and perhaps a name, for each field.
 
     A `Row`, a tuple or a list fits by position, a dict by name; a named `Row` fits by name if the type
@@ -183,7 +183,7 @@ def _checked_names(names: Sequence[object], types: Sequence[TypeInformation]) ->
 
 
 class _ItemsTypeInfo(TypeInformation):
-    """What lists and arrays share: values are lists (or tuples), and come back as lists."""
+    """Base of lists and arrays: values are lists (or tuples), and are returned as lists."""
 
     element_type: TypeInformation
 

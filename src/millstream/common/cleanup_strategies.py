@@ -13,7 +13,7 @@ __all__ = ["CleanupStrategies"]
 
 
 class CleanupStrategies:
-    """What a program has asked for, to be asked for again.
+    """The clean-up strategies that a program has set, for its getters.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class CleanupStrategies:
         return self.Strategies.FULL_STATE_SCAN_SNAPSHOT in self._strategies
 
     def get_incremental_cleanup_strategy(self) -> IncrementalCleanupStrategy | None:
-        """What was asked for, or else Flink's default in the background."""
+        """Return the strategy that was set, or Flink's default in the background."""
         default = self.IncrementalCleanupStrategy(5, False) if self._in_background else None
         found: Any = self._strategies.get(self.Strategies.INCREMENTAL_CLEANUP, default)
         return found  # type: ignore[no-any-return]
@@ -90,7 +90,7 @@ class CleanupStrategies:
     def get_rocksdb_compact_filter_cleanup_strategy(
         self,
     ) -> RocksdbCompactFilterCleanupStrategy | None:
-        """What was asked for, or else Flink's default in the background."""
+        """Return the strategy that was set, or Flink's default in the background."""
         default = self.RocksdbCompactFilterCleanupStrategy(1000) if self._in_background else None
         found: Any = self._strategies.get(self.Strategies.ROCKSDB_COMPACTION_FILTER, default)
         return found  # type: ignore[no-any-return]

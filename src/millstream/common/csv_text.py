@@ -49,8 +49,8 @@ class CsvDialect:
 
     def line(self, values: Sequence[Any], types: Sequence[TypeInformation] = ()) -> str:
         """Return fields as a line, with its end."""
-        found: Sequence[TypeInformation | None] = types or [None] * len(values)
-        pairs = enumerate(zip(values, found, strict=True))
+        unknown: list[TypeInformation | None] = [None] * len(values)
+        pairs = enumerate(zip(values, types or unknown, strict=True))
         fields = [self._field(value, kind, column) for column, (value, kind) in pairs]
         return self.delimiter.join(fields) + self.line_end
 

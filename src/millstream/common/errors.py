@@ -118,7 +118,7 @@ class MillstreamError(Exception):
     message : str
         What is wrong, in one sentence.
     parameters : dict, optional
-        The values the message speaks of. Values that are not plain JSON turn into their repr when
+        The values that the message mentions. Values that are not plain JSON turn into their repr when
         the error crosses a process border.
     location : Location, optional
         The user's line it is about.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 from millstream.common._logging import accepted_without_effect
 from millstream.common.errors import ConfigurationError, short_repr, user_location
-from millstream.common.time import Duration, Time, to_millis
+from millstream.common.time import to_millis
+from millstream.common.type_aliases import DurationLike
 
 __all__ = ["ExecutionConfig", "accepted_without_effect"]
 
@@ -83,9 +83,7 @@ class ExecutionConfig:
         """Milliseconds between watermarks; 0 (the default) means one after every record."""
         return self._auto_watermark_interval
 
-    def set_auto_watermark_interval(
-        self, interval: int | str | timedelta | Time | Duration
-    ) -> ExecutionConfig:
+    def set_auto_watermark_interval(self, interval: DurationLike) -> ExecutionConfig:
         """Set the time between watermarks; 0 for one after every record."""
         self._auto_watermark_interval = to_millis(interval, "auto_watermark_interval")
         return self
@@ -130,109 +128,109 @@ class ExecutionConfig:
         return self._ignore(option, to_millis(value, option, allow_negative=True), why)
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Accepted for Flink's sake."""
+        """Accept a setting of Flink that has no effect here."""
         return self._ignore("object reuse", True, _COPIES)
 
     def disable_object_reuse(self) -> ExecutionConfig:
-        """Accepted for Flink's sake."""
+        """Accept a setting of Flink that has no effect here."""
         return self._ignore("object reuse", False, _COPIES)
 
     def is_object_reuse_enabled(self) -> bool:
-        """What was set; False by default."""
+        """Return the setting; False by default."""
         return bool(self._ignored.get("object reuse", False))
 
     def enable_closure_cleaner(self) -> ExecutionConfig:
-        """Accepted for Flink's sake."""
+        """Accept a setting of Flink that has no effect here."""
         return self._ignore("closure cleaner", True, "functions are pickled with what they use")
 
     def disable_closure_cleaner(self) -> ExecutionConfig:
-        """Accepted for Flink's sake."""
+        """Accept a setting of Flink that has no effect here."""
         return self._ignore("closure cleaner", False, "functions are pickled with what they use")
 
     def is_closure_cleaner_enabled(self) -> bool:
-        """What was set; True by default."""
+        """Return the setting; True by default."""
         return bool(self._ignored.get("closure cleaner", True))
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
-        """Accepted for Flink's sake."""
+        """Accept a setting of Flink that has no effect here."""
         why = "no latency markers travel through a micro-batch"
         return self._remember_millis("latency tracking interval", interval, why)
 
     def get_latency_tracking_interval(self) -> int:
-        """What was set; 0 by default."""
+        """Return the setting; 0 by default."""
         return int(self._ignored.get("latency tracking interval", 0))
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
-        """Accepted for Flink's sake."""
+        """Accept a setting of Flink that has no effect here."""
         why = "Spark cancels its own tasks"
         return self._remember_millis("task cancellation interval", interval, why)
 
     def get_task_cancellation_interval(self) -> int:
-        """What was set; 30000 by default."""
+        """Return the setting; 30000 by default."""
         return int(self._ignored.get("task cancellation interval", 30_000))
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
-        """Accepted for Flink's sake."""
+        """Accept a setting of Flink that has no effect here."""
         to_millis(timeout, "task cancellation timeout")
         why = "Spark cancels its own tasks"
         return self._remember_millis("task cancellation timeout", timeout, why)
 
     def get_task_cancellation_timeout(self) -> int:
-        """What was set; 180000 by default."""
+        """Return the setting; 180000 by default."""
         return int(self._ignored.get("task cancellation timeout", 180_000))
 
     def set_buffer_timeout(self, timeout_millis: int) -> ExecutionConfig:
-        """Accepted for Flink's sake."""
+        """Accept a setting of Flink that has no effect here."""
         why = "records travel in micro-batches, not in network buffers"
         return self._remember_millis("buffer timeout", timeout_millis, why)
 
     def get_buffer_timeout(self) -> int:
-        """What was set; 100 by default."""
+        """Return the setting; 100 by default."""
         return int(self._ignored.get("buffer timeout", 100))
 
     def enable_force_kryo(self) -> ExecutionConfig:
-        """Accepted for Flink's sake."""
+        """Accept a setting of Flink that has no effect here."""
         return self._ignore("force kryo", True, _NO_JVM_TYPES)
 
     def disable_force_kryo(self) -> ExecutionConfig:
-        """Accepted for Flink's sake."""
+        """Accept a setting of Flink that has no effect here."""
         return self._ignore("force kryo", False, _NO_JVM_TYPES)
 
     def is_force_kryo_enabled(self) -> bool:
-        """What was set; False by default."""
+        """Return the setting; False by default."""
         return bool(self._ignored.get("force kryo", False))
 
     def enable_force_avro(self) -> ExecutionConfig:
-        """Accepted for Flink's sake."""
+        """Accept a setting of Flink that has no effect here."""
         return self._ignore("force avro", True, _NO_JVM_TYPES)
 
     def disable_force_avro(self) -> ExecutionConfig:
-        """Accepted for Flink's sake."""
+        """Accept a setting of Flink that has no effect here."""
         return self._ignore("force avro", False, _NO_JVM_TYPES)
 
     def is_force_avro_enabled(self) -> bool:
-        """What was set; False by default."""
+        """Return the setting; False by default."""
         return bool(self._ignored.get("force avro", False))
 
     def enable_generic_types(self) -> ExecutionConfig:
-        """Accepted for Flink's sake."""
+        """Accept a setting of Flink that has no effect here."""
         return self._ignore("generic types", True, _NO_JVM_TYPES)
 
     def disable_generic_types(self) -> ExecutionConfig:
-        """Accepted for Flink's sake."""
+        """Accept a setting of Flink that has no effect here."""
         return self._ignore("generic types", False, _NO_JVM_TYPES)
 
     def has_generic_types_disabled(self) -> bool:
-        """What was set; False by default."""
+        """Return the setting; False by default."""
         return not self._ignored.get("generic types", True)
 
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
-        """Accepted for Flink's sake."""
+        """Accept a setting of Flink that has no effect here."""
         why = "Millstream decides by itself how checkpoints are stored"
         return self._remember_bool("snapshot compression", use_snapshot_compression, why)
 
     def is_use_snapshot_compression(self) -> bool:
-        """What was set; False by default."""
+        """Return the setting; False by default."""
         return bool(self._ignored.get("snapshot compression", False))
 
     def __eq__(self, other: object) -> bool:

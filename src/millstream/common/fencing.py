@@ -16,7 +16,7 @@ def _always() -> None:
 
 @dataclass(frozen=True)
 class FencingToken:
-    """Who writes an epoch: of two attempts to run a job the one with the higher number is right.
+    """Token of the attempt that writes an epoch: of two attempts, the higher number is valid.
 
     `is_current` tells whether another driver has taken the job over. It may do so right after the
     question, so a database also compares `attempt` inside the transaction that writes the records.

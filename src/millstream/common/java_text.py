@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import Context, Decimal
 
 __all__ = ["java_double", "java_float"]
 
@@ -36,6 +36,10 @@ def java_float(value: float) -> str:
     return _java(float(single), str(single))
 
 
+_EXACT = Context(prec=50)
+"""The precision of the program's own decimal context is of no concern here."""
+
+
 def _java(value: float, shortest: str) -> str:
     """A number by its shortest digits: plain from 0.001 up to ten million, else with an exponent."""
     if not math.isfinite(value):
@@ -46,8 +50,8 @@ def _java(value: float, shortest: str) -> str:
     if 1e-3 <= abs(value) < 1e7:
         text = f"{digits:f}"
         return text if "." in text else f"{text}.0"
-    if len(digits.normalize().as_tuple().digits) == 1:
+    if len(digits.normalize(_EXACT).as_tuple().digits) == 1:
         # Java writes two digits at least, the nearest two: 4.9E-324, where Python writes 5e-324.
-        digits = Decimal(f"{Decimal(value):.1e}")
-    mantissa, _, exponent = f"{digits.normalize():e}".partition("e")
+        digits = Decimal(f"{Decimal.from_float(value):.1e}")
+    mantissa, _, exponent = f"{digits.normalize(_EXACT):e}".partition("e")
     return f"{mantissa if '.' in mantissa else f'{mantissa}.0'}E{int(exponent)}"

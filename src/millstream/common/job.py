@@ -1,4 +1,4 @@
-"""What is known of a job from outside."""
+"""Id, status and result of a job."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class JobID:
 
 @dataclass(frozen=True)
 class JobExecutionResult:
-    """What remains of a job that has run.
+    """The result of a job: its id, run time and accumulators.
 
     Parameters
     ----------
@@ -112,11 +112,11 @@ class JobExecutionResult:
         return self.net_runtime_ms
 
     def get_accumulator_result(self, accumulator_name: str) -> Any:
-        """What an accumulator came to; None if there is no such accumulator."""
+        """Return the result of an accumulator; None if there is no such accumulator."""
         return self.accumulator_results.get(accumulator_name)
 
     def get_all_accumulator_results(self) -> dict[str, Any]:
-        """What all accumulators came to, by name."""
+        """Return the results of all accumulators, by name."""
         return dict(self.accumulator_results)
 
     def is_job_execution_result(self) -> bool:

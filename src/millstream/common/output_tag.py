@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Generic
+
+from millstream.common.type_variables import V
 from millstream.common.typeinfo import TypeInformation
 
 
-class OutputTag:
+class OutputTag(Generic[V]):
     """Names a side output: a function yields ``tag, value`` to send a value there.
 
-    Two tags with one id are the same side output.
+    Two tags with one id are the same side output. ``OutputTag[str]("late")`` says to a type checker
+    what values go there, if no type does.
 
     Examples
     --------
@@ -19,7 +23,7 @@ class OutputTag:
 
     __slots__ = ("tag_id", "type_info")
 
-    def __init__(self, tag_id: str, type_info: TypeInformation | None = None) -> None:
+    def __init__(self, tag_id: str, type_info: TypeInformation[V] | None = None) -> None:
         if not isinstance(tag_id, str) or not tag_id:
             raise ValueError(f"an output tag needs a non-empty string as its id, got {tag_id!r}")
         self.tag_id = tag_id

@@ -6,7 +6,8 @@ import io
 import pickle
 from typing import Any
 
-from millstream.common.types import rows_of, same_fields
+from millstream.common.errors import TypeMismatchError
+from millstream.common.types import Row, rows_of, same_fields
 
 
 def dumps(value: Any) -> bytes:
@@ -22,10 +23,12 @@ def dumps(value: Any) -> bytes:
     """
     try:
         return pickle.dumps(value, 5)
-    except Exception:
+    except MemoryError:
+        raise
+    except Exception as error:
         by_value = _by_value(value)
         if by_value is None:
-            raise
+            raise _unpicklable(value, error) from error
         return by_value
 
 
@@ -41,7 +44,7 @@ def dumps_apart(values: list[Any]) -> bytes:
     >>> left is right
     False
     """
-    # Without the memo each row would name its class and its fields anew.
+    # Without the memo each row would repeat the names of its class and its fields.
     rows = same_fields(values)
     buffer = io.BytesIO()
     pickler = pickle.Pickler(buffer, 5)
@@ -60,9 +63,50 @@ def loads_apart(data: bytes | memoryview) -> list[Any]:
 
 
 def _by_value(value: Any) -> bytes | None:
+    """The pickle of a value whose classes go with it; None if there is none."""
     try:
         import cloudpickle  # type: ignore[import-untyped, unused-ignore]
-    except ImportError:
+
+        data: bytes = cloudpickle.dumps(value, 5)
+    except MemoryError:
+        raise
+    except Exception:
         return None
-    data: bytes = cloudpickle.dumps(value, 5)
     return data
+
+
+def _unpicklable(value: Any, error: Exception) -> TypeMismatchError:
+    """The error of a value that cannot be pickled. It names the part that is to blame."""
+    part = _culprit(value, set())
+    return TypeMismatchError(
+        "UNPICKLABLE_VALUE",
+        f"{part!r:.200}, of type {type(part).__name__}, cannot be pickled, so it can neither travel to "
+        f"another operator nor be kept in state: {error}",
+        hint="send or keep what it is made of, such as a name, a path or a list, and make the object "
+        "where it is used, or in open()",
+    )
+
+
+def _culprit(value: Any, seen: set[int]) -> Any:
+    """The innermost part of a value that cannot be pickled."""
+    seen.add(id(value))
+    for part in _parts(value):
+        if id(part) not in seen and not _can_be_pickled(part):
+            return _culprit(part, seen)
+    return value
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    if isinstance(value, list | tuple | set | frozenset | Row):
+        return list(value)
+    return list(getattr(value, "__dict__", {}).values())
+
+
+def _can_be_pickled(value: Any) -> bool:
+    try:
+        pickle.dumps(value, 5)
+    except Exception:
+        return _by_value(value) is not None
+    return True

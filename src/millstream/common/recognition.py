@@ -1,4 +1,4 @@
-"""What can be seen in a function: that it does nothing but read one field of its record."""
+"""Recognise functions that only read one field of their record."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from millstream.common.errors import ConfigurationError, short_repr, user_location
 from millstream.common.time import positive_millis, to_millis
+from millstream.common.type_aliases import DurationLike
 
 __all__ = ["RestartStrategies", "RestartStrategyConfiguration"]
 
@@ -53,7 +54,7 @@ class _NoRestart(RestartStrategyConfiguration):
 
 @dataclass(frozen=True)
 class _FixedDelay(RestartStrategyConfiguration):
-    """So many restarts in all, each after the same time."""
+    """A fixed number of restarts, each after the same delay."""
 
     attempts: int
     delay: int
@@ -77,7 +78,7 @@ class _FixedDelay(RestartStrategyConfiguration):
 
 @dataclass(frozen=True)
 class _FailureRate(RestartStrategyConfiguration):
-    """So many restarts within an interval of time."""
+    """A limited number of restarts within an interval of time."""
 
     failures: int
     interval: int
@@ -127,7 +128,7 @@ class _ExponentialDelay(RestartStrategyConfiguration):
             f"{limit}{_seconds(self.initial_backoff)} after the failure, "
             f"{self.backoff_multiplier:g} times as long after each further one up to "
             f"{_seconds(self.max_backoff)}, "
-            f"anew after {_seconds(self.reset_backoff_threshold)} without one"
+            f"starting again after {_seconds(self.reset_backoff_threshold)} without one"
         )
 
     def delay_ms(self, failures_ms: Sequence[int], random: float) -> int | None:
@@ -149,7 +150,7 @@ class RestartStrategies:
     """Makes the rules by which a job that has failed starts again, for ``env.set_restart_strategy``.
 
     Without one, a job with a checkpoint directory is restarted a few times, others are not. A job
-    goes on from its last checkpoint. An error that another try cannot mend, such as a mistake in
+    goes on from its last checkpoint. An error that a restart cannot solve, such as a mistake in
     the program found while it starts, ends the job at once.
 
     Examples
@@ -172,12 +173,14 @@ class RestartStrategies:
 
     @staticmethod
     def fall_back_restart() -> RestartStrategyConfiguration:
-        """What a job does of which nothing is said."""
+        """The default: with a checkpoint directory a few restarts, otherwise none."""
         return RestartStrategyConfiguration()
 
     @staticmethod
-    def fixed_delay_restart(restart_attempts: int, delay_between_attempts: Any) -> _FixedDelay:
-        """So many restarts in all, each after the same time.
+    def fixed_delay_restart(
+        restart_attempts: int, delay_between_attempts: DurationLike
+    ) -> _FixedDelay:
+        """A fixed number of restarts, each after the same delay.
 
         Parameters
         ----------
@@ -191,9 +194,9 @@ class RestartStrategies:
 
     @staticmethod
     def failure_rate_restart(
-        failure_rate: int, failure_interval: Any, delay_interval: Any
+        failure_rate: int, failure_interval: DurationLike, delay_interval: DurationLike
     ) -> _FailureRate:
-        """So many restarts within an interval of time; a failure more ends the job.
+        """Allow a number of restarts within an interval; one more failure ends the job.
 
         Parameters
         ----------
@@ -212,10 +215,10 @@ class RestartStrategies:
 
     @staticmethod
     def exponential_delay_restart(
-        initial_backoff: Any,
-        max_backoff: Any,
+        initial_backoff: DurationLike,
+        max_backoff: DurationLike,
         backoff_multiplier: float,
-        reset_backoff_threshold: Any,
+        reset_backoff_threshold: DurationLike,
         jitter_factor: float,
         attempts_before_reset_backoff: int = NO_LIMIT,
     ) -> _ExponentialDelay:
@@ -231,7 +234,7 @@ class RestartStrategies:
             How much longer a delay is than the one before it; above 1.
         reset_backoff_threshold
             After this time without a failure the delay is the first one again, and the attempts
-            are counted anew.
+            are counted from 0 again.
         jitter_factor
             The part of the delay, from 0 to 1, by which it is made longer or shorter at random, so
             that many jobs do not start at once.

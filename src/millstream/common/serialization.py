@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from millstream.common.absent import missing_name
 from millstream.common.errors import PlanError, TypeMismatchError, short_repr, user_location
@@ -226,4 +226,5 @@ class _LineEncoder:
         return f"{self._to_text(value)}\n".encode(self._charset)
 
 
-__getattr__ = missing_name(__name__)
+if not TYPE_CHECKING:
+    __getattr__ = missing_name(__name__)

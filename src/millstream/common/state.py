@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 from millstream.common._type_base import require_type
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.state_ttl import StateTtlConfig
+from millstream.common.type_variables import ACC, IN, K2, OUT, V
 from millstream.common.typeinfo import TypeInformation, Types
+
+if TYPE_CHECKING:
+    from millstream.common.type_aliases import Aggregates, Reduces
 
 __all__ = [
     "AggregatingState",
@@ -32,12 +36,6 @@ __all__ = [
     "ValueStateDescriptor",
 ]
 
-T = TypeVar("T")
-K = TypeVar("K")
-V = TypeVar("V")
-IN = TypeVar("IN")
-OUT = TypeVar("OUT")
-
 StateKind = Literal["value", "list", "map", "reducing", "aggregating"]
 
 
@@ -55,7 +53,7 @@ class State(ABC):
         """Remove the state of the current key."""
 
 
-class ValueState(State, Generic[T]):
+class ValueState(State, Generic[V]):
     """One value per key.
 
     Examples
@@ -65,11 +63,11 @@ class ValueState(State, Generic[T]):
     """
 
     @abstractmethod
-    def value(self) -> T | None:
+    def value(self) -> V | None:
         """The value, None if there is none."""
 
     @abstractmethod
-    def update(self, value: T | None) -> None:
+    def update(self, value: V | None) -> None:
         """Replace the value; None removes it."""
 
 
@@ -84,7 +82,7 @@ class AppendingState(State, Generic[IN, OUT]):
 
     @abstractmethod
     def get(self) -> OUT | None:
-        """What has been added so far."""
+        """Return the result of everything added so far."""
 
     @abstractmethod
     def add(self, value: IN) -> None:
@@ -101,7 +99,7 @@ class MergingState(AppendingState[IN, OUT]):
     """
 
 
-class ReducingState(MergingState[T, T]):
+class ReducingState(MergingState[V, V]):
     """One value per key, into which new values are reduced.
 
     Examples
@@ -121,7 +119,7 @@ class AggregatingState(MergingState[IN, OUT]):
     """
 
 
-class ListState(MergingState[T, Iterable[T]]):
+class ListState(MergingState[V, Iterable[V]]):
     """A list per key; iterating over it gives its elements.
 
     Examples
@@ -131,36 +129,36 @@ class ListState(MergingState[T, Iterable[T]]):
     """
 
     @abstractmethod
-    def get(self) -> Iterable[T]:
+    def get(self) -> Iterable[V]:
         """The elements; none if there is no list."""
 
     @abstractmethod
-    def update(self, values: Iterable[T]) -> None:
+    def update(self, values: Iterable[V]) -> None:
         """Replace all elements."""
 
     @abstractmethod
-    def add_all(self, values: Iterable[T]) -> None:
+    def add_all(self, values: Iterable[V]) -> None:
         """Add elements at the end."""
 
-    def __iter__(self) -> Iterator[T]:
+    def __iter__(self) -> Iterator[V]:
         return iter(self.get())
 
 
-class _ReadableMap(State, Generic[K, V]):
+class _ReadableMap(State, Generic[K2, V]):
     @abstractmethod
-    def get(self, key: K) -> V | None:
+    def get(self, key: K2) -> V | None:
         """The value of a key, None if it has none."""
 
     @abstractmethod
-    def contains(self, key: K) -> bool:
+    def contains(self, key: K2) -> bool:
         """Whether a key has a value."""
 
     @abstractmethod
-    def items(self) -> Iterable[tuple[K, V]]:
+    def items(self) -> Iterable[tuple[K2, V]]:
         """All keys with their values."""
 
     @abstractmethod
-    def keys(self) -> Iterable[K]:
+    def keys(self) -> Iterable[K2]:
         """All keys."""
 
     @abstractmethod
@@ -171,37 +169,37 @@ class _ReadableMap(State, Generic[K, V]):
     def is_empty(self) -> bool:
         """Whether there are no keys."""
 
-    def __getitem__(self, key: K) -> V | None:
+    def __getitem__(self, key: K2) -> V | None:
         return self.get(key)
 
-    def __contains__(self, key: K) -> bool:
+    def __contains__(self, key: K2) -> bool:
         return self.contains(key)
 
-    def __iter__(self) -> Iterator[K]:
+    def __iter__(self) -> Iterator[K2]:
         return iter(self.keys())
 
 
-class _WritableMap(_ReadableMap[K, V]):
+class _WritableMap(_ReadableMap[K2, V]):
     @abstractmethod
-    def put(self, key: K, value: V) -> None:
+    def put(self, key: K2, value: V) -> None:
         """Give a key a value."""
 
     @abstractmethod
-    def put_all(self, dict_value: Mapping[K, V]) -> None:
+    def put_all(self, dict_value: Mapping[K2, V]) -> None:
         """Give several keys their values."""
 
     @abstractmethod
-    def remove(self, key: K) -> None:
+    def remove(self, key: K2) -> None:
         """Remove a key with its value."""
 
-    def __setitem__(self, key: K, value: V) -> None:
+    def __setitem__(self, key: K2, value: V) -> None:
         self.put(key, value)
 
-    def __delitem__(self, key: K) -> None:
+    def __delitem__(self, key: K2) -> None:
         self.remove(key)
 
 
-class MapState(_WritableMap[K, V]):
+class MapState(_WritableMap[K2, V]):
     """A dict per key; ``state[k]``, ``k in state`` and iteration over keys work as for a dict.
 
     Examples
@@ -211,7 +209,7 @@ class MapState(_WritableMap[K, V]):
     """
 
 
-class ReadOnlyBroadcastState(_ReadableMap[K, V]):
+class ReadOnlyBroadcastState(_ReadableMap[K2, V]):
     """Broadcast state as the keyed side sees it: nothing can be written.
 
     Examples
@@ -221,7 +219,7 @@ class ReadOnlyBroadcastState(_ReadableMap[K, V]):
     """
 
 
-class BroadcastState(_WritableMap[K, V], ReadOnlyBroadcastState[K, V]):
+class BroadcastState(_WritableMap[K2, V], ReadOnlyBroadcastState[K2, V]):
     """A dict that every parallel instance holds in full, written by the broadcast side.
 
     Examples
@@ -241,7 +239,9 @@ class OperatorStateStore(ABC):
     """
 
     @abstractmethod
-    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
+    def get_broadcast_state(
+        self, state_descriptor: MapStateDescriptor[K2, V]
+    ) -> BroadcastState[K2, V]:
         """The broadcast state of a descriptor."""
 
 
@@ -264,7 +264,7 @@ class StateDescriptor(ABC):
     kind : {"value", "list", "map", "reducing", "aggregating"}
         Which sort of state it is.
     ttl_config : StateTtlConfig or None
-        How long the state lives, if not for ever.
+        How long the state lives, if not forever.
 
     Examples
     --------
@@ -311,7 +311,7 @@ class StateDescriptor(ABC):
         return f"{type(self).__name__}({self.name!r}, {self.type_info})"
 
 
-class ValueStateDescriptor(StateDescriptor):
+class ValueStateDescriptor(StateDescriptor, Generic[V]):
     """Asks for a `ValueState`.
 
     Parameters
@@ -329,11 +329,11 @@ class ValueStateDescriptor(StateDescriptor):
 
     kind = "value"
 
-    def __init__(self, name: str, value_type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, value_type_info: TypeInformation[V] | None = None) -> None:
         super().__init__(name, value_type_info)
 
 
-class ListStateDescriptor(StateDescriptor):
+class ListStateDescriptor(StateDescriptor, Generic[V]):
     """Asks for a `ListState`.
 
     Parameters
@@ -351,12 +351,12 @@ class ListStateDescriptor(StateDescriptor):
 
     kind = "list"
 
-    def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, elem_type_info: TypeInformation[V] | None = None) -> None:
         self.elem_type_info = _or_pickled(elem_type_info, f"state {name!r}")
         super().__init__(name, Types.LIST(self.elem_type_info))
 
 
-class MapStateDescriptor(StateDescriptor):
+class MapStateDescriptor(StateDescriptor, Generic[K2, V]):
     """Asks for a `MapState` or a `BroadcastState`.
 
     Parameters
@@ -379,8 +379,8 @@ class MapStateDescriptor(StateDescriptor):
     def __init__(
         self,
         name: str,
-        key_type_info: TypeInformation | None = None,
-        value_type_info: TypeInformation | None = None,
+        key_type_info: TypeInformation[K2] | None = None,
+        value_type_info: TypeInformation[V] | None = None,
     ) -> None:
         self.key_type_info = _or_pickled(key_type_info, f"the keys of state {name!r}")
         self.value_type_info = _or_pickled(value_type_info, f"the values of state {name!r}")
@@ -410,7 +410,7 @@ def _refuse_open(name: str, function: object) -> None:
             )
 
 
-class ReducingStateDescriptor(StateDescriptor):
+class ReducingStateDescriptor(StateDescriptor, Generic[V]):
     """Asks for a `ReducingState`.
 
     Parameters
@@ -432,7 +432,10 @@ class ReducingStateDescriptor(StateDescriptor):
     kind = "reducing"
 
     def __init__(
-        self, name: str, reduce_function: Any, type_info: TypeInformation | None = None
+        self,
+        name: str,
+        reduce_function: Callable[[V, V], V] | Reduces[V],
+        type_info: TypeInformation[V] | None = None,
     ) -> None:
         super().__init__(name, type_info)
         if not callable(getattr(reduce_function, "reduce", reduce_function)):
@@ -447,7 +450,7 @@ class ReducingStateDescriptor(StateDescriptor):
         return self.reduce_function
 
 
-class AggregatingStateDescriptor(StateDescriptor):
+class AggregatingStateDescriptor(StateDescriptor, Generic[IN, OUT]):
     """Asks for an `AggregatingState`.
 
     Parameters
@@ -473,7 +476,10 @@ class AggregatingStateDescriptor(StateDescriptor):
     kind = "aggregating"
 
     def __init__(
-        self, name: str, agg_function: Any, state_type_info: TypeInformation | None = None
+        self,
+        name: str,
+        agg_function: Aggregates[IN, ACC, OUT],
+        state_type_info: TypeInformation[ACC] | None = None,
     ) -> None:
         super().__init__(name, state_type_info)
         needed = ("create_accumulator", "add", "get_result")

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
 from enum import Enum
 from typing import TypeVar
 
 from millstream.common._logging import accepted_without_effect
 from millstream.common.cleanup_strategies import CleanupStrategies as _CleanupStrategies
 from millstream.common.errors import PlanError, short_repr, user_location
-from millstream.common.time import Duration, Time, positive_millis, to_millis
+from millstream.common.time import Duration, positive_millis, to_millis
+from millstream.common.type_aliases import DurationLike
 
 __all__ = ["StateTtlConfig"]
 
-Span = Duration | Time | timedelta | str | int
 E = TypeVar("E", bound=Enum)
 
 
 class _UpdateType(Enum):
-    """What makes state live on."""
+    """Which accesses extend the life of state."""
 
     Disabled = 0
     OnCreateAndWrite = 1
@@ -48,7 +47,7 @@ class StateTtlConfig:
     ttl_ms : int
         The time to live in milliseconds.
     update_type : StateTtlConfig.UpdateType
-        What makes state live on.
+        Which accesses extend the life of state.
     visibility : StateTtlConfig.StateVisibility
         Whether expired state that is still there can be read.
     cleanup_in_background : bool
@@ -58,6 +57,7 @@ class StateTtlConfig:
 
     Examples
     --------
+    >>> from millstream.common.time import Time
     >>> ttl = StateTtlConfig.new_builder(Time.hours(1)).update_ttl_on_read_and_write().build()
     >>> ttl.ttl_ms, ttl.update_type.name, ttl.visibility.name
     (3600000, 'OnReadAndWrite', 'NeverReturnExpired')
@@ -78,12 +78,12 @@ class StateTtlConfig:
     )
 
     @staticmethod
-    def new_builder(ttl: Span) -> StateTtlConfig.Builder:
+    def new_builder(ttl: DurationLike) -> StateTtlConfig.Builder:
         """Begin a configuration with this time to live."""
         return StateTtlConfig.Builder(ttl)
 
     def get_update_type(self) -> _UpdateType:
-        """What makes state live on."""
+        """Which accesses extend the life of state."""
         return self.update_type
 
     def get_state_visibility(self) -> _StateVisibility:
@@ -99,7 +99,7 @@ class StateTtlConfig:
         return self.ttl_time_characteristic
 
     def is_enabled(self) -> bool:
-        """False if state lives for ever."""
+        """False if state lives forever."""
         return self.update_type is not _UpdateType.Disabled
 
     def get_cleanup_strategies(self) -> _CleanupStrategies:
@@ -109,7 +109,7 @@ class StateTtlConfig:
     class Builder:
         """Builds a `StateTtlConfig` step by step; each method returns the builder."""
 
-        def __init__(self, ttl: Span) -> None:
+        def __init__(self, ttl: DurationLike) -> None:
             self._update_type = _UpdateType.OnCreateAndWrite
             self._visibility = _StateVisibility.NeverReturnExpired
             self._characteristic = _TtlTimeCharacteristic.ProcessingTime
@@ -117,9 +117,9 @@ class StateTtlConfig:
             self._strategies: dict[_CleanupStrategies.Strategies, object] = {}
             self.set_ttl(ttl)
 
-        def set_ttl(self, ttl: Span) -> StateTtlConfig.Builder:
+        def set_ttl(self, ttl: DurationLike) -> StateTtlConfig.Builder:
             """Set the time to live; longer than zero."""
-            hint = "leave enable_time_to_live out for state that lives for ever"
+            hint = "leave enable_time_to_live out for state that lives forever"
             self._ttl_ms = positive_millis(ttl, "the time to live of state", hint)
             return self
 
@@ -182,7 +182,7 @@ class StateTtlConfig:
         def cleanup_in_rocksdb_compact_filter(
             self,
             query_time_after_num_entries: int,
-            periodic_compaction_time: Span = Duration.of_days(30),  # noqa: B008
+            periodic_compaction_time: DurationLike = Duration.of_days(30),  # noqa: B008
         ) -> StateTtlConfig.Builder:
             """Accepted for Flink's sake."""
             _at_least(query_time_after_num_entries, 0, "query_time_after_num_entries")

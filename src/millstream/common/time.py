@@ -6,8 +6,12 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from millstream.common.errors import PlanError, short_repr, user_location
+
+if TYPE_CHECKING:
+    from millstream.common.type_aliases import DurationLike
 
 __all__ = [
     "MAX_TIMESTAMP",
@@ -74,7 +78,7 @@ class Time:
         object.__setattr__(self, "_millis", milliseconds)
 
     @staticmethod
-    def of(size: int | str | timedelta | Time | Duration, unit: str | None = None) -> Time:
+    def of(size: DurationLike, unit: str | None = None) -> Time:
         """A span from a number and a unit, or from anything `to_millis` takes.
 
         Parameters

@@ -30,7 +30,13 @@ from millstream.common._type_composites import (
 from millstream.common._type_hints import infer_from_values, infer_return_type, infer_type
 
 if TYPE_CHECKING:
+    from datetime import date, datetime, time
+    from decimal import Decimal
+
     import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+    from millstream.common.time import Instant
+    from millstream.common.type_variables import K2, V
 
 __all__ = [
     "BasicArrayTypeInfo",
@@ -68,82 +74,82 @@ class Types:
     """
 
     @staticmethod
-    def STRING() -> TypeInformation:
+    def STRING() -> TypeInformation[str]:
         """Text: `str`."""
         return _BASIC["STRING"]
 
     @staticmethod
-    def BYTE() -> TypeInformation:
+    def BYTE() -> TypeInformation[int]:
         """Integers of 8 bits, from -128: `int`."""
         return _BASIC["BYTE"]
 
     @staticmethod
-    def BOOLEAN() -> TypeInformation:
+    def BOOLEAN() -> TypeInformation[bool]:
         """Truth values: `bool`."""
         return _BASIC["BOOLEAN"]
 
     @staticmethod
-    def SHORT() -> TypeInformation:
+    def SHORT() -> TypeInformation[int]:
         """Integers of 16 bits: `int`."""
         return _BASIC["SHORT"]
 
     @staticmethod
-    def INT() -> TypeInformation:
+    def INT() -> TypeInformation[int]:
         """Integers of 32 bits: `int`."""
         return _BASIC["INT"]
 
     @staticmethod
-    def LONG() -> TypeInformation:
+    def LONG() -> TypeInformation[int]:
         """Integers of 64 bits: `int`."""
         return _BASIC["LONG"]
 
     @staticmethod
-    def FLOAT() -> TypeInformation:
+    def FLOAT() -> TypeInformation[float]:
         """Numbers of single precision: `float`, rounded to 32 bits."""
         return _BASIC["FLOAT"]
 
     @staticmethod
-    def DOUBLE() -> TypeInformation:
+    def DOUBLE() -> TypeInformation[float]:
         """Numbers of double precision: `float`."""
         return _BASIC["DOUBLE"]
 
     @staticmethod
-    def CHAR() -> TypeInformation:
+    def CHAR() -> TypeInformation[str]:
         """Single characters: `str` of length 1."""
         return _BASIC["CHAR"]
 
     @staticmethod
-    def BIG_INT() -> TypeInformation:
+    def BIG_INT() -> TypeInformation[int]:
         """Integers of any size: `int`."""
         return _BASIC["BIG_INT"]
 
     @staticmethod
-    def BIG_DEC() -> TypeInformation:
+    def BIG_DEC() -> TypeInformation[Decimal]:
         """Decimal numbers of any size: `decimal.Decimal`."""
         return _BASIC["BIG_DEC"]
 
     @staticmethod
-    def INSTANT() -> TypeInformation:
+    def INSTANT() -> TypeInformation[Instant]:
         """Points in time: `millstream.common.time.Instant`, to the microsecond."""
         return _BASIC["INSTANT"]
 
     @staticmethod
-    def SQL_DATE() -> TypeInformation:
+    def SQL_DATE() -> TypeInformation[date]:
         """Days: `datetime.date`."""
         return DateTypeInfo()
 
     @staticmethod
-    def SQL_TIME() -> TypeInformation:
+    def SQL_TIME() -> TypeInformation[time]:
         """Times of day: `datetime.time` without a timezone."""
         return TimeTypeInfo()
 
     @staticmethod
-    def SQL_TIMESTAMP() -> TypeInformation:
+    def SQL_TIMESTAMP() -> TypeInformation[datetime]:
         """Days with a time of day: `datetime.datetime` without a timezone."""
         return TimestampTypeInfo()
 
     @staticmethod
-    def PICKLED_BYTE_ARRAY() -> TypeInformation:
+    def PICKLED_BYTE_ARRAY() -> TypeInformation[Any]:
         """Any object that can be pickled."""
         return PickledBytesTypeInfo()
 
@@ -170,22 +176,24 @@ class Types:
         return PrimitiveArrayTypeInfo(element_type)
 
     @staticmethod
-    def BASIC_ARRAY(element_type: TypeInformation) -> TypeInformation:
+    def BASIC_ARRAY(element_type: TypeInformation[V]) -> TypeInformation[list[V]]:
         """Lists of numbers, booleans, characters or strings."""
         return BasicArrayTypeInfo(element_type)
 
     @staticmethod
-    def OBJECT_ARRAY(element_type: TypeInformation) -> TypeInformation:
+    def OBJECT_ARRAY(element_type: TypeInformation[V]) -> TypeInformation[list[V]]:
         """Lists of values of any one type."""
         return ObjectArrayTypeInfo(element_type)
 
     @staticmethod
-    def MAP(key_type_info: TypeInformation, value_type_info: TypeInformation) -> TypeInformation:
+    def MAP(
+        key_type_info: TypeInformation[K2], value_type_info: TypeInformation[V]
+    ) -> TypeInformation[dict[K2, V]]:
         """Dicts."""
         return MapTypeInfo(key_type_info, value_type_info)
 
     @staticmethod
-    def LIST(element_type_info: TypeInformation) -> TypeInformation:
+    def LIST(element_type_info: TypeInformation[V]) -> TypeInformation[list[V]]:
         """Lists of values of any one type."""
         return ListTypeInfo(element_type_info)
 

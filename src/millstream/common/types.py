@@ -10,7 +10,7 @@ __all__ = ["Row", "RowKind"]
 
 
 class RowKind(Enum):
-    """What a row says about a changelog.
+    """The kind of change that a row of a changelog stands for.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def like(row: Row, values: list[Any]) -> Row:
 
 
 def same_fields(values: list[Any]) -> tuple[tuple[str, ...] | None, list[list[Any]], bool] | None:
-    """What `rows_of` makes these values of, if all are rows of one kind that are to be inserted.
+    """The fields for `rows_of`, if all values are rows of one kind that are to be inserted.
 
     Examples
     --------
@@ -176,7 +176,7 @@ class Row:
         return dict(zip(self._names(), values, strict=False))
 
     def get_row_kind(self) -> RowKind:
-        """What the row says about a changelog; INSERT unless set."""
+        """Return the kind of change; INSERT unless set."""
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:

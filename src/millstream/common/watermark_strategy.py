@@ -7,8 +7,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from millstream.common._logging import accepted_without_effect
 from millstream.common.absent import missing_name
@@ -17,11 +16,10 @@ from millstream.common.time import (
     MAX_TIMESTAMP,
     MAX_WATERMARK,
     MIN_TIMESTAMP,
-    Duration,
-    Time,
     positive_millis,
     to_millis,
 )
+from millstream.common.type_aliases import DurationLike
 
 __all__ = [
     "AssignerWatermarks",
@@ -32,7 +30,6 @@ __all__ = [
     "WatermarkStrategy",
 ]
 
-Span = Duration | Time | timedelta | str | int
 StrategyKind = Literal["bounded", "monotonous", "none", "custom"]
 
 
@@ -184,6 +181,7 @@ class WatermarkStrategy:
 
     Examples
     --------
+    >>> from millstream.common.time import Duration
     >>> strategy = (
     ...     WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(2))
     ...     .with_timestamp_assigner(lambda value, record_timestamp: value[1])
@@ -205,7 +203,7 @@ class WatermarkStrategy:
         return WatermarkStrategy("monotonous")
 
     @staticmethod
-    def for_bounded_out_of_orderness(max_out_of_orderness: Span) -> WatermarkStrategy:
+    def for_bounded_out_of_orderness(max_out_of_orderness: DurationLike) -> WatermarkStrategy:
         """For inputs whose records come at most this much later than newer ones.
 
         Parameters
@@ -251,7 +249,7 @@ class WatermarkStrategy:
         """
         return replace(self, assigner=_as_assigner(timestamp_assigner))
 
-    def with_idleness(self, idle_timeout: Span) -> WatermarkStrategy:
+    def with_idleness(self, idle_timeout: DurationLike) -> WatermarkStrategy:
         """Let event time go on without an input that has been silent for this long.
 
         Parameters
@@ -266,8 +264,8 @@ class WatermarkStrategy:
     def with_watermark_alignment(
         self,
         watermark_group: str,
-        max_allowed_watermark_drift: Span,
-        update_interval: Span | None = None,
+        max_allowed_watermark_drift: DurationLike,
+        update_interval: DurationLike | None = None,
     ) -> WatermarkStrategy:
         """Accepted for Flink's sake: sources here cannot run away from each other.
 
@@ -369,4 +367,5 @@ def _checked_timestamp(timestamp: object, value: object) -> int:
     )
 
 
-__getattr__ = missing_name(__name__)
+if not TYPE_CHECKING:
+    __getattr__ = missing_name(__name__)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 from millstream.common.time import MAX_TIMESTAMP
+from millstream.common.type_variables import V
 
 __all__ = [
     "CountWindow",
@@ -153,7 +154,7 @@ _GLOBAL = GlobalWindow()
 
 
 class TriggerResult(Enum):
-    """What a trigger wants done with a window.
+    """The decision of a trigger about a window.
 
     Examples
     --------
@@ -175,17 +176,32 @@ class TriggerResult(Enum):
         return bool(self.value[1])
 
 
-class TimestampedValue(NamedTuple):
-    """A record in a window, as an evictor sees it; ``timestamp`` None if it has no event time.
+class TimestampedValue(NamedTuple, Generic[V]):
+    """A value with its event time: an element of ``from_collection``, or a record that an evictor sees.
 
-    ``order`` is its place among the records of the job, where the operator needs to keep it.
+    Attributes
+    ----------
+    value : V
+        The value.
+    timestamp : int | None
+        Its event time in milliseconds; None for a record in a window that has none.
+    order : Any
+        Its place among the records of the job, where a window operator needs to keep it.
+
+    Examples
+    --------
+    >>> TimestampedValue("a", 1_000)
+    TimestampedValue(value='a', timestamp=1000)
     """
 
-    value: Any
+    value: V
     timestamp: int | None
     order: Any = None
 
-    def get_value(self) -> Any:
+    def __repr__(self) -> str:
+        return f"TimestampedValue(value={self.value!r}, timestamp={self.timestamp!r})"
+
+    def get_value(self) -> V:
         """Return the record."""
         return self.value
 

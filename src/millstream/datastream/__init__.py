@@ -5,6 +5,8 @@ The names are those of PyFlink's ``pyflink.datastream``, so that a program ports
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from millstream.common.absent import missing_name
 from millstream.common.fencing import FencingToken
 from millstream.common.output_tag import OutputTag
@@ -182,4 +184,5 @@ __all__ = [
     "WindowedStream",
 ]
 
-__getattr__ = missing_name(__name__)
+if not TYPE_CHECKING:
+    __getattr__ = missing_name(__name__)

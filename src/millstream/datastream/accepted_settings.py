@@ -1,18 +1,19 @@
-"""Settings of an environment, most of which Spark leaves little or nothing to do for.
+"""Settings of an environment, most of which have little or no effect on Spark.
 
 Each is checked and remembered for its getter; one without an effect is explained once in the log.
-What Spark has a word for (jars, the Python interpreter) is passed on to it.
+Settings that Spark has too (jars, the Python interpreter) are passed on to it.
 """
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from millstream.common.absent import missing_method
 from millstream.common.errors import ConfigurationError, short_repr, user_location
 from millstream.common.execution_config import accepted_without_effect
+from millstream.common.paths import absolute_path, local_path
 from millstream.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from millstream.datastream.checkpoint_storage import checked_path
 from millstream.datastream.checkpointing_mode import CheckpointingMode
@@ -28,14 +29,16 @@ _NO_JVM_TYPES = "records are Python objects, no Java serializer sees them"
 
 
 class AcceptedSettings:
-    """The part of `StreamExecutionEnvironment` that is there so that programs port."""
+    """The part of `StreamExecutionEnvironment` for ported programs."""
 
     def __init__(self, settings: EnvironmentSettings) -> None:
         self._settings = settings
         self._characteristic = TimeCharacteristic.EventTime
 
-    def __getattr__(self, name: str) -> Any:
-        raise missing_method(self, name)
+    if not TYPE_CHECKING:  # A type checker would take every name for a method.
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing_method(self, name)
 
     def _note(self, option: str, why: str) -> Self:
         accepted_without_effect(option, why)
@@ -51,7 +54,7 @@ class AcceptedSettings:
         another machine, such as ``hdfs://...``, is for Spark's own ``pyFiles``: it has to be there
         before the session.
         """
-        file, known = local_path(file_path), self._settings.dependencies
+        file, known = local_path(checked_path(file_path)), self._settings.dependencies
         if file is None:
             self._settings.append("spark.submit.pyFiles", file_path)
         else:
@@ -67,7 +70,7 @@ class AcceptedSettings:
         target_dir
             The name that functions find it under; by default that of the archive, with its ending.
         """
-        archive, known = local_path(archive_path), self._settings.dependencies
+        archive, known = local_path(checked_path(archive_path)), self._settings.dependencies
         name = None if target_dir is None else _checked_name(target_dir)
         if archive is None:
             self._settings.append(
@@ -98,9 +101,9 @@ class AcceptedSettings:
         requirements_cache_dir
             A folder with the packages, as ``pip download`` makes it; pip then asks nowhere else.
         """
-        file = os.path.abspath(checked_path(requirements_file_path))
+        file = absolute_path(checked_path(requirements_file_path))
         folder = requirements_cache_dir
-        cache = None if folder is None else os.path.abspath(checked_path(folder))
+        cache = None if folder is None else absolute_path(checked_path(folder))
         self._settings.dependencies = replace(
             self._settings.dependencies, requirements=(file, cache)
         )
@@ -208,7 +211,7 @@ class AcceptedSettings:
         return self._settings.changelog
 
     def set_default_savepoint_directory(self, directory: str) -> Self:
-        """Set where savepoints go if nothing else is said."""
+        """Set the default directory of savepoints."""
         self._settings.set_savepoint_directory(directory)
         return self
 
@@ -265,12 +268,6 @@ class AcceptedSettings:
         """Accept a Java class."""
         self._settings.config._types.append(type_class_name)
         self._note("register_type", _NO_JVM_TYPES)
-
-
-def local_path(path: str) -> str | None:
-    """The path of a file on this machine; None if it is on another one."""
-    local = checked_path(path).removeprefix("file://")
-    return None if "://" in local else os.path.abspath(local)
 
 
 def _checked_name(target_dir: str) -> str:

@@ -1,14 +1,16 @@
-"""Asking services and databases about the records of a stream, many at a time."""
+"""Calls of services and databases for the records of a stream, many at a time."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
 from millstream.common._type_certainty import inferred
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.time import positive_millis
+from millstream.common.type_aliases import DurationLike
+from millstream.common.type_variables import IN, OUT
 from millstream.common.typeinfo import TypeInformation, infer_return_type
 from millstream.datastream.async_functions import (
     NO_RETRY_STRATEGY,
@@ -22,17 +24,96 @@ from millstream.datastream.operator_settings import positive_int
 from millstream.datastream.stream_types import declared_type
 from millstream.plan.graph import StatelessNode
 
+if TYPE_CHECKING:
+    from millstream.common.type_aliases import TypeLike
+    from millstream.common.type_variables import V1, V
+
+    AsyncLike: TypeAlias = AsyncFunction[IN, OUT] | Callable[[IN], OUT]
+
+    class _Wait(Protocol):
+        """The methods of `AsyncDataStream` without retries, as a type checker sees them."""
+
+        @overload
+        def __call__(
+            self,
+            data_stream: DataStream[V1],
+            async_function: Callable[[V1], Awaitable[V]],
+            timeout: DurationLike,
+            capacity: int = 100,
+        ) -> DataStream[V]: ...
+
+        @overload
+        def __call__(
+            self,
+            data_stream: DataStream[V1],
+            async_function: AsyncLike[V1, V],
+            timeout: DurationLike,
+            capacity: int = 100,
+        ) -> DataStream[V]: ...
+
+        @overload
+        def __call__(
+            self,
+            data_stream: DataStream[V1],
+            async_function: AsyncLike[V1, object],
+            timeout: DurationLike,
+            capacity: int = 100,
+            output_type: TypeLike[V] | None = None,
+        ) -> DataStream[V]: ...
+
+    class _WaitWithRetry(Protocol):
+        """The methods of `AsyncDataStream` with retries, as a type checker sees them."""
+
+        @overload
+        def __call__(
+            self,
+            data_stream: DataStream[V1],
+            async_function: Callable[[V1], Awaitable[V]],
+            timeout: DurationLike,
+            async_retry_strategy: AsyncRetryStrategy,
+            capacity: int = 100,
+        ) -> DataStream[V]: ...
+
+        @overload
+        def __call__(
+            self,
+            data_stream: DataStream[V1],
+            async_function: AsyncLike[V1, V],
+            timeout: DurationLike,
+            async_retry_strategy: AsyncRetryStrategy,
+            capacity: int = 100,
+        ) -> DataStream[V]: ...
+
+        @overload
+        def __call__(
+            self,
+            data_stream: DataStream[V1],
+            async_function: AsyncLike[V1, object],
+            timeout: DurationLike,
+            async_retry_strategy: AsyncRetryStrategy,
+            capacity: int = 100,
+            output_type: TypeLike[V] | None = None,
+        ) -> DataStream[V]: ...
+
+
 __all__ = ["AsyncDataStream"]
 
-AnyFunction = AsyncFunction | Callable[[Any], Any]
 _WANTED = "an AsyncFunction or a function of (value)"
+
+
+def _wait_type(function: Any) -> _Wait:
+    return function  # type: ignore[no-any-return]
+
+
+def _retry_type(function: Any) -> _WaitWithRetry:
+    return function  # type: ignore[no-any-return]
 
 
 class AsyncDataStream:
     """Applies functions that wait for something outside the job.
 
     The records of a batch wait at the same time, at most ``capacity`` of them. Results take the place
-    of their record in the order of the stream, whichever came first: ``ordered_wait`` and
+    of their record in the order of the stream, regardless of which came first: ``ordered_wait`` and
     ``unordered_wait`` therefore give the same stream, and exist for Flink's programs.
 
     Examples
@@ -50,14 +131,15 @@ class AsyncDataStream:
     """
 
     @staticmethod
+    @_wait_type
     def unordered_wait(
         data_stream: DataStream,
-        async_function: AnyFunction,
-        timeout: Any,
+        async_function: AsyncLike,
+        timeout: DurationLike,
         capacity: int = 100,
-        output_type: Any = None,
+        output_type: TypeLike | None = None,
     ) -> DataStream:
-        """Replace each record by the results of a function that takes its time.
+        """Replace each record with the results of an asynchronous function.
 
         Parameters
         ----------
@@ -65,7 +147,7 @@ class AsyncDataStream:
             The stream.
         async_function
             An `AsyncFunction`, which gives any number of results; or a plain function, ``async def``
-            or not, which gives one. What is not ``async def`` runs in threads.
+            or not, which gives one. Functions that are not ``async def`` run in threads.
         timeout
             How long a record may take, with all its attempts, from the start of the first one.
         capacity
@@ -78,13 +160,14 @@ class AsyncDataStream:
         )
 
     @staticmethod
+    @_retry_type
     def unordered_wait_with_retry(
         data_stream: DataStream,
-        async_function: AnyFunction,
-        timeout: Any,
+        async_function: AsyncLike,
+        timeout: DurationLike,
         async_retry_strategy: AsyncRetryStrategy,
         capacity: int = 100,
-        output_type: Any = None,
+        output_type: TypeLike | None = None,
     ) -> DataStream:
         """Do what `unordered_wait` does, and try again as a strategy says."""
         return _wait(
@@ -92,12 +175,13 @@ class AsyncDataStream:
         )
 
     @staticmethod
+    @_wait_type
     def ordered_wait(
         data_stream: DataStream,
-        async_function: AnyFunction,
-        timeout: Any,
+        async_function: AsyncLike,
+        timeout: DurationLike,
         capacity: int = 100,
-        output_type: Any = None,
+        output_type: TypeLike | None = None,
     ) -> DataStream:
         """Do what `unordered_wait` does: here that keeps the order too."""
         return _wait(
@@ -105,13 +189,14 @@ class AsyncDataStream:
         )
 
     @staticmethod
+    @_retry_type
     def ordered_wait_with_retry(
         data_stream: DataStream,
-        async_function: AnyFunction,
-        timeout: Any,
+        async_function: AsyncLike,
+        timeout: DurationLike,
         async_retry_strategy: AsyncRetryStrategy,
         capacity: int = 100,
-        output_type: Any = None,
+        output_type: TypeLike | None = None,
     ) -> DataStream:
         """Do what `unordered_wait_with_retry` does: here that keeps the order too."""
         return _wait(
@@ -121,8 +206,8 @@ class AsyncDataStream:
 
 def _wait(
     data_stream: DataStream,
-    async_function: AnyFunction,
-    timeout: Any,
+    async_function: Any,
+    timeout: DurationLike,
     retry: AsyncRetryStrategy,
     capacity: int,
     output_type: Any,

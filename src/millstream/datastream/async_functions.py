@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any, Generic
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.time import positive_millis
+from millstream.common.type_aliases import DurationLike
+from millstream.common.type_variables import IN, OUT
 from millstream.datastream.base_functions import Function, RuntimeContext
 from millstream.datastream.operator_settings import positive_int
-from millstream.datastream.type_variables import IN, OUT
 
 __all__ = [
     "NO_RETRY_STRATEGY",
@@ -37,22 +38,22 @@ ExceptionPredicate = Callable[[Exception], bool]
 """Whether to ask again after an exception."""
 
 
-class ResultFuture(ABC):
+class ResultFuture(ABC, Generic[IN]):
     """Takes the results of one record. Any thread may call it; only the first call counts."""
 
     @abstractmethod
-    def complete(self, result: Iterable[Any]) -> None:
+    def complete(self, result: Iterable[IN]) -> None:
         """Give the results."""
 
     @abstractmethod
     def complete_exceptionally(self, error: BaseException) -> None:
-        """Say that there will be none, and why."""
+        """Report that there will be no results, and why."""
 
 
 class AsyncFunction(Function, Generic[IN, OUT]):
-    """Any number out for each record, after waiting for something outside: a service, a database.
+    """Emits any number of records per record, after waiting for a service or a database.
 
-    While a record waits, others do as well. ``async_invoke`` has one of three forms:
+    Many records wait at the same time. ``async_invoke`` has one of three forms:
 
     - ``async def async_invoke(self, value)`` runs on an event loop and returns a list of results;
     - ``def async_invoke(self, value)`` runs in a thread, may block, and returns a list of results;
@@ -60,7 +61,7 @@ class AsyncFunction(Function, Generic[IN, OUT]):
       or later, to a `ResultFuture`: for clients that call back.
 
     An event loop runs in one thread: an ``async def`` that blocks or computes for long holds up all
-    other records. Threads share the function: what they change together needs a lock.
+    other records. Threads share the function: whatever several of them change needs a lock.
 
     Examples
     --------
@@ -77,18 +78,18 @@ class AsyncFunction(Function, Generic[IN, OUT]):
     [('a', 1), ('bb', 2)]
     """
 
-    def open(self, runtime_context: RuntimeContext) -> Any:
+    def open(self, runtime_context: RuntimeContext) -> Awaitable[None] | None:
         """Prepare, see `Function.open`. An ``async def`` runs on the loop of ``async_invoke``."""
 
-    def close(self) -> Any:
+    def close(self) -> Awaitable[None] | None:
         """Tidy up, see `Function.close`. An ``async def`` runs on the loop of ``async_invoke``."""
 
     @abstractmethod
-    def async_invoke(self, value: IN) -> Any:
+    def async_invoke(self, value: IN) -> Awaitable[Iterable[OUT]] | Iterable[OUT]:
         """Return the results of a record, as a list that may be empty."""
 
-    def timeout(self, value: IN) -> Any:
-        """Return what takes the place of results that did not come in time; it must not block.
+    def timeout(self, value: IN) -> Awaitable[Iterable[OUT]] | Iterable[OUT]:
+        """Return results for a record whose request timed out; it must not block.
 
         By default it fails the job with a `TimeoutError`.
         """
@@ -147,7 +148,7 @@ class RetryPredicates:
 
 
 class AsyncRetryPredicate(ABC, Generic[OUT]):
-    """What is tried again."""
+    """Decides which requests are tried again."""
 
     @abstractmethod
     def result_predicate(self) -> ResultPredicate | None:
@@ -180,7 +181,7 @@ class RetryPredicate(AsyncRetryPredicate[OUT]):
 
 
 class AsyncRetryStrategy(ABC, Generic[OUT]):
-    """Says whether a request is tried again, and after how long.
+    """Decides whether a request is tried again, and after how long.
 
     It is asked after each attempt whose results or exception its predicate refuses. Make one with the
     static methods, or derive from it. Records share it, so that it should not keep anything.
@@ -220,7 +221,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
     @staticmethod
     def fixed_delay(
         max_attempts: int,
-        backoff_time_millis: Any,
+        backoff_time_millis: DurationLike,
         result_predicate: ResultPredicate | None = None,
         exception_predicate: Any = None,
     ) -> AsyncRetryStrategy:
@@ -244,8 +245,8 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
     @staticmethod
     def exponential_backoff(
         max_attempts: int,
-        initial_delay: Any,
-        max_retry_delay: Any,
+        initial_delay: DurationLike,
+        max_retry_delay: DurationLike,
         multiplier: float,
         result_predicate: ResultPredicate | None = None,
         exception_predicate: Any = None,
@@ -291,7 +292,7 @@ NO_RETRY_STRATEGY: AsyncRetryStrategy = NoRetryStrategy()
 
 
 class _LimitedRetryStrategy(AsyncRetryStrategy[OUT]):
-    """So many attempts more, if one of the predicates wants them."""
+    """A limited number of retries, if one of the predicates asks for them."""
 
     def __init__(
         self, max_attempts: int, result_predicate: object, exception_predicate: object
@@ -312,7 +313,7 @@ class FixedDelayRetryStrategy(_LimitedRetryStrategy[OUT]):
     def __init__(
         self,
         max_attempts: int,
-        backoff_time_millis: Any,
+        backoff_time_millis: DurationLike,
         result_predicate: ResultPredicate | None = None,
         exception_predicate: Any = None,
     ) -> None:
@@ -329,8 +330,8 @@ class ExponentialBackoffDelayRetryStrategy(_LimitedRetryStrategy[OUT]):
     def __init__(
         self,
         max_attempts: int,
-        initial_delay: Any,
-        max_retry_delay: Any,
+        initial_delay: DurationLike,
+        max_retry_delay: DurationLike,
         multiplier: float,
         result_predicate: ResultPredicate | None = None,
         exception_predicate: Any = None,

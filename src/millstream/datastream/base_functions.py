@@ -1,14 +1,14 @@
 """The classes that user functions derive from, and what the runtime hands to them.
 
-Wherever a stream takes a function, a lambda or a plain function will do. A class is for what
-those cannot: preparing something once per task in ``open``, state, timers, metrics.
+Wherever a stream takes a function, a lambda or a plain function is enough. Use a class for what
+those cannot do: prepare something once per task in ``open``, state, timers, metrics.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Iterable
+from typing import Any, Generic, TypeVar
 
 from millstream.common.fencing import FencingToken
 from millstream.common.state import (
@@ -23,6 +23,8 @@ from millstream.common.state import (
     ValueState,
     ValueStateDescriptor,
 )
+from millstream.common.type_aliases import Emitted
+from millstream.common.type_variables import ACC, IN, K2, KEY, OUT, K, V
 from millstream.datastream.accumulators import (
     Accumulator,
     DoubleCounter,
@@ -59,32 +61,32 @@ class KeyedStateStore(ABC):
     """Where a function gets its state: one value, list or map per key, found by its name."""
 
     @abstractmethod
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
+    def get_state(self, state_descriptor: ValueStateDescriptor[V]) -> ValueState[V]:
         """Return the value of the current key."""
 
     @abstractmethod
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+    def get_list_state(self, state_descriptor: ListStateDescriptor[V]) -> ListState[V]:
         """Return the list of the current key."""
 
     @abstractmethod
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+    def get_map_state(self, state_descriptor: MapStateDescriptor[K2, V]) -> MapState[K2, V]:
         """Return the map of the current key."""
 
     @abstractmethod
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[V]) -> ReducingState[V]:
         """Return the state that folds what is added into one value of the same type."""
 
     @abstractmethod
     def get_aggregating_state(
-        self, state_descriptor: AggregatingStateDescriptor
-    ) -> AggregatingState[Any, Any]:
+        self, state_descriptor: AggregatingStateDescriptor[IN, OUT]
+    ) -> AggregatingState[IN, OUT]:
         """Return the state that folds what is added into an accumulator."""
 
 
 class RuntimeContext(KeyedStateStore):
-    """What ``open`` receives: where the function runs, its state, metrics and accumulators.
+    """The argument of ``open``: the function's place, state, metrics and accumulators.
 
-    State can be had only by functions on a keyed stream. A state object follows the current key:
+    Only functions on a keyed stream have state. A state object follows the current key:
     get it once in ``open``, use it in every call.
     """
 
@@ -94,11 +96,11 @@ class RuntimeContext(KeyedStateStore):
 
     @abstractmethod
     def get_number_of_parallel_subtasks(self) -> int:
-        """Return into how many parts the operator is cut."""
+        """Return the number of parallel parts of the operator."""
 
     @abstractmethod
     def get_max_number_of_parallel_subtasks(self) -> int:
-        """Return into how many parts it could be cut."""
+        """Return the largest possible number of parallel parts."""
 
     @abstractmethod
     def get_index_of_this_subtask(self) -> int:
@@ -165,17 +167,17 @@ class RuntimeContext(KeyedStateStore):
 
 
 class Function(ABC):  # noqa: B024  (open and close have a default)
-    """What all function classes share: a call before the first record and one after the last."""
+    """Base of all function classes: a call before the first record and one after the last."""
 
-    def open(self, runtime_context: RuntimeContext) -> None:  # noqa: B027
+    def open(self, runtime_context: RuntimeContext) -> Awaitable[None] | None:  # noqa: B027
         """Prepare. Called once in every task before its first record; make connections here."""
 
-    def close(self) -> None:  # noqa: B027
+    def close(self) -> Awaitable[None] | None:  # noqa: B027
         """Tidy up. Called once when the task ends, also when it fails."""
 
 
-class MapFunction(Function):
-    """One record in, one out.
+class MapFunction(Function, Generic[IN, OUT]):
+    """Turns each record into one record.
 
     Examples
     --------
@@ -187,67 +189,67 @@ class MapFunction(Function):
     """
 
     @abstractmethod
-    def map(self, value: Any) -> Any:
-        """Return what becomes of a record."""
+    def map(self, value: IN) -> OUT:
+        """Return the result for a record."""
 
 
-class FlatMapFunction(Function):
-    """One record in, any number out."""
+class FlatMapFunction(Function, Generic[IN, OUT]):
+    """Turns each record into any number of records."""
 
     @abstractmethod
-    def flat_map(self, value: Any) -> Iterable[Any] | None:
-        """Return or yield what becomes of a record; None stands for nothing."""
+    def flat_map(self, value: IN) -> Iterable[OUT] | None:
+        """Return or yield the results for a record; None means no result."""
 
 
-class FilterFunction(Function):
+class FilterFunction(Function, Generic[IN]):
     """Keeps some records."""
 
     @abstractmethod
-    def filter(self, value: Any) -> bool:
+    def filter(self, value: IN) -> bool:
         """Return whether the record stays."""
 
 
-class ReduceFunction(Function):
+class ReduceFunction(Function, Generic[V]):
     """Folds two values of a type into one. It must be associative."""
 
     @abstractmethod
-    def reduce(self, value1: Any, value2: Any) -> Any:
-        """Return both values in one; ``value1`` is the older."""
+    def reduce(self, value1: V, value2: V) -> V:
+        """Combine two values into one; ``value1`` is the older."""
 
 
-class AggregateFunction(Function):
+class AggregateFunction(Function, Generic[IN, ACC, OUT]):
     """Folds values into an accumulator of another type, and that into a result."""
 
     @abstractmethod
-    def create_accumulator(self) -> Any:
+    def create_accumulator(self) -> ACC:
         """Return the accumulator of no values."""
 
     @abstractmethod
-    def add(self, value: Any, accumulator: Any) -> Any:
+    def add(self, value: IN, accumulator: ACC) -> ACC:
         """Return the accumulator with one more value."""
 
     @abstractmethod
-    def get_result(self, accumulator: Any) -> Any:
-        """Return the result of what the accumulator holds."""
+    def get_result(self, accumulator: ACC) -> OUT:
+        """Return the result of the accumulator."""
 
     @abstractmethod
-    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+    def merge(self, acc_a: ACC, acc_b: ACC) -> ACC:
         """Return one accumulator with the values of both. Only merging windows call it."""
 
 
-class KeySelector(Function):
-    """Tells the key of a record."""
+class KeySelector(Function, Generic[IN, OUT]):
+    """Returns the key of a record."""
 
     @abstractmethod
-    def get_key(self, value: Any) -> Any:
+    def get_key(self, value: IN) -> OUT:
         """Return the key; the same record must always give the same one."""
 
 
-class Partitioner(Function):
-    """Tells where ``partition_custom`` sends a key."""
+class Partitioner(Function, Generic[KEY]):
+    """Decides where ``partition_custom`` sends a key."""
 
     @abstractmethod
-    def partition(self, key: Any, num_partitions: int) -> int:
+    def partition(self, key: KEY, num_partitions: int) -> int:
         """Return a number from 0 to ``num_partitions - 1``."""
 
 
@@ -259,7 +261,7 @@ class SourceFunction(ABC):  # noqa: B024
     """
 
 
-class SinkFunction(Function):
+class SinkFunction(Function, Generic[IN]):
     """Takes records out of the job, one at a time, in the task that writes them.
 
     After a crash the records of the last epoch come again: make ``invoke`` idempotent, or use a
@@ -267,12 +269,12 @@ class SinkFunction(Function):
     """
 
     @abstractmethod
-    def invoke(self, value: Any) -> None:
+    def invoke(self, value: IN) -> None:
         """Write one record."""
 
 
-class ProcessFunction(Function):
-    """Any number out for each record, with its time, and with side outputs.
+class ProcessFunction(Function, Generic[IN, OUT]):
+    """Emits any number of records per record, with its time and with side outputs.
 
     ``yield value`` emits to the stream, ``yield tag, value`` to the side output of an
     `OutputTag`. Timers and state are for `KeyedProcessFunction`.
@@ -290,7 +292,7 @@ class ProcessFunction(Function):
     """
 
     class Context(ABC):
-        """The circumstances of one record."""
+        """The context of one record."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
@@ -301,12 +303,12 @@ class ProcessFunction(Function):
             """Return the record's event time, None if it has none."""
 
     @abstractmethod
-    def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """Return or yield what becomes of a record; None stands for nothing."""
+    def process_element(self, value: IN, ctx: ProcessFunction.Context) -> Emitted[OUT]:
+        """Return or yield the results for a record; None means no result."""
 
 
-class KeyedProcessFunction(Function):
-    """Any number out for each record and each timer, with state per key.
+class KeyedProcessFunction(Function, Generic[KEY, IN, OUT]):
+    """Emits any number of records for each record and each timer, with state per key.
 
     Examples
     --------
@@ -324,11 +326,11 @@ class KeyedProcessFunction(Function):
     ...         yield ctx.get_current_key(), count
     """
 
-    class Context(ABC):
-        """The circumstances of one record."""
+    class Context(ABC, Generic[K]):
+        """The context of one record."""
 
         @abstractmethod
-        def get_current_key(self) -> Any:
+        def get_current_key(self) -> K:
             """Return the key of the record or timer."""
 
         @abstractmethod
@@ -339,17 +341,19 @@ class KeyedProcessFunction(Function):
         def timestamp(self) -> int | None:
             """Return the event time of the record, or the time of the timer."""
 
-    class OnTimerContext(Context):
-        """The circumstances of one timer."""
+    class OnTimerContext(Context[K]):
+        """The context of one timer."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
             """Return which clock made the timer fire."""
 
     @abstractmethod
-    def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """Return or yield what becomes of a record; None stands for nothing."""
+    def process_element(self, value: IN, ctx: KeyedProcessFunction.Context[KEY]) -> Emitted[OUT]:
+        """Return or yield the results for a record; None means no result."""
 
-    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any] | None:
-        """Return or yield what a timer brings; by default nothing."""
+    def on_timer(
+        self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext[KEY]
+    ) -> Emitted[OUT]:
+        """Return or yield the results of a timer; by default none."""
         return None

@@ -1,4 +1,4 @@
-"""What operations on whole inputs share: the input has an end, and everything comes out then."""
+"""Operations on whole inputs: the input has an end, and all results come then."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def follows_sources(stream: DataStream) -> bool:
 
 
 def _upstream(stream: DataStream) -> Iterator[Node]:
-    """A stream's operator and all that it reads from."""
+    """A stream's operator and all operators before it."""
     graph = stream.get_execution_environment()._graph
     todo, seen = [stream._id], set[int]()
     while todo:
@@ -143,7 +143,7 @@ def first_records(
 
 @dataclass(frozen=True)
 class Earliest:
-    """What a window keeps of its records: the first ones in the order of the job.
+    """The first records of a window, in the order of the job.
 
     Examples
     --------
@@ -157,6 +157,7 @@ class Earliest:
     count: int
     needs_order = True
     layout = "the earliest records"
+    is_ours = True
 
     def add(self, content: Any, value: Any, ts: int, order: Any) -> Any:
         kept = [] if content is None else content

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from millstream.common.errors import PlanError, user_location
+from millstream.common.type_variables import T
 from millstream.datastream.data_stream import DataStream
 
 __all__ = ["CachedDataStream"]
 
 
-class CachedDataStream(DataStream):
+class CachedDataStream(DataStream[T]):
     """A stream for several jobs, see `DataStream.cache`; it is not an operator to be set up."""
 
     def invalidate(self) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from millstream.common.errors import ConfigurationError, user_location
 from millstream.common.execution_config import accepted_without_effect
 from millstream.common.time import Duration, to_millis
+from millstream.common.type_aliases import DurationLike
 from millstream.datastream.checkpoint_storage import CheckpointStorage, checked_path
 from millstream.datastream.checkpointing_mode import CheckpointingMode
 from millstream.datastream.externalized_checkpoint_retention import (
@@ -59,7 +58,7 @@ class CheckpointConfig:
         """Return the milliseconds from one epoch to the next, -1 if they follow without a pause."""
         return -1 if self._interval_ms is None else self._interval_ms
 
-    def set_checkpoint_interval(self, checkpoint_interval: Any) -> CheckpointConfig:
+    def set_checkpoint_interval(self, checkpoint_interval: DurationLike) -> CheckpointConfig:
         """Set the time from one epoch to the next: milliseconds, ``"10 s"``, a `timedelta`."""
         interval = to_millis(checkpoint_interval, "checkpoint interval")
         if interval == 0:
@@ -90,7 +89,7 @@ class CheckpointConfig:
         return self._min_pause_ms
 
     def set_min_pause_between_checkpoints(
-        self, min_pause_between_checkpoints: Any
+        self, min_pause_between_checkpoints: DurationLike
     ) -> CheckpointConfig:
         """Set the shortest time from one epoch to the next; of it and the interval the longer counts."""
         self._min_pause_ms = to_millis(min_pause_between_checkpoints, "pause between checkpoints")
@@ -120,7 +119,7 @@ class CheckpointConfig:
         """Return the time limit in milliseconds."""
         return self._timeout_ms
 
-    def set_checkpoint_timeout(self, checkpoint_timeout: Any) -> CheckpointConfig:
+    def set_checkpoint_timeout(self, checkpoint_timeout: DurationLike) -> CheckpointConfig:
         """Accept a time limit for checkpoints."""
         self._timeout_ms = to_millis(checkpoint_timeout, "checkpoint timeout")
         return self._note("set_checkpoint_timeout", "an epoch takes the time that its data needs")
@@ -202,7 +201,7 @@ class CheckpointConfig:
         """Return what was set."""
         return Duration.of_millis(self._alignment_timeout_ms)
 
-    def set_aligned_checkpoint_timeout(self, alignment_timeout: Any) -> CheckpointConfig:
+    def set_aligned_checkpoint_timeout(self, alignment_timeout: DurationLike) -> CheckpointConfig:
         """Accept when aligned checkpoints turn into unaligned ones."""
         self._alignment_timeout_ms = to_millis(alignment_timeout, "alignment timeout")
         return self._note("set_aligned_checkpoint_timeout", _UNALIGNED)
@@ -211,7 +210,7 @@ class CheckpointConfig:
         """Return what was set."""
         return self.get_aligned_checkpoint_timeout()
 
-    def set_alignment_timeout(self, alignment_timeout: Any) -> CheckpointConfig:
+    def set_alignment_timeout(self, alignment_timeout: DurationLike) -> CheckpointConfig:
         """Accept the older name of `set_aligned_checkpoint_timeout`."""
         return self.set_aligned_checkpoint_timeout(alignment_timeout)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from millstream.common.absent import missing_name
 from millstream.common.errors import PlanError, user_location
 from millstream.common.execution_config import accepted_without_effect
@@ -95,4 +97,5 @@ def checked_path(path: object) -> str:
     return text
 
 
-__getattr__ = missing_name(__name__)
+if not TYPE_CHECKING:
+    __getattr__ = missing_name(__name__)

@@ -1,4 +1,4 @@
-"""What a checkpoint promises."""
+"""The guarantee of a checkpoint."""
 
 from __future__ import annotations
 

@@ -12,10 +12,11 @@ from millstream.common.state import (
     ReadOnlyBroadcastState,
     StateDescriptor,
 )
+from millstream.common.type_aliases import Emitted
+from millstream.common.type_variables import IN1, IN2, K2, KEY, OUT, K, V
 from millstream.datastream.base_functions import Function, KeyedProcessFunction
 from millstream.datastream.time_domain import TimeDomain
 from millstream.datastream.timerservice import TimerService
-from millstream.datastream.type_variables import IN1, IN2, KEY, OUT
 
 __all__ = [
     "BaseBroadcastProcessFunction",
@@ -32,8 +33,8 @@ __all__ = [
 # -- connected streams -----------------------------------------------------------------------------
 
 
-class CoMapFunction(Function):
-    """One record out for each record of either input.
+class CoMapFunction(Function, Generic[IN1, IN2, OUT]):
+    """Emits one record for each record of either input.
 
     Examples
     --------
@@ -48,16 +49,16 @@ class CoMapFunction(Function):
     """
 
     @abstractmethod
-    def map1(self, value: Any) -> Any:
-        """Return what becomes of a record of the first input."""
+    def map1(self, value: IN1) -> OUT:
+        """Return the result for a record of the first input."""
 
     @abstractmethod
-    def map2(self, value: Any) -> Any:
-        """Return what becomes of a record of the second input."""
+    def map2(self, value: IN2) -> OUT:
+        """Return the result for a record of the second input."""
 
 
-class CoFlatMapFunction(Function):
-    """Any number of records out for each record of either input.
+class CoFlatMapFunction(Function, Generic[IN1, IN2, OUT]):
+    """Emits any number of records for each record of either input.
 
     Examples
     --------
@@ -72,16 +73,16 @@ class CoFlatMapFunction(Function):
     """
 
     @abstractmethod
-    def flat_map1(self, value: Any) -> Iterable[Any] | None:
-        """Return or yield what becomes of a record of the first input; None stands for nothing."""
+    def flat_map1(self, value: IN1) -> Iterable[OUT] | None:
+        """Return or yield the results for a record of the first input; None means no result."""
 
     @abstractmethod
-    def flat_map2(self, value: Any) -> Iterable[Any] | None:
-        """Return or yield what becomes of a record of the second input; None stands for nothing."""
+    def flat_map2(self, value: IN2) -> Iterable[OUT] | None:
+        """Return or yield the results for a record of the second input; None means no result."""
 
 
-class CoProcessFunction(Function):
-    """Any number out for each record of either input, with its time, and with side outputs.
+class CoProcessFunction(Function, Generic[IN1, IN2, OUT]):
+    """Emits any number of records for each record of either input, with time and side outputs.
 
     ``yield value`` emits to the stream, ``yield tag, value`` to the side output of an `OutputTag`.
     On connected streams with keys it may use keyed state and timers too.
@@ -97,7 +98,7 @@ class CoProcessFunction(Function):
     """
 
     class Context(ABC):
-        """The circumstances of one record."""
+        """The context of one record."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
@@ -108,27 +109,27 @@ class CoProcessFunction(Function):
             """Return the event time of the record, None if it has none."""
 
     class OnTimerContext(Context):
-        """The circumstances of one timer."""
+        """The context of one timer."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
             """Return which clock made the timer fire."""
 
     @abstractmethod
-    def process_element1(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """Return or yield what becomes of a record of the first input; None stands for nothing."""
+    def process_element1(self, value: IN1, ctx: CoProcessFunction.Context) -> Emitted[OUT]:
+        """Return or yield the results for a record of the first input; None means no result."""
 
     @abstractmethod
-    def process_element2(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """Return or yield what becomes of a record of the second input; None stands for nothing."""
+    def process_element2(self, value: IN2, ctx: CoProcessFunction.Context) -> Emitted[OUT]:
+        """Return or yield the results for a record of the second input; None means no result."""
 
-    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any] | None:
-        """Return or yield what a timer brings; by default nothing."""
+    def on_timer(self, timestamp: int, ctx: CoProcessFunction.OnTimerContext) -> Emitted[OUT]:
+        """Return or yield the results of a timer; by default none."""
         return None
 
 
-class KeyedCoProcessFunction(Function):
-    """Any number out for each record of either input and each timer, with state per key.
+class KeyedCoProcessFunction(Function, Generic[KEY, IN1, IN2, OUT]):
+    """Emits any number of records for each record of either input and each timer, with state.
 
     Both inputs see the same state of their key. The clock is the slower one of both.
 
@@ -147,22 +148,28 @@ class KeyedCoProcessFunction(Function):
     ...         yield ctx.get_current_key(), order[1], self.city.value()
     """
 
-    class Context(KeyedProcessFunction.Context):
-        """The circumstances of one record."""
+    class Context(KeyedProcessFunction.Context[K]):
+        """The context of one record."""
 
-    class OnTimerContext(Context, KeyedProcessFunction.OnTimerContext):
-        """The circumstances of one timer."""
-
-    @abstractmethod
-    def process_element1(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """Return or yield what becomes of a record of the first input; None stands for nothing."""
+    class OnTimerContext(Context[K], KeyedProcessFunction.OnTimerContext[K]):
+        """The context of one timer."""
 
     @abstractmethod
-    def process_element2(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """Return or yield what becomes of a record of the second input; None stands for nothing."""
+    def process_element1(
+        self, value: IN1, ctx: KeyedCoProcessFunction.Context[KEY]
+    ) -> Emitted[OUT]:
+        """Return or yield the results for a record of the first input; None means no result."""
 
-    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any] | None:
-        """Return or yield what a timer brings; by default nothing."""
+    @abstractmethod
+    def process_element2(
+        self, value: IN2, ctx: KeyedCoProcessFunction.Context[KEY]
+    ) -> Emitted[OUT]:
+        """Return or yield the results for a record of the second input; None means no result."""
+
+    def on_timer(
+        self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext[KEY]
+    ) -> Emitted[OUT]:
+        """Return or yield the results of a timer; by default none."""
         return None
 
 
@@ -170,14 +177,14 @@ class KeyedCoProcessFunction(Function):
 
 
 class BaseBroadcastProcessFunction(Function):
-    """What both functions with broadcast state share.
+    """Base of both functions with broadcast state.
 
     Broadcast state is a map that every parallel instance holds in full. Records of the broadcast
     stream come to all instances and may change it, always in the same order; records of the other
-    stream can only read it. Write `process_broadcast_element` so that it does the same everywhere.
+    stream can only read it. Write `process_broadcast_element` so that it has the same effect everywhere.
 
-    What it emits for the record counts once, however many instances there are. (Flink emits it once an
-    instance, so that its output depends on the parallelism.) What an instance alone knows comes from
+    Records that it emits count once, at any number of instances. (Flink emits it once per
+    instance, so its output depends on the parallelism.) What an instance alone knows comes from
     every instance: what it has found in the state of its keys, or kept of records of the other stream.
 
     Examples
@@ -187,7 +194,7 @@ class BaseBroadcastProcessFunction(Function):
     """
 
     class BaseContext(ABC):
-        """The circumstances of one record."""
+        """The context of one record."""
 
         @abstractmethod
         def timestamp(self) -> int | None:
@@ -202,30 +209,22 @@ class BaseBroadcastProcessFunction(Function):
             """Return the watermark, the minimum over both inputs."""
 
     class Context(BaseContext):
-        """What a record of the broadcast stream sees."""
+        """Context of a record of the broadcast stream."""
 
         @abstractmethod
         def get_broadcast_state(
-            self, state_descriptor: MapStateDescriptor
-        ) -> BroadcastState[Any, Any]:
+            self, state_descriptor: MapStateDescriptor[K2, V]
+        ) -> BroadcastState[K2, V]:
             """Return a broadcast state, to read and write."""
 
     class ReadOnlyContext(BaseContext):
-        """What a record of the other stream sees."""
+        """Context of a record of the other stream."""
 
         @abstractmethod
         def get_broadcast_state(
-            self, state_descriptor: MapStateDescriptor
-        ) -> ReadOnlyBroadcastState[Any, Any]:
+            self, state_descriptor: MapStateDescriptor[K2, V]
+        ) -> ReadOnlyBroadcastState[K2, V]:
             """Return a broadcast state, to read only."""
-
-    @abstractmethod
-    def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """Return or yield what becomes of a record; None stands for nothing."""
-
-    @abstractmethod
-    def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """Take in a record of the broadcast stream; what it yields is emitted once in the job."""
 
 
 class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, OUT]):
@@ -245,6 +244,18 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, O
     ...     def process_broadcast_element(self, value, ctx: BroadcastProcessFunction.Context):
     ...         ctx.get_broadcast_state(RULES).put("limit", value)
     """
+
+    @abstractmethod
+    def process_element(
+        self, value: IN1, ctx: BroadcastProcessFunction.ReadOnlyContext
+    ) -> Emitted[OUT]:
+        """Return or yield the results for a record; None means no result."""
+
+    @abstractmethod
+    def process_broadcast_element(
+        self, value: IN2, ctx: BroadcastProcessFunction.Context
+    ) -> Emitted[OUT]:
+        """Take in a record of the broadcast stream; what it yields is emitted once in the job."""
 
 
 class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, IN1, IN2, OUT]):
@@ -271,7 +282,7 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
     """
 
     class Context(BaseBroadcastProcessFunction.Context):
-        """What a record of the broadcast stream sees. It has no key, and so no keyed state."""
+        """Context of a record of the broadcast stream. It has no key, and so no keyed state."""
 
         @abstractmethod
         def apply_to_keyed_state(
@@ -282,36 +293,50 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
             What the function yields is emitted, in the order of keys.
             """
 
-    class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext):
-        """What a record with a key sees."""
+    class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext, Generic[K]):
+        """Context of a record with a key."""
 
         @abstractmethod
-        def get_current_key(self) -> Any:
+        def get_current_key(self) -> K:
             """Return the key of the record or timer."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
             """Return the clocks and timers."""
 
-    class OnTimerContext(ReadOnlyContext):
-        """The circumstances of one timer."""
+    class OnTimerContext(ReadOnlyContext[K]):
+        """The context of one timer."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
             """Return which clock made the timer fire."""
 
-    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any] | None:
-        """Return or yield what a timer brings; by default nothing."""
+    @abstractmethod
+    def process_element(
+        self, value: IN1, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext[KEY]
+    ) -> Emitted[OUT]:
+        """Return or yield the results for a record; None means no result."""
+
+    @abstractmethod
+    def process_broadcast_element(
+        self, value: IN2, ctx: KeyedBroadcastProcessFunction.Context
+    ) -> Emitted[OUT]:
+        """Take in a record of the broadcast stream; what it yields is emitted once in the job."""
+
+    def on_timer(
+        self, timestamp: int, ctx: KeyedBroadcastProcessFunction.OnTimerContext[KEY]
+    ) -> Emitted[OUT]:
+        """Return or yield the results of a timer; by default none."""
         return None
 
 
 # -- interval joins --------------------------------------------------------------------------------
 
 
-class ProcessJoinFunction(Function):
-    """Any number out for each pair of records that an interval join finds.
+class ProcessJoinFunction(Function, Generic[IN1, IN2, OUT]):
+    """Emits any number of records for each pair that an interval join finds.
 
-    A record may be in many pairs: do not change it.
+    It may change the records: each pair has copies of its own.
 
     Examples
     --------
@@ -336,5 +361,7 @@ class ProcessJoinFunction(Function):
             """Return the later one of both, which is the event time of what is emitted."""
 
     @abstractmethod
-    def process_element(self, left: Any, right: Any, ctx: Any) -> Iterable[Any] | None:
-        """Return or yield what becomes of a pair; None stands for nothing."""
+    def process_element(
+        self, left: IN1, right: IN2, ctx: ProcessJoinFunction.Context
+    ) -> Emitted[OUT]:
+        """Return or yield the results for a pair; None means no result."""

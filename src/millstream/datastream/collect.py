@@ -9,6 +9,7 @@ from threading import Condition
 from typing import TYPE_CHECKING, Any, Self
 
 from millstream.common.errors import PlanError, user_location
+from millstream.common.type_variables import T
 from millstream.datastream.job_client import JobClient, JobListener
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class CollectBuffer:
             self._changed.notify_all()
 
 
-class CloseableIterator(Iterator[Any]):
+class CloseableIterator(Iterator[T]):
     """The records of a running job. Closing it stops the job.
 
     After the last record it raises the job's error, if the job failed.
@@ -72,10 +73,10 @@ class CloseableIterator(Iterator[Any]):
         self._client = client
         self._result = client.get_job_execution_result()
         self._result.add_done_callback(lambda _: buffer.end())
-        self._ready: Iterator[Any] = iter(())
+        self._ready: Iterator[T] = iter(())
         self._closed = False
 
-    def __next__(self) -> Any:
+    def __next__(self) -> T:
         for value in self._ready:
             return value
         if self._closed:
@@ -87,11 +88,11 @@ class CloseableIterator(Iterator[Any]):
         self._result.result()
         raise StopIteration
 
-    def next(self) -> Any:
+    def next(self) -> T:
         """Return the next record."""
         return self.__next__()
 
-    def take(self, limit: int) -> list[Any]:
+    def take(self, limit: int) -> list[T]:
         """Return the first records, at most ``limit``, and stop the job."""
         with self:
             return [value for _, value in zip(range(limit), self, strict=False)]
@@ -105,7 +106,7 @@ class CloseableIterator(Iterator[Any]):
             self._client.cancel().result()
 
     def __del__(self) -> None:
-        # Nobody can take records any more: without this the job would wait for ever.
+        # Nobody can take records any more: without this the job would wait forever.
         self._buffer.end()
         if not self._closed and not self._result.done():
             self._client.cancel()
@@ -117,7 +118,7 @@ class CloseableIterator(Iterator[Any]):
         self.close()
 
 
-class LaterCollector(CloseableIterator, JobListener):
+class LaterCollector(CloseableIterator[T], JobListener):
     """The records of the next job of an environment; see ``stream.collect_async()``."""
 
     def __init__(self, env: StreamExecutionEnvironment) -> None:
@@ -142,7 +143,7 @@ class LaterCollector(CloseableIterator, JobListener):
     def on_job_executed(self, job_execution_result: Any, throwable: Any = None) -> None:
         """Nothing more to do: the iterator ends by itself."""
 
-    def __next__(self) -> Any:
+    def __next__(self) -> T:
         if not self._started:
             raise PlanError(
                 "NOT_EXECUTED",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.output_tag import OutputTag
 from millstream.common.state import MapStateDescriptor
+from millstream.common.type_variables import T1, T2, T
 from millstream.common.typeinfo import TypeInformation
 from millstream.datastream.adapters import KeyedCoFlatMap, KeyedCoMap, OneInput
 from millstream.datastream.co_functions import (
@@ -30,31 +31,32 @@ from millstream.datastream.function_checks import (
     check_function,
     warn_of_attributes,
 )
-from millstream.datastream.functions import KeySelector
 from millstream.datastream.keyed_stream import KeyedStream
 from millstream.datastream.stream_types import declared_type, output_type_of
 from millstream.kernel.places import Place
 from millstream.kernel.two_inputs.specs import BroadcastSpec
 from millstream.plan.graph import KeyedNode, StatelessKind, StatelessNode, UnionNode
-from millstream.plan.planner import mentions_watermark
+from millstream.plan.watermark_reads import mentions_watermark
 
 if TYPE_CHECKING:
+    from millstream.common.type_aliases import TypeLike
+    from millstream.common.type_variables import V1, V2, V
+    from millstream.datastream.function_types import Key
     from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 __all__ = ["BroadcastConnectedStream", "BroadcastStream", "ConnectedStreams", "connected"]
 
 _TEXTS = frozenset({"STRING", "CHAR"})
 _NUMBERS = frozenset({"BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "BIG_INT", "BIG_DEC"})
-Selector = Callable[[Any], Any] | KeySelector | int | str
 
 
-class ConnectedStreams:
+class ConnectedStreams(Generic[T1, T2]):
     """Two streams that one function reads, each with a method of its own.
 
     With keys on both, the function has state per key that both inputs share, and timers; its clock
     is the slower one of both. Without keys nothing is shared: each record is processed once, where
-    its stream is made, and a function that keeps something in itself is warned of. To bring
-    something to all parallel instances, use broadcast state.
+    its stream is made, and a function that keeps values in its attributes gets a warning. To send
+    values to all parallel instances, use broadcast state.
 
     Examples
     --------
@@ -78,19 +80,19 @@ class ConnectedStreams:
     [('tea', 'London'), ('milk', None)]
     """
 
-    def __init__(self, stream1: DataStream, stream2: DataStream) -> None:
+    def __init__(self, stream1: DataStream[T1], stream2: DataStream[T2]) -> None:
         self.stream1 = stream1
         self.stream2 = stream2
 
-    def get_first_input(self) -> DataStream:
+    def get_first_input(self) -> DataStream[T1]:
         """Return the first stream."""
         return self.stream1
 
-    def get_type1(self) -> TypeInformation:
+    def get_type1(self) -> TypeInformation[T1]:
         """Return the type of the first stream."""
         return self.get_first_input().get_type()
 
-    def get_type2(self) -> TypeInformation:
+    def get_type2(self) -> TypeInformation[T2]:
         """Return the type of the second stream."""
         return self.get_second_input().get_type()
 
@@ -98,13 +100,16 @@ class ConnectedStreams:
         """Return the environment that the streams belong to."""
         return self.get_first_input().get_execution_environment()
 
-    def get_second_input(self) -> DataStream:
+    def get_second_input(self) -> DataStream[T2]:
         """Return the second stream."""
         return self.stream2
 
     def key_by(
-        self, key_selector1: Selector, key_selector2: Selector, key_type: Any = None
-    ) -> ConnectedStreams:
+        self,
+        key_selector1: Key[T1],
+        key_selector2: Key[T2],
+        key_type: TypeLike | None = None,
+    ) -> ConnectedStreams[T1, T2]:
         """Group both streams by keys that mean the same, see `DataStream.key_by`.
 
         Parameters
@@ -119,8 +124,16 @@ class ConnectedStreams:
             self.stream2.key_by(key_selector2, key_type),
         )
 
-    def map(self, func: CoMapFunction, output_type: Any = None) -> DataStream:
-        """Make one record of each, with one method for each stream.
+    @overload
+    def map(self, func: CoMapFunction[T1, T2, V]) -> DataStream[V]: ...
+
+    @overload
+    def map(
+        self, func: CoMapFunction[T1, T2, object], output_type: TypeLike[V] | None
+    ) -> DataStream[V]: ...
+
+    def map(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+        """Turn each record into one record, with one method for each stream.
 
         Parameters
         ----------
@@ -131,8 +144,16 @@ class ConnectedStreams:
         """
         return self._apply("map", "Co-Map", func, CO_MAP, output_type, KeyedCoMap)
 
-    def flat_map(self, func: CoFlatMapFunction, output_type: Any = None) -> DataStream:
-        """Make any number of records of each, with one method for each stream.
+    @overload
+    def flat_map(self, func: CoFlatMapFunction[T1, T2, V]) -> DataStream[V]: ...
+
+    @overload
+    def flat_map(
+        self, func: CoFlatMapFunction[T1, T2, object], output_type: TypeLike[V] | None
+    ) -> DataStream[V]: ...
+
+    def flat_map(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+        """Turn each record into any number of records, with one method for each stream.
 
         Parameters
         ----------
@@ -145,10 +166,20 @@ class ConnectedStreams:
             "flat_map", "Co-Flat Map", func, CO_FLAT_MAP, output_type, KeyedCoFlatMap
         )
 
+    @overload
     def process(
-        self, func: CoProcessFunction | KeyedCoProcessFunction, output_type: Any = None
-    ) -> DataStream:
-        """Make any number of records of each, also for side outputs; with keys also of timers.
+        self, func: CoProcessFunction[T1, T2, V] | KeyedCoProcessFunction[Any, T1, T2, V]
+    ) -> DataStream[V]: ...
+
+    @overload
+    def process(
+        self,
+        func: CoProcessFunction[T1, T2, object] | KeyedCoProcessFunction[Any, T1, T2, object],
+        output_type: TypeLike[V] | None,
+    ) -> DataStream[V]: ...
+
+    def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+        """Emit any number of records per record, also to side outputs; with keys also for timers.
 
         Parameters
         ----------
@@ -225,10 +256,10 @@ class ConnectedStreams:
         return _UnitedStream(env, env._graph, node.id)
 
 
-class _UnitedStream(DataStream):
-    """What a function without keys makes of two streams: it runs once for each of them."""
+class _UnitedStream(DataStream[T]):
+    """The result of a function without keys over two streams: it runs once for each of them."""
 
-    def get_side_output(self, output_tag: OutputTag) -> DataStream:
+    def get_side_output(self, output_tag: OutputTag[V]) -> DataStream[V]:
         node_id = self._id  # This may change the graph.
         parts = [DataStream(self._env, self._graph, i) for i in self._graph[node_id].inputs]
         first, *others = [part.get_side_output(output_tag) for part in parts]
@@ -246,7 +277,7 @@ class _UnitedStream(DataStream):
         return self
 
 
-class BroadcastStream:
+class BroadcastStream(Generic[T]):
     """A stream whose records come to all parallel instances, and the states that they write.
 
     Made by `DataStream.broadcast` with descriptors; another stream can ``connect`` to it.
@@ -261,7 +292,9 @@ class BroadcastStream:
     BroadcastStream(Collection: 'rules')
     """
 
-    def __init__(self, input_stream: DataStream, descriptors: Sequence[MapStateDescriptor]) -> None:
+    def __init__(
+        self, input_stream: DataStream[T], descriptors: Sequence[MapStateDescriptor]
+    ) -> None:
         self.input_stream = input_stream
         self.broadcast_state_descriptors = checked_descriptors(descriptors)
 
@@ -297,7 +330,7 @@ def _bad_descriptor(message: str) -> PlanError:
     )
 
 
-class BroadcastConnectedStream:
+class BroadcastConnectedStream(Generic[T1, T2]):
     """A stream and a broadcast stream that one function reads.
 
     Examples
@@ -320,24 +353,36 @@ class BroadcastConnectedStream:
     [5, 7]
     """
 
-    def __init__(self, non_broadcast_stream: DataStream, broadcast_stream: BroadcastStream) -> None:
+    def __init__(
+        self, non_broadcast_stream: DataStream[T1], broadcast_stream: BroadcastStream[T2]
+    ) -> None:
         self.non_broadcast_stream = non_broadcast_stream
         self.broadcast_stream = broadcast_stream
 
-    def get_first_input(self) -> DataStream:
+    def get_first_input(self) -> DataStream[T1]:
         """Return the stream that is not broadcast."""
         return self.non_broadcast_stream
 
-    def get_second_input(self) -> BroadcastStream:
+    def get_second_input(self) -> BroadcastStream[T2]:
         """Return the broadcast stream."""
         return self.broadcast_stream
 
+    @overload
     def process(
         self,
-        func: BroadcastProcessFunction | KeyedBroadcastProcessFunction,
-        output_type: Any = None,
-    ) -> DataStream:
-        """Let a function read the stream, with what broadcast records have written in their maps.
+        func: BroadcastProcessFunction[T1, T2, V] | KeyedBroadcastProcessFunction[Any, T1, T2, V],
+    ) -> DataStream[V]: ...
+
+    @overload
+    def process(
+        self,
+        func: BroadcastProcessFunction[T1, T2, object]
+        | KeyedBroadcastProcessFunction[Any, T1, T2, object],
+        output_type: TypeLike[V] | None,
+    ) -> DataStream[V]: ...
+
+    def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+        """Apply a function to the stream, with the maps that broadcast records have written.
 
         A broadcast record takes effect at its place in the order, for all keys. All parallel
         instances run ``process_broadcast_element``; what it emits counts once.
@@ -378,8 +423,8 @@ def _checked(func: Any, kinds: FunctionKinds, declared: Any) -> TypeInformation 
 
 
 def connected(
-    stream: DataStream, other: DataStream | BroadcastStream
-) -> ConnectedStreams | BroadcastConnectedStream:
+    stream: DataStream[V1], other: DataStream[V2] | BroadcastStream[V2]
+) -> ConnectedStreams[V1, V2] | BroadcastConnectedStream[V1, V2]:
     """Return two streams as one input for a function."""
     if isinstance(other, BroadcastStream):
         stream._check_stream(other.input_stream, "a.connect(b)")

@@ -1,22 +1,17 @@
-"""Streams of records, and what can be done with them."""
+"""Streams of records and their operations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.execution_config import ExecutionConfig
-from millstream.common.fencing import FencingToken
 from millstream.common.output_tag import OutputTag
 from millstream.common.state import MapStateDescriptor
-from millstream.common.text import TextStyle
+from millstream.common.type_variables import T
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.watermark_strategy import WatermarkStrategy
-from millstream.datastream.collect import CloseableIterator, CollectBuffer
-from millstream.datastream.connectors.base import Sink
-from millstream.datastream.connectors.print import PrintSink
-from millstream.datastream.connectors.spark import SparkSink
+from millstream.datastream.collect import CloseableIterator
 from millstream.datastream.execution_plan import ExecutionPlan
 from millstream.datastream.fields import Projection
 from millstream.datastream.function_checks import (
@@ -25,21 +20,14 @@ from millstream.datastream.function_checks import (
     KEY,
     MAP,
     PROCESS,
-    SINK,
     FunctionKind,
-    check_foreach_batch,
     check_function,
     plain_callable,
 )
 from millstream.datastream.functions import (
-    FilterFunction,
-    FlatMapFunction,
-    KeySelector,
-    MapFunction,
     ProcessFunction,
-    SinkFunction,
 )
-from millstream.datastream.operator_settings import OperatorSettings, positive_int
+from millstream.datastream.sink_methods import DataStreamSink
 from millstream.datastream.stream_operations import StreamOperations
 from millstream.datastream.stream_types import common_type, key_of, output_type_of, projected_type
 from millstream.datastream.windowing.assigners import WindowAssigner
@@ -53,21 +41,18 @@ from millstream.kernel.places import Place
 from millstream.plan.graph import (
     N,
     SideOutputNode,
-    SinkNode,
     StatelessNode,
     TimestampsNode,
     UnionNode,
     function_has_side_outputs,
     takes_dead_letters,
 )
-from millstream.plan.specs import (
-    CollectSpec,
-    ForeachBatchSpec,
-    FunctionSinkSpec,
-    SinkSpec,
-)
 
 if TYPE_CHECKING:
+    from millstream.common.type_aliases import TypeLike
+    from millstream.common.type_variables import K2, W2, V
+    from millstream.common.windows import CountWindow
+    from millstream.datastream.function_types import FilterLike, FlatMapLike, KeyLike, MapLike
     from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 __all__ = [
@@ -89,8 +74,8 @@ _BROADCAST = (
 )
 
 
-class DataStream(StreamOperations):
-    """A stream of records of one type.
+class DataStream(StreamOperations[T]):
+    """A stream of records of one type: ``DataStream[int]`` is one of whole numbers.
 
     Streams are made by a `StreamExecutionEnvironment` and by the methods of other streams. They
     only describe: nothing runs before ``env.execute()``.
@@ -112,7 +97,7 @@ class DataStream(StreamOperations):
         """Return the name of the operator that makes this stream."""
         return self._node.name
 
-    def get_type(self) -> TypeInformation:
+    def get_type(self) -> TypeInformation[T]:
         """Return the type of the records; of an unknown type they travel pickled."""
         known = self._node.output_type
         return Types.PICKLED_BYTE_ARRAY() if known is None else known
@@ -134,16 +119,22 @@ class DataStream(StreamOperations):
 
     # -- one record at a time --------------------------------------------------------------------
 
-    def map(self, func: Callable[[Any], Any] | MapFunction, output_type: Any = None) -> DataStream:
-        """Replace each record by what a function makes of it.
+    @overload
+    def map(self, func: MapLike[T, V]) -> DataStream[V]: ...
+
+    @overload
+    def map(self, func: MapLike[T, object], output_type: TypeLike[V] | None) -> DataStream[V]: ...
+
+    def map(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+        """Apply a function to each record.
 
         Parameters
         ----------
         func
-            A function of the record.
+            A function of the record. On a keyed stream a `MapFunction` may keep state per key.
         output_type
             The type of the results, from `Types` or as a type hint such as ``tuple[str, int]``.
-            By default the function's return annotation says it; without one, results travel
+            By default it is the function's return annotation; without one, results travel
             pickled, which is slower.
 
         Examples
@@ -153,29 +144,47 @@ class DataStream(StreamOperations):
         >>> env.from_collection([1, 2]).map(lambda n: n / 2, output_type=float).get_type()
         DOUBLE
         """
-        return self._stateless("map", "Map", func, MAP, output_type_of(output_type, func, MAP))
+        return self._apply("map", "Map", func, MAP, output_type_of(output_type, func, MAP))
 
+    @overload
+    def flat_map(self, func: FlatMapLike[T, V]) -> DataStream[V]: ...
+
+    @overload
     def flat_map(
-        self, func: Callable[[Any], Iterable[Any] | None] | FlatMapFunction, output_type: Any = None
-    ) -> DataStream:
-        """Replace each record by any number of others: what a function returns or yields.
+        self, func: FlatMapLike[T, object], output_type: TypeLike[V] | None
+    ) -> DataStream[V]: ...
+
+    def flat_map(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+        """Replace each record with the records that a function returns or yields.
 
         Parameters
         ----------
         func
-            A function of the record; None stands for nothing.
+            A function of the record; None means no result. On a keyed stream a
+            `FlatMapFunction` may keep state per key.
         output_type
             The type of one result, see `map`.
         """
         type_info = output_type_of(output_type, func, FLAT_MAP)
-        return self._stateless("flat_map", "Flat Map", func, FLAT_MAP, type_info)
+        return self._apply("flat_map", "Flat Map", func, FLAT_MAP, type_info)
 
-    def filter(self, func: Callable[[Any], bool] | FilterFunction) -> DataStream:
-        """Keep the records for which a function returns something true."""
-        return self._stateless("filter", "Filter", func, FILTER, self._node.output_type)
+    def filter(self, func: FilterLike[T]) -> DataStream[T]:
+        """Keep the records for which a function returns something true.
 
-    def process(self, func: ProcessFunction, output_type: Any = None) -> DataStream:
-        """Let a `ProcessFunction` make any number of records of each, also for side outputs."""
+        On a keyed stream a `FilterFunction` may keep state per key.
+        """
+        return self._apply("filter", "Filter", func, FILTER, self._node.output_type)
+
+    @overload
+    def process(self, func: ProcessFunction[T, V]) -> DataStream[V]: ...
+
+    @overload
+    def process(
+        self, func: ProcessFunction[T, object], output_type: TypeLike[V] | None
+    ) -> DataStream[V]: ...
+
+    def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+        """Apply a `ProcessFunction`, which emits any number of records, also to side outputs."""
         type_info = output_type_of(output_type, func, PROCESS)
         return self._stateless("process", "Process", func, PROCESS, type_info)
 
@@ -191,6 +200,17 @@ class DataStream(StreamOperations):
         """
         fields, type_info = projected_type(self._node.output_type, field_indexes)
         return self._stateless("map", "Project", Projection(fields), MAP, type_info)
+
+    def _apply(
+        self,
+        kind: Literal["map", "flat_map", "filter"],
+        name: str,
+        func: Any,
+        function_kind: FunctionKind,
+        output_type: TypeInformation | None,
+    ) -> DataStream:
+        """Add an operator with a function of the user's; on a keyed stream it may have state."""
+        return self._stateless(kind, name, func, function_kind, output_type)
 
     def _stateless(
         self,
@@ -211,11 +231,17 @@ class DataStream(StreamOperations):
 
     # -- keys, unions, side outputs, time --------------------------------------------------------
 
+    @overload
     def key_by(
-        self,
-        key_selector: Callable[[Any], Any] | KeySelector | int | str,
-        key_type: Any = None,
-    ) -> KeyedStream:
+        self, key_selector: KeyLike[T, K2], key_type: TypeLike | None = None
+    ) -> KeyedStream[K2, T]: ...
+
+    @overload
+    def key_by(
+        self, key_selector: int | str, key_type: TypeLike[K2] | None = None
+    ) -> KeyedStream[K2, T]: ...
+
+    def key_by(self, key_selector: Any, key_type: Any = None) -> KeyedStream[Any, T]:
         """Group the records by key: state, timers and aggregations then are per key.
 
         Parameters
@@ -243,7 +269,7 @@ class DataStream(StreamOperations):
             found = output_type_of(key_type, key_selector, KEY)
         return KeyedStream(self._env, self._graph, self._node_id, selector, found)
 
-    def union(self, *streams: DataStream) -> DataStream:
+    def union(self, *streams: DataStream[V]) -> DataStream[T | V]:
         """Merge streams of one type into one."""
         if not streams:
             return DataStream(self._env, self._graph, self._node_id)
@@ -258,14 +284,14 @@ class DataStream(StreamOperations):
         )
 
     @overload
-    def connect(self, ds: DataStream) -> ConnectedStreams: ...
+    def connect(self, ds: DataStream[V]) -> ConnectedStreams[T, V]: ...
 
     @overload
-    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+    def connect(self, ds: BroadcastStream[V]) -> BroadcastConnectedStream[T, V]: ...
 
     def connect(
-        self, ds: DataStream | BroadcastStream
-    ) -> ConnectedStreams | BroadcastConnectedStream:
+        self, ds: DataStream[V] | BroadcastStream[V]
+    ) -> ConnectedStreams[T, V] | BroadcastConnectedStream[T, V]:
         """Let one function read this stream and another one, or a broadcast stream."""
         return connected(self, ds)
 
@@ -280,8 +306,8 @@ class DataStream(StreamOperations):
             hint=f"write {example}",
         )
 
-    def get_side_output(self, output_tag: OutputTag) -> DataStream:
-        """Return what a process function emitted under a tag, as ``yield tag, value``.
+    def get_side_output(self, output_tag: OutputTag[V]) -> DataStream[V]:
+        """Return the stream of values that a function emitted as ``yield tag, value``.
 
         Call it on the stream that ``process`` returned; for the tag of ``on_error``, on the stream
         that has this policy.
@@ -307,8 +333,10 @@ class DataStream(StreamOperations):
         type_info = None if skipped else output_tag.type_info
         return self._then(SideOutputNode, name=name, tag=output_tag.tag_id, output_type=type_info)
 
-    def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
-        """Say when records happened, and how far time has come.
+    def assign_timestamps_and_watermarks(
+        self, watermark_strategy: WatermarkStrategy
+    ) -> DataStream[T]:
+        """Assign event times to records and watermarks to channels.
 
         Examples
         --------
@@ -331,148 +359,32 @@ class DataStream(StreamOperations):
         )
 
     def window_all(
-        self, window_assigner: WindowAssigner[Any, Any], lateness: Lateness = "channel"
-    ) -> AllWindowedStream:
+        self, window_assigner: WindowAssigner[Any, W2], lateness: Lateness = "channel"
+    ) -> AllWindowedStream[T, W2]:
         """Cut all records into windows, in one task and without keys: see `KeyedStream.window`."""
         return AllWindowedStream(self, Place.ONE_SLOT, None, window_assigner, lateness)
 
-    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream[T, CountWindow]:
         """Cut all records into windows of ``size`` records, see `KeyedStream.count_window`."""
         return self.window_all(count_assigner(size, slide))
 
     # -- exchanges, which results do not depend on -----------------------------------------------
 
     @overload
-    def broadcast(self) -> DataStream: ...
+    def broadcast(self) -> DataStream[T]: ...
 
     @overload
     def broadcast(
         self, broadcast_state_descriptor: MapStateDescriptor, *others: MapStateDescriptor
-    ) -> BroadcastStream: ...
+    ) -> BroadcastStream[T]: ...
 
-    def broadcast(self, *descriptors: Any, **named: Any) -> DataStream | BroadcastStream:
-        """Send the records to all tasks, which keep what they say in broadcast states.
+    def broadcast(self, *descriptors: Any, **named: Any) -> DataStream[T] | BroadcastStream[T]:
+        """Send the records to all tasks, which keep them in broadcast states.
 
         Without a state it is only accepted as Flink's hint: each record is processed once.
         """
         states = [*descriptors, *named.values()]
         return BroadcastStream(self, states) if states else self._exchange("broadcast", _BROADCAST)
-
-    # -- sinks -----------------------------------------------------------------------------------
-
-    def print(
-        self, sink_identifier: str | None = None, *, text: TextStyle = "flink"
-    ) -> DataStreamSink:
-        """Print the records on the driver, in order, as epochs are committed.
-
-        Parameters
-        ----------
-        sink_identifier
-            Stands before every record, as in ``words> (hi,1)``.
-        text
-            ``"flink"`` for the text that PyFlink prints, ``"python"`` for ``str(record)``; they
-            differ for records of a declared type.
-        """
-        return self._sink("Print", PrintSink(sink_identifier or "", text=text).to_spec())
-
-    def print_to_err(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Print the records to the standard error stream, see `print`."""
-        return self._sink("Print", PrintSink(sink_identifier or "", stderr=True).to_spec())
-
-    def sink_to(self, sink: Sink) -> DataStreamSink:
-        """Write the records to a sink.
-
-        Examples
-        --------
-        >>> from millstream.datastream import StreamExecutionEnvironment
-        >>> from millstream.datastream.connectors.file_system import FileSink
-        >>> env = StreamExecutionEnvironment.get_execution_environment()
-        >>> sink = env.from_collection([("a", 1)]).sink_to(FileSink.csv("/tmp/pairs"))
-        """
-        if not isinstance(sink, Sink):
-            raise PlanError(
-                "NOT_A_SINK",
-                f"sink_to needs a Sink, got {short_repr(sink)}",
-                location=user_location(),
-                hint="see millstream.datastream.connectors; functions go into add_sink(...)",
-            )
-        return self._sink(type(sink).__name__, sink.to_spec())
-
-    def add_sink(self, sink_func: Callable[[Any], None] | SinkFunction | Sink) -> DataStreamSink:
-        """Call a function for each record, in the task that writes it. A `Sink` does as well."""
-        if isinstance(sink_func, Sink):
-            return self.sink_to(sink_func)
-        check_function(sink_func, SINK)
-        return self._sink("Sink", FunctionSinkSpec(function=sink_func))
-
-    def foreach_batch(
-        self, func: Callable[[Any, int], None] | Callable[[Any, int, FencingToken], None]
-    ) -> DataStreamSink:
-        """Call ``func(dataframe, epoch)`` on the driver for each epoch, as in Spark.
-
-        After a crash the last epoch comes again, with the same number: write idempotently by it.
-
-        A function with a third parameter that has no default, or that is named ``token``, is also
-        given the `FencingToken` of the epoch. A driver that was stopped and replaced may wake up in the
-        middle of the function: a database that compares ``token.attempt`` inside its transaction then
-        takes nothing from it.
-        """
-        takes_token = check_foreach_batch(func)
-        return self._sink("Foreach Batch", ForeachBatchSpec(function=func, takes_token=takes_token))
-
-    def write_to(self, format: str, *, mode: str = "append", **options: object) -> DataStreamSink:
-        """Write each epoch with a Spark writer, by the name of its format and its options."""
-        return self._sink(f"Write {format}", SparkSink(format, mode=mode, **options).to_spec())
-
-    def _sink(self, name: str, spec: SinkSpec) -> DataStreamSink:
-        node = self._env._add(SinkNode, name=name, inputs=(self._id,), sink=spec)
-        return DataStreamSink(self._env, self._graph, node.id)
-
-    @overload
-    def execute_and_collect(
-        self, job_execution_name: str | None = None, limit: None = None
-    ) -> CloseableIterator: ...
-
-    @overload
-    def execute_and_collect(
-        self, job_execution_name: str | None = None, *, limit: int
-    ) -> list[Any]: ...
-
-    @overload
-    def execute_and_collect(self, job_execution_name: str | None, limit: int) -> list[Any]: ...
-
-    def execute_and_collect(
-        self, job_execution_name: str | None = None, limit: int | None = None
-    ) -> CloseableIterator | list[Any]:
-        """Run the job, with all sinks built so far, and bring this stream's records here.
-
-        Parameters
-        ----------
-        job_execution_name
-            The name of the job.
-        limit
-            Stop the job after so many records and return them as a list. Without a limit the
-            result is an iterator; close it, or use it in a ``with`` statement, to stop the job
-            early. It ends with the job, and raises the job's error if there is one.
-        """
-        if limit is not None:
-            positive_int("limit", limit)
-        buffer = CollectBuffer()
-        self._sink("Collect", CollectSpec(deliver=buffer.deliver))
-        records = CloseableIterator(buffer, self._env.execute_async(job_execution_name))
-        return records if limit is None else records.take(limit)
-
-
-class DataStreamSink(OperatorSettings):
-    """The end of a stream: it can be named, and nothing else can follow it."""
-
-    def set_max_parallelism(self, max_parallelism: int) -> DataStreamSink:
-        """Accept Flink's upper limit of the parallelism."""
-        positive_int("max_parallelism", max_parallelism)
-        return self._note("set_max_parallelism", "a savepoint fits any number of slots")
-
-    def __repr__(self) -> str:
-        return f"DataStreamSink({self._node.name})"
 
 
 def checked_strategy(strategy: object) -> WatermarkStrategy:

@@ -1,4 +1,4 @@
-"""What happens to a checkpoint when its job is cancelled."""
+"""The fate of a checkpoint when its job is cancelled."""
 
 from __future__ import annotations
 

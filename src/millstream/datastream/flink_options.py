@@ -31,7 +31,7 @@ _REASONS = {
     "execution.checkpointing.": "an epoch of Spark is a checkpoint, and Spark writes it",
     "state.": "state is in Spark's state store",
     "table.": "there is no Table API here; Spark's keys begin with spark.sql",
-    "metrics.": "counters are in the result of the job and in Spark's pages",
+    "metrics.": "metrics are in client.metrics() and `millstream info`",
     **dict.fromkeys(
         (
             "akka.", "blob.", "classloader.", "client.", "cluster.", "env.", "fs.", "heartbeat.",

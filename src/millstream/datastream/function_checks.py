@@ -1,4 +1,4 @@
-"""What can be said about a user's function before it runs."""
+"""Checks of a user's function before it runs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ __all__ = [
 
 
 class NoFunctionClass:
-    """Stands where only a plain function will do."""
+    """Stands where only a plain function is accepted."""
 
 
 class FunctionKind(NamedTuple):
@@ -76,7 +76,7 @@ class FunctionKind(NamedTuple):
 
     @property
     def wanted(self) -> str:
-        """What may stand there, for messages."""
+        """Description of the functions that are accepted, for messages."""
         function = f"a function of ({', '.join(self.arguments)})"
         if self.base is NoFunctionClass:
             return function

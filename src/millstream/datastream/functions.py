@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from millstream.common.absent import missing_name
 from millstream.datastream.async_functions import (
     AsyncFunction,
@@ -75,4 +77,5 @@ __all__ = [
     "WindowFunction",
 ]
 
-__getattr__ = missing_name(__name__)
+if not TYPE_CHECKING:
+    __getattr__ = missing_name(__name__)

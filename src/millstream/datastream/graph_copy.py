@@ -12,7 +12,7 @@ __all__ = ["copy_with_inputs", "part_of"]
 
 
 def part_of(graph: JobGraph, targets: Iterable[int]) -> JobGraph:
-    """Return a graph of some nodes and all that they read from, numbered from 1 without gaps.
+    """Return a graph of some nodes and all nodes before them, numbered from 1 without gaps.
 
     So the numbers in a job depend on that job only, not on what else its program has built.
     """
@@ -24,7 +24,7 @@ def part_of(graph: JobGraph, targets: Iterable[int]) -> JobGraph:
 def copy_with_inputs(
     source: JobGraph, targets: Iterable[int], into: JobGraph, known: dict[int, int]
 ) -> None:
-    """Copy nodes and all that they read from into another graph.
+    """Copy nodes and all nodes before them into another graph.
 
     ``known`` gives the new ids of nodes that are there already, and receives those of the rest.
     """

@@ -1,4 +1,4 @@
-"""What streams are made of, checked before there is a stream."""
+"""Inputs of streams, checked before the stream is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program can do with a job that runs."""
+"""Control of a running job by its program."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from typing import Any, Protocol, overload
 
 from millstream.common.job import JobExecutionResult, JobID, JobStatus
+from millstream.metrics import JobMetrics
 
 __all__ = ["JobClient", "JobListener"]
 
@@ -18,7 +19,7 @@ class JobClient(Protocol):
         """Return the id of the job."""
 
     def get_job_status(self) -> Future[JobStatus]:
-        """Return where the job stands now."""
+        """Return the status of the job."""
 
     def cancel(self) -> Future[Any]:
         """Stop the job; the future is done when it has stopped."""
@@ -59,21 +60,21 @@ class JobClient(Protocol):
         """Return the result of the job, or its error, when it has ended."""
 
     def wait(self, timeout: float | None = None) -> Any:
-        """Wait for the end of the job, at most so many seconds."""
+        """Wait for the end of the job, at most this many seconds."""
 
-    def metrics(self) -> Any:
-        """Return what the job has measured so far."""
+    def metrics(self) -> JobMetrics:
+        """Return what the job has measured since its driver started, by operator uid."""
 
 
 class JobListener(ABC):
-    """Hears of the jobs of an environment, see ``env.register_job_listener``."""
+    """Is called when jobs of an environment start and end, see ``env.register_job_listener``."""
 
     @abstractmethod
     def on_job_submitted(self, job_client: JobClient | None, error: BaseException | None) -> None:
-        """Hear that a job was started, or that it could not be."""
+        """Called when a job was started, or could not be."""
 
     @abstractmethod
     def on_job_executed(
         self, job_execution_result: JobExecutionResult | None, error: BaseException | None
     ) -> None:
-        """Hear that a job has ended well, or with an error."""
+        """Called when a job has ended, with its result or its error."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, overload
 
 from millstream.common._type_certainty import guessed
 from millstream.common.errors import PlanError, user_location
+from millstream.common.type_variables import K, T
 from millstream.common.typeinfo import TypeInformation
 from millstream.datastream.adapters import KeyedFilter, KeyedFlatMap, KeyedMap
 from millstream.datastream.aggregations import (
@@ -16,21 +17,10 @@ from millstream.datastream.bounded_operations import first_records
 from millstream.datastream.data_stream import DataStream
 from millstream.datastream.field_aggregates import FieldAggregates
 from millstream.datastream.function_checks import (
-    FILTER,
-    FLAT_MAP,
     KEYED_PROCESS,
-    MAP,
     REDUCE,
+    FunctionKind,
     check_function,
-)
-from millstream.datastream.functions import (
-    FilterFunction,
-    FlatMapFunction,
-    KeyedProcessFunction,
-    KeySelector,
-    MapFunction,
-    Partitioner,
-    ReduceFunction,
 )
 from millstream.datastream.stream_types import checked_field, output_type_of
 from millstream.datastream.windowing.assigners import WindowAssigner
@@ -39,13 +29,26 @@ from millstream.datastream.windowing.streams import Lateness, WindowedStream, co
 from millstream.plan.graph import JobGraph, KeyedNode
 
 if TYPE_CHECKING:
+    from millstream.common.type_aliases import TypeLike
+    from millstream.common.type_variables import K2, W2, V
+    from millstream.common.windows import CountWindow
+    from millstream.datastream.base_functions import KeyedProcessFunction, Partitioner
+    from millstream.datastream.function_types import KeyLike, ReduceLike
     from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 __all__ = ["KeyedStream"]
 
+_WITH_STATE: dict[str, Callable[[Any], Any]] = {
+    "map": KeyedMap,
+    "flat_map": KeyedFlatMap,
+    "filter": KeyedFilter,
+}
 
-class KeyedStream(FieldAggregates, DataStream):
+
+class KeyedStream(FieldAggregates[T], DataStream[T], Generic[K, T]):
     """A stream whose records have keys. Its operators keep state per key.
+
+    ``KeyedStream[str, int]`` has texts as keys and numbers as records.
 
     It is a stream with a key, not an operator: names, uids and parallelism belong to the operator
     that follows.
@@ -71,11 +74,11 @@ class KeyedStream(FieldAggregates, DataStream):
         self._selector = selector
         self._key_type = key_type
 
-    def get_key_type(self) -> TypeInformation | None:
+    def get_key_type(self) -> TypeInformation[K] | None:
         """Return the type of the key, None if it is unknown."""
         return self._key_type
 
-    def get_key_selector(self) -> Callable[[Any], Any]:
+    def get_key_selector(self) -> Callable[[T], K]:
         """Return the function that gives a record its key."""
         return self._selector
 
@@ -85,8 +88,16 @@ class KeyedStream(FieldAggregates, DataStream):
 
     # -- functions with state --------------------------------------------------------------------
 
-    def process(self, func: KeyedProcessFunction, output_type: Any = None) -> DataStream:  # type: ignore[override]
-        """Let a `KeyedProcessFunction` see each record and each timer, with state per key.
+    @overload  # type: ignore[override]
+    def process(self, func: KeyedProcessFunction[K, T, V]) -> DataStream[V]: ...
+
+    @overload
+    def process(
+        self, func: KeyedProcessFunction[K, T, object], output_type: TypeLike[V] | None
+    ) -> DataStream[V]: ...
+
+    def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+        """Apply a `KeyedProcessFunction` to each record and each timer, with state per key.
 
         Parameters
         ----------
@@ -99,33 +110,22 @@ class KeyedStream(FieldAggregates, DataStream):
         type_info = output_type_of(output_type, func, KEYED_PROCESS)
         return self._keyed("Keyed Process", func, type_info)
 
-    def map(self, func: Callable[[Any], Any] | MapFunction, output_type: Any = None) -> DataStream:
-        """Map each record; a `MapFunction` may keep state per key, a plain function cannot."""
-        if not isinstance(func, MapFunction):
-            return super().map(func, output_type)
-        check_function(func, MAP)
-        return self._keyed("Keyed Map", KeyedMap(func), output_type_of(output_type, func, MAP))
-
-    def flat_map(
-        self, func: Callable[[Any], Iterable[Any] | None] | FlatMapFunction, output_type: Any = None
+    def _apply(
+        self,
+        kind: Literal["map", "flat_map", "filter"],
+        name: str,
+        func: Any,
+        function_kind: FunctionKind,
+        output_type: TypeInformation | None,
     ) -> DataStream:
-        """Make any number of records of each; a `FlatMapFunction` may keep state per key."""
-        if not isinstance(func, FlatMapFunction):
-            return super().flat_map(func, output_type)
-        check_function(func, FLAT_MAP)
-        type_info = output_type_of(output_type, func, FLAT_MAP)
-        return self._keyed("Keyed Flat Map", KeyedFlatMap(func), type_info)
-
-    def filter(self, func: Callable[[Any], bool] | FilterFunction) -> DataStream:
-        """Keep some records; a `FilterFunction` may keep state per key."""
-        if not isinstance(func, FilterFunction):
-            return super().filter(func)
-        check_function(func, FILTER)
-        return self._keyed("Keyed Filter", KeyedFilter(func), self._node.output_type)
+        if not isinstance(func, function_kind.base):
+            return super()._apply(kind, name, func, function_kind, output_type)
+        check_function(func, function_kind)
+        return self._keyed(f"Keyed {name}", _WITH_STATE[kind](func), output_type)
 
     # -- rolling aggregations --------------------------------------------------------------------
 
-    def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
+    def reduce(self, func: ReduceLike[T]) -> DataStream[T]:
         """Fold the records of a key into one, and emit it after each record.
 
         In batch mode only the last one of each key is emitted.
@@ -133,7 +133,7 @@ class KeyedStream(FieldAggregates, DataStream):
         Parameters
         ----------
         func
-            A function of what was folded so far and of the new record. It must return a value of
+            A function of the result so far and of the new record. It must return a value of
             the stream's type only if that type is declared. The first record of a key is emitted
             as it is.
         """
@@ -167,8 +167,8 @@ class KeyedStream(FieldAggregates, DataStream):
     # -- windows ---------------------------------------------------------------------------------
 
     def window(
-        self, window_assigner: WindowAssigner[Any, Any], lateness: Lateness = "channel"
-    ) -> WindowedStream:
+        self, window_assigner: WindowAssigner[Any, W2], lateness: Lateness = "channel"
+    ) -> WindowedStream[K, T, W2]:
         """Cut the records of each key into windows.
 
         Parameters
@@ -182,10 +182,10 @@ class KeyedStream(FieldAggregates, DataStream):
         """
         return WindowedStream(self, self._selector, self._key_type, window_assigner, lateness)
 
-    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream[K, T, CountWindow]:
         """Cut the records of each key into windows of ``size`` records.
 
-        With ``slide``, a window begins after every so many records. As in PyFlink, only full windows
+        With ``slide``, a window starts after every ``slide`` records. As in PyFlink, only full windows
         fire.
         """
         return self.window(count_assigner(size, slide))
@@ -193,8 +193,8 @@ class KeyedStream(FieldAggregates, DataStream):
     # -- joins -----------------------------------------------------------------------------------
 
     def interval_join(
-        self, other_stream: KeyedStream, *, lateness: Lateness = "channel"
-    ) -> IntervalJoin:
+        self, other_stream: KeyedStream[Any, V], *, lateness: Lateness = "channel"
+    ) -> IntervalJoin[T, V]:
         """Join with the records of another keyed stream whose event times are near.
 
         Parameters
@@ -222,11 +222,11 @@ class KeyedStream(FieldAggregates, DataStream):
 
     # -- the whole input -------------------------------------------------------------------------
 
-    def full_window_partition(self) -> PartitionWindowedStream:
+    def full_window_partition(self) -> PartitionWindowedStream[T]:
         """Compute all records of a key as a whole, at the end: see `PartitionWindowedStream`."""
         return PartitionWindowedStream(self, self._selector, self._key_type)
 
-    def first(self, n: int) -> DataStream:
+    def first(self, n: int) -> DataStream[T]:
         """Keep the first ``n`` records of each key, see `DataStream.first`."""
         return first_records(self, n, self._selector, self._key_type)
 
@@ -262,8 +262,8 @@ class KeyedStream(FieldAggregates, DataStream):
 
     def partition_custom(
         self,
-        partitioner: Callable[[Any, int], int] | Partitioner,
-        key_selector: Callable[[Any], Any] | KeySelector,
+        partitioner: Callable[[K2, int], int] | Partitioner[K2],
+        key_selector: KeyLike[T, K2],
     ) -> NoReturn:
         """Refuse: the key decides where records go."""
         self._refuse_exchange("partition_custom")

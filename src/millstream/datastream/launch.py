@@ -1,4 +1,4 @@
-"""What the command line hands to the programs that it starts."""
+"""Options that the command line passes to the programs it starts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Launch:
 
     @staticmethod
     def read() -> Launch | None:
-        """What the environment variable says, None if the program was started by hand.
+        """Read the environment variable; None if the program was not started by the command line.
 
         Examples
         --------

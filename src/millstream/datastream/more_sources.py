@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from millstream.common.configuration import Configuration
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.datastream.connectors.number_seq import NumberSequenceSource
 
 if TYPE_CHECKING:
+    from millstream.common.type_aliases import TypeLike
+    from millstream.common.type_variables import V
     from millstream.datastream.data_stream import DataStream
     from millstream.datastream.job_client import JobListener
     from millstream.datastream.settings import EnvironmentSettings
@@ -28,7 +30,16 @@ class MoreSources:
     def _me(self) -> StreamExecutionEnvironment:
         return cast("StreamExecutionEnvironment", self)
 
-    def from_data(self, *data: Any, type_info: Any = None) -> DataStream:
+    @overload
+    def from_data(self, data: list[V], /) -> DataStream[V]: ...
+
+    @overload
+    def from_data(self, *data: V) -> DataStream[V]: ...
+
+    @overload
+    def from_data(self, *data: Any, type_info: TypeLike[V] | None) -> DataStream[V]: ...
+
+    def from_data(self, *data: Any, type_info: Any = None) -> DataStream[Any]:
         """Make a stream of elements, or of one list of them.
 
         Examples
@@ -41,17 +52,31 @@ class MoreSources:
         elements = data[0] if len(data) == 1 and isinstance(data[0], list) else list(data)
         return self._me.from_collection(elements, type_info)
 
-    def from_elements(self, *elements: Any, type_info: Any = None) -> DataStream:
+    @overload
+    def from_elements(self, *elements: V) -> DataStream[V]: ...
+
+    @overload
+    def from_elements(self, *elements: Any, type_info: TypeLike[V] | None) -> DataStream[V]: ...
+
+    def from_elements(self, *elements: Any, type_info: Any = None) -> DataStream[Any]:
         """Make a stream of elements; the older form of `from_data`."""
         return self._me.from_collection(list(elements), type_info)
 
+    @overload
+    def from_parallel_collection(self, collection: Iterable[V]) -> DataStream[V]: ...
+
+    @overload
+    def from_parallel_collection(
+        self, collection: Iterable[Any], type_info: TypeLike[V] | None
+    ) -> DataStream[V]: ...
+
     def from_parallel_collection(
         self, collection: Iterable[Any], type_info: Any = None
-    ) -> DataStream:
+    ) -> DataStream[Any]:
         """Make a stream of elements, as `from_collection` does: one channel, in order."""
         return self._me.from_collection(collection, type_info)
 
-    def from_sequence(self, start: int, end: int) -> DataStream:
+    def from_sequence(self, start: int, end: int) -> DataStream[int]:
         """Make a stream of the whole numbers from ``start`` to ``end``, both included.
 
         Examples
@@ -64,7 +89,7 @@ class MoreSources:
         source = NumberSequenceSource(start, end)
         return self._me.from_source(source, WatermarkStrategy.no_watermarks(), "Sequence")
 
-    def generate_sequence(self, start: int, end: int) -> DataStream:
+    def generate_sequence(self, start: int, end: int) -> DataStream[int]:
         """Make a stream of whole numbers; the older form of `from_sequence`."""
         return self.from_sequence(start, end)
 

@@ -1,4 +1,4 @@
-"""What can be set on an operator after it was made: name, uid, policy, Flink's hints."""
+"""Settings of an operator: name, uid, error policy, Flink's hints."""
 
 from __future__ import annotations
 
@@ -42,8 +42,10 @@ class OperatorSettings:
         self._graph = graph
         self._node_id = node_id
 
-    def __getattr__(self, name: str) -> Any:
-        raise missing_method(self, name)
+    if not TYPE_CHECKING:  # A type checker would take every name for a method.
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing_method(self, name)
 
     @property
     def _id(self) -> int:
@@ -84,7 +86,7 @@ class OperatorSettings:
         return self._change("name", name=_text("name", name))
 
     def uid(self, uid: str) -> Self:
-        """Give the operator an id of its own, by which its state is found again.
+        """Give the operator an id, by which its state is found.
 
         Without one, the id comes from the operator's place in the program, so that a savepoint
         fits only the program it was taken from. Two operators of a job cannot share a uid. That of a
@@ -106,12 +108,12 @@ class OperatorSettings:
         return self._change("uid", uid=uid)
 
     def on_error(self, policy: Policy, output_tag: OutputTag | None = None) -> Self:
-        """Say what becomes of a record that the operator's function fails on.
+        """Set what happens to a record on which the operator's function fails.
 
         Parameters
         ----------
         policy
-            ``"fail"``: the job fails. ``"skip"``: the record is as if it had not come; state,
+            ``"fail"``: the job fails. ``"skip"``: the record is ignored; state,
             timers and output of the failed call are undone.
         output_tag
             The side output of skipped records, as `DeadLetter` objects. Without one they are
@@ -144,7 +146,7 @@ class OperatorSettings:
         return [self._node]
 
     def set_parallelism(self, parallelism: int) -> Self:
-        """Ask for a number of parallel tasks; the plan shows what became of it.
+        """Ask for a number of parallel tasks; the plan shows the actual number.
 
         Results do not depend on it.
         """
@@ -183,7 +185,7 @@ class StreamSettings(OperatorSettings):
     def set_max_parallelism(self, max_parallelism: int) -> Self:
         """Accept Flink's upper limit of the parallelism.
 
-        Flink cuts the key space into that many groups for ever; here it is cut into
+        Flink cuts the key space into that many groups forever; here it is cut into
         ``env.set_slots(n)`` slots, and a savepoint can be restored into any number of them.
         """
         positive_int("max_parallelism", max_parallelism)

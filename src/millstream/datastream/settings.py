@@ -14,6 +14,7 @@ from millstream.common.configuration import Configuration
 from millstream.common.errors import ConfigurationError, user_location
 from millstream.common.execution_config import ExecutionConfig, accepted_without_effect
 from millstream.common.restart_strategy import RestartStrategyConfiguration, strategy_from
+from millstream.common.sizes import bytes_of
 from millstream.datastream.checkpoint_config import CheckpointConfig
 from millstream.datastream.checkpoint_storage import checked_path
 from millstream.datastream.checkpointing_mode import CheckpointingMode
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EnvironmentSettings", "local_cores"]
 
-_SIZE = re.compile(r"(\d+)\s*(b|kb|mb|gb|k|m|g)?", re.IGNORECASE)
-_UNITS = {"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20}
-_UNITS |= {"g": 1 << 30, "gb": 1 << 30}
 _PROGRESS = {"true": True, "false": False, "auto": None}
 _PREFIX = "millstream."
 _RESTART = "restart-strategy"
@@ -38,7 +36,7 @@ Setter = Callable[["EnvironmentSettings", Any], object]
 
 
 class EnvironmentSettings:
-    """All that `JobOptions` is made of."""
+    """All settings that become `JobOptions`."""
 
     def __init__(self) -> None:
         self.config = ExecutionConfig()
@@ -143,7 +141,7 @@ class EnvironmentSettings:
         self.restart, self.restart_keys = strategy, {}
 
     def set_savepoint_directory(self, directory: str) -> None:
-        """Set where savepoints go if nothing else is said."""
+        """Set the default directory of savepoints."""
         self.savepoint_dir = checked_path(directory)
 
     def set_channel_order(self, order: str) -> None:
@@ -199,10 +197,10 @@ def _at_least_one(what: str, number: object) -> int:
 
 
 def _bytes(key: str, text: str) -> str:
-    match = _SIZE.fullmatch(text.strip())
-    if match is None or int(match[1]) == 0:
+    found = bytes_of(text)
+    if found is None:
         raise _bad(key, text, 'give a number of bytes, or a size such as "64 mb"')
-    return str(int(match[1]) * _UNITS[(match[2] or "").lower()])
+    return str(found)
 
 
 def _bytes_or_none(key: str, text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from millstream.common.absent import missing_name
 from millstream.common.execution_config import accepted_without_effect
@@ -86,4 +87,5 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self._transfer_threads
 
 
-__getattr__ = missing_name(__name__)
+if not TYPE_CHECKING:
+    __getattr__ = missing_name(__name__)

@@ -1,15 +1,16 @@
-"""Where a program begins: it makes streams and runs them."""
+"""The start of a program: it makes streams and runs them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from millstream.common.configuration import Configuration
 from millstream.common.errors import PlanError, user_location
 from millstream.common.execution_config import ExecutionConfig
 from millstream.common.job import JobExecutionResult
+from millstream.common.type_aliases import DurationLike
 from millstream.common.typeinfo import Types
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.datastream.accepted_settings import AcceptedSettings
@@ -43,16 +44,21 @@ from millstream.plan.travel import refuse_what_cannot_travel, unpicklable
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from millstream.common.type_aliases import TypeLike
+    from millstream.common.type_variables import V
+    from millstream.common.types import Row
+    from millstream.datastream.timestamped_value import TimestampedValue
+
 __all__ = ["StreamExecutionEnvironment"]
 
 _STOP_SECONDS = 30
 
 
 class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
-    """Makes streams, holds the settings, and runs what was built.
+    """Makes streams, holds the settings, and runs jobs.
 
     Get one with `get_execution_environment`. Nothing runs before `execute`, `execute_async` or
-    ``stream.execute_and_collect``; each runs all that was built since the one before.
+    ``stream.execute_and_collect``; each runs everything that was built since the previous one.
 
     Examples
     --------
@@ -75,7 +81,8 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
 
     @staticmethod
     def get_execution_environment(
-        configuration: Configuration | None = None, spark: SparkSession | None = None
+        configuration: Configuration | Mapping[str, Any] | None = None,
+        spark: SparkSession | None = None,
     ) -> StreamExecutionEnvironment:
         """Return a new environment.
 
@@ -96,7 +103,9 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         """Return the settings of the run that have no method here."""
         return self._settings.config
 
-    def configure(self, configuration: Configuration) -> StreamExecutionEnvironment:
+    def configure(
+        self, configuration: Configuration | Mapping[str, Any]
+    ) -> StreamExecutionEnvironment:
         """Apply settings by their keys.
 
         Flink's keys: ``parallelism.default``, ``execution.runtime-mode``,
@@ -127,7 +136,7 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         return self._settings.parallelism
 
     def set_slots(self, slots: int) -> StreamExecutionEnvironment:
-        """Set into how many parts the keys are cut; by default as many as the parallelism.
+        """Set the number of parts that keys are divided into; by default the parallelism.
 
         More slots than tasks make the state of each smaller, and leave room to grow.
         """
@@ -146,13 +155,13 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
 
         ``"arrival"``, the default, takes them as they come. ``"watermark"`` holds a record until
         all channels have come as far, so that every event-time program has the same result
-        whatever the schedule, at the price of latency.
+        under every schedule, at the price of latency.
         """
         self._settings.set_channel_order(order)
         return self
 
     def enable_checkpointing(
-        self, interval: Any, mode: CheckpointingMode | None = None
+        self, interval: DurationLike, mode: CheckpointingMode | None = None
     ) -> StreamExecutionEnvironment:
         """Set the time from one checkpoint to the next: milliseconds, ``"10 s"``, a `timedelta`.
 
@@ -194,13 +203,30 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
 
     # -- sources ---------------------------------------------------------------------------------
 
+    @overload
+    def from_collection(self, collection: Iterable[TimestampedValue[V]]) -> DataStream[V]: ...
+
+    @overload
+    def from_collection(
+        self, collection: Iterable[V], *, timestamps: Iterable[int] | None = None
+    ) -> DataStream[V]: ...
+
+    @overload
+    def from_collection(
+        self,
+        collection: Iterable[Any],
+        type_info: TypeLike[V] | None,
+        *,
+        timestamps: Iterable[int] | None = None,
+    ) -> DataStream[V]: ...
+
     def from_collection(
         self,
         collection: Iterable[Any],
         type_info: Any = None,
         *,
         timestamps: Iterable[int] | None = None,
-    ) -> DataStream:
+    ) -> DataStream[Any]:
         """Make a stream of elements that the program has.
 
         Parameters
@@ -229,15 +255,15 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         spec = ChannelSpec(source=CollectionSource.of(elements, times))
         return self._source("Collection", spec, found)
 
-    def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream:
+    def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream[str]:
         """Make a stream of the lines of a file, a directory or a pattern."""
         (spec,) = FileSource.text(file_path, charset=charset_name).to_specs()
         return self._source("Text File", spec, Types.STRING())
 
-    def socket_text_stream(self, host: str, port: int) -> DataStream:
+    def socket_text_stream(self, host: str, port: int) -> DataStream[str]:
         """Make a stream of the lines that a TCP server sends; for trying things out.
 
-        A socket cannot be read twice, so that what was in flight at a failure is lost.
+        A socket cannot be read twice, so records in flight at a failure are lost.
         """
         return self._source("Socket", socket_spec(host, port), Types.STRING())
 
@@ -247,7 +273,7 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         channel: str | None = None,
         position: str | None = None,
         resume: Callable[[Any], DataFrame] | None = None,
-    ) -> DataStream:
+    ) -> DataStream[Row]:
         """Make a stream of the rows of a Spark DataFrame, streaming or batch.
 
         Parameters
@@ -255,7 +281,7 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         df
             The DataFrame.
         channel, position
-            Columns that say in which ordered sequence a row is, and where in it: for example
+            Columns with the ordered sequence of a row, and its position there: for example
             ``partition`` and ``offset`` of a Kafka source. Without them the DataFrame is one
             channel whose event time moves at the ends of epochs.
         resume
@@ -271,8 +297,8 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         source: Source,
         watermark_strategy: WatermarkStrategy,
         source_name: str,
-        type_info: Any = None,
-    ) -> DataStream:
+        type_info: TypeLike[V] | None = None,
+    ) -> DataStream[V]:
         """Make a stream of what a source reads.
 
         Parameters
@@ -303,8 +329,11 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         return streams[0].union(*streams[1:]) if len(streams) > 1 else streams[0]
 
     def add_source(
-        self, source_func: Source, source_name: str = "Custom Source", type_info: Any = None
-    ) -> DataStream:
+        self,
+        source_func: Source,
+        source_name: str = "Custom Source",
+        type_info: TypeLike[V] | None = None,
+    ) -> DataStream[V]:
         """Make a stream of a source without event times; the older form of `from_source`."""
         strategy = WatermarkStrategy.no_watermarks()
         return self.from_source(source_func, strategy, source_name, type_info)
@@ -326,7 +355,7 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
     # -- running ---------------------------------------------------------------------------------
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
-        """Run what was built since the last job, and wait for its end.
+        """Run everything built since the last job, and wait for its end.
 
         Only what leads to a sink runs. A job whose sources have no end runs until it is stopped,
         for example with Ctrl-C.
@@ -352,7 +381,7 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         return result
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
-        """Start what was built since the last job, and return a handle on it."""
+        """Start everything built since the last job, and return a handle on it."""
         job = self._job_graph()
         launched = Launch.read()
         if launched is not None and launched.explain:
@@ -379,15 +408,15 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         return self._explain(sinks or list(self._graph.nodes))
 
     def register_job_listener(self, job_listener: JobListener) -> None:
-        """Let a listener hear of all jobs that start and end here."""
+        """Call a listener when jobs of this environment start and end."""
         self._listeners.append(job_listener)
 
     def clear_job_listeners(self) -> None:
-        """Forget all listeners."""
+        """Remove all listeners."""
         self._listeners.clear()
 
     def close(self) -> None:
-        """Forget what was built and has not run; the Spark session stays."""
+        """Drop the operators that have not run; the Spark session stays."""
         self._unexecuted.asked_for()
         self._graph, self._adopted = JobGraph(), {}
 
@@ -403,7 +432,13 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         for node in list(part):
             if not isinstance(node, SinkNode) and not part.consumers(node.id):
                 part.add(SinkNode, name="No Sink", inputs=(node.id,), sink=DiscardSpec())
-        plan = explain(part, self._settings.options(None))
+        options = self._settings.options(None)
+        if options.savepoint_path is None and options.checkpoint_dir is None:
+            plan = explain(part, options)
+        else:
+            from millstream.spark.stored_layouts import stored_layouts
+
+            plan = explain(part, options, stored_layouts(options))
         return ExecutionPlan(plan.text, plan.mermaid)
 
     # -- the graph -------------------------------------------------------------------------------

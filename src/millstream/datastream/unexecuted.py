@@ -1,6 +1,6 @@
 """One line at exit for a program that builds streams and never runs them.
 
-In Flink such a program ends in silence, and one looks for the mistake in the wrong place.
+In Flink such a program ends without a message, and the mistake is hard to find.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _waiting: dict[int, Location | None] = {}
 
 
 class Unexecuted:
-    """What an environment has built since somebody has last asked for it."""
+    """The operators that an environment has built since its last job."""
 
     def __init__(self) -> None:
         self._number: int | None = None

@@ -1,4 +1,4 @@
-"""Windows, and all that says which records they hold, when they fire and what they keep."""
+"""Windows, and their assigners, triggers and evictors."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ __all__ = [
 
 
 class TimeWindowSerializer(TypeSerializer[TimeWindow]):
-    """What ``get_window_serializer`` of an assigner written for Flink returns; it has no effect.
+    """For ``get_window_serializer`` of an assigner written for Flink; it has no effect.
 
     Windows are pickled.
 

@@ -30,7 +30,7 @@ FEW = 16_384
 
 
 class Incoming(Protocol):
-    """What an operator needs of its records: all in order, with values at some of the rows."""
+    """The records of an operator: all in order, with values at some of the rows."""
 
     @property
     def ts(self) -> Ints: ...

@@ -1,7 +1,7 @@
 """Functions that wait for something outside: many requests at once, on an event loop or in threads.
 
 A batch of records is a batch of requests. They run at the same time, and their results take the places
-of their records, whichever came first: what follows sees the order it would see without concurrency.
+of their records, regardless of which came first: the order is the same as without concurrency.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class RetryPredicate(Protocol):
-    """What is tried again: some results, some exceptions."""
+    """Decides which results and exceptions are tried again."""
 
     def result_predicate(self) -> Callable[[list[Any]], bool] | None: ...
 
@@ -106,7 +106,7 @@ def _serve(loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
 
 
 async def _outcome(coroutine: Coroutine[Any, Any, T]) -> tuple[T | None, Exception | None]:
-    """What a coroutine brings. If nobody asks for it any more, asyncio has nothing to complain about."""
+    """The result of a coroutine. If nobody asks for it any more, asyncio does not complain."""
     try:
         return await coroutine, None
     except Exception as error:
@@ -114,7 +114,7 @@ async def _outcome(coroutine: Coroutine[Any, Any, T]) -> tuple[T | None, Excepti
 
 
 class Answer:
-    """What a request waits for. Any thread may give it; only the first one counts."""
+    """The answer to a request. Any thread may give it; only the first one counts."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

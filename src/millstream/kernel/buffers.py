@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millstream.common._type_certainty import is_declared
+from millstream.common.errors import TypeMismatchError
 from millstream.common.pickling import dumps_apart, loads_apart
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
@@ -82,7 +83,12 @@ class ArrowCodec:
         """The columns of values of this type."""
         if isinstance(values, Columns) and values.type_info == self.type_info:
             return values.in_own_types()
-        return self.type_info.to_arrow_arrays(as_list(values))
+        try:
+            return self.type_info.to_arrow_arrays(as_list(values))
+        except TypeMismatchError as error:
+            if not is_declared(self.type_info):
+                error.hint = NOT_DECLARED
+            raise
 
     def decode(self, data: memoryview) -> list[Any]:
         return self.type_info.from_arrow_arrays(self.columns([data]))
@@ -106,6 +112,10 @@ class InferredCodec(PickleCodec):
         return super().decode(data)
 
 
+NOT_DECLARED = (
+    "nobody declares this type: it follows from a type hint or from values. A window that is computed "
+    "by column keeps its records so; declare the type that the values have, with output_type="
+)
 ARROW_STREAM = b"\xff\xff\xff\xff"
 """What Arrow's streams begin with."""
 
@@ -154,7 +164,13 @@ class Records:
 
 def encode(records: Records, codec: Codec, *, raised: bool) -> tuple[bytes, bytes]:
     """Header and payload of a data buffer. ``raised``: the stamps have had their floors."""
-    chunks: list[bytes] = []
+    return _framed(records, len(records.values), codec.encode(records.values), raised)
+
+
+def _framed(
+    records: Records | Received, n: int, data: bytes | memoryview, raised: bool
+) -> tuple[bytes, bytes]:
+    chunks: list[bytes | memoryview] = []
     columns = [records.ts, *(getattr(records.keys, name) for name in COLUMNS)]
     fields = [_pack(column, chunks) for column in columns]
     hashes = ABSENT if records.hashes is None else _pack(records.hashes, chunks)
@@ -164,15 +180,15 @@ def encode(records: Records, codec: Codec, *, raised: bool) -> tuple[bytes, byte
     else:
         path = records.keys.path.dtype.itemsize
         chunks.append(records.keys.path.tobytes())
-    chunks.append(codec.encode(records.values))
-    header = pickle.dumps((len(records.values), raised, fields, hashes, path), protocol=5)
+    chunks.append(data)
+    header = pickle.dumps((n, raised, fields, hashes, path), protocol=5)
     return header, b"".join(chunks)
 
 
 ABSENT = "absent"
 
 
-def _pack(array: npt.NDArray[Any], chunks: list[bytes]) -> int | None:
+def _pack(array: npt.NDArray[Any], chunks: list[bytes | memoryview]) -> int | None:
     """The value of a constant column; None says that the column's bytes are in the payload."""
     first = array[0]
     if (array == first).all():
@@ -240,6 +256,10 @@ class Received:
         if number is not None:
             values = [(number, value) for value in values]
         return Records(values, self.ts, self.keys, self.hashes)
+
+    def encoded(self, *, raised: bool) -> tuple[bytes, bytes]:
+        """New header and payload; the values stay as they are."""
+        return _framed(self, len(self.ts), self.data, raised)
 
 
 def concat_columns(parts: Sequence[Records | Received]) -> tuple[Ints, OrderKeys, Hashes | None]:

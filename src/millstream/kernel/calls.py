@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from operator import length_hint
 from typing import Any
 
@@ -28,6 +29,18 @@ def apply_each(
     except Exception as error:
         # The iterator knows how far it came, so the loop need not count.
         raise failure(error, values[len(values) - length_hint(rest) - 1]) from error
+
+
+@contextmanager
+def located(info: OperatorInfo) -> Iterator[None]:
+    """Give errors that do not know where they belong the name and the line of an operator."""
+    try:
+        yield
+    except MillstreamError as error:
+        if error.location is None:
+            error.message = f"operator {info.name!r}: {error.message}"
+            error.location = info.location
+        raise
 
 
 def hash_keys(keys: list[Any], cache: dict[Any, int], info: OperatorInfo) -> Any:

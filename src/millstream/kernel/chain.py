@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.common.errors import MillstreamError, PlanError, user_code_error
+from millstream.common.errors import PlanError, user_code_error
 from millstream.common.recognition import field_read_by
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel.buffers import NO_TIMESTAMP, BufferWriter, Codec, Hashes, Records, Row
-from millstream.kernel.calls import apply_each, hash_keys
+from millstream.kernel.calls import apply_each, hash_keys, located
 from millstream.kernel.columns import Columns, Values, as_list, field_index, field_types
 from millstream.kernel.hashing import HashCache
 from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.places import Place
+from millstream.kernel.reports import Reports
 from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.steps import Flow, Step
 
@@ -34,6 +35,7 @@ class TimestampStep(Step):
     """
 
     takes_columns = True
+    counts_records = True
 
     def __init__(
         self,
@@ -123,7 +125,7 @@ def timestamps_of(
 
 
 def checked_times(times: list[Any], values: list[Any], info: OperatorInfo) -> Ints:
-    """What a timestamp assigner gave, if these are event times."""
+    """The results of a timestamp assigner, checked to be event times."""
     for ts, value in zip(times, values, strict=True):
         if ts.__class__ is not int or not MIN_TIMESTAMP <= ts <= MAX_TIMESTAMP:
             raise PlanError(
@@ -178,12 +180,16 @@ class EdgeStep(Step):
         self.writers.clear()
 
     def push(self, flow: Flow) -> None:
+        with located(self.info):
+            self._take(flow)
+
+    def _take(self, flow: Flow) -> None:
         records = flow.records()
         if self.channel_offset:
             moved = records.keys.channel + self.channel_offset
             records.keys = replace(records.keys, channel=moved)
-        if self.route is Place.ANYWHERE:
-            if not self.raised:
+        if self.route in (Place.ANYWHERE, Place.THROUGH_A_STAGE):
+            if self.route is Place.ANYWHERE and not self.raised:
                 # No stage will raise these stamps; by position a channel's records are in order.
                 lowest = np.full(len(records), MIN_TIMESTAMP, np.int64)
                 records.keys = replace(records.keys, stamp=lowest)
@@ -240,12 +246,12 @@ class EdgeStep(Step):
         return writer
 
     def flush(self) -> None:
+        with located(self.info):
+            self._finish()
+
+    def _finish(self) -> None:
         for writer in self.writers.values():
-            try:
-                writer.flush()
-            except MillstreamError as error:
-                error.location = error.location or self.info.location
-                raise
+            writer.flush()
 
 
 def _nowhere(row: Row) -> None:
@@ -253,7 +259,7 @@ def _nowhere(row: Row) -> None:
 
 
 def walk(step: Step) -> Iterable[Step]:
-    """A step and all that follow it."""
+    """A step and all steps after it."""
     yield step
     for follower in step.followers():
         yield from walk(follower)
@@ -266,11 +272,15 @@ class Chain:
     root: Step
     edges: list[EdgeStep] = field(init=False)
     clocks: list[TimestampStep] = field(init=False)
+    counted: list[Step] = field(init=False)
 
     def __post_init__(self) -> None:
         steps = list(walk(self.root))
         self.edges = [step for step in steps if isinstance(step, EdgeStep)]
         self.clocks = [step for step in steps if isinstance(step, TimestampStep)]
+        # A source with timestamps of its own is no operator before or behind itself.
+        own = self.root.info.uid
+        self.counted = [step for step in steps if step.counts_records and step.info.uid != own]
 
     def bind(self, emit: Callable[[Row], None], own_slot: int) -> None:
         for edge in self.edges:
@@ -284,3 +294,8 @@ class Chain:
 
     def flush(self) -> None:
         self.root.flush()
+
+    def report(self, reports: Reports) -> None:
+        """Report the records that the operators of the chain have got and emitted."""
+        for step in self.counted:
+            step.report(reports.of(step.info))

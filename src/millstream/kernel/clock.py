@@ -29,12 +29,12 @@ class Clock:
         return np.maximum(self.before, np.minimum(self.local(stamps), self.after))
 
     def passed(self, stamps: Ints) -> Ints:
-        """What is over for each of the records, by its own channel or by the clock before it."""
+        """The time that is over for each record, by its own channel or by the clock before it."""
         return np.maximum(self.local(stamps), self.before)
 
     @property
     def stamp_before(self) -> int:
-        """The clock at the begin of the epoch, as the channels count."""
+        """The clock at the beginning of the epoch, as the channels count."""
         return self.before + self.lag if self.before > MIN_TIMESTAMP else self.before
 
     def local(self, stamps: Ints) -> Ints:
@@ -45,5 +45,5 @@ class Clock:
 
 
 def lagging(times: Ints, lag: int) -> Ints:
-    """Times so much earlier, but for the lowest, which stands for none."""
+    """Shift times back by `lag`; MIN_TIMESTAMP (no time) stays."""
     return np.maximum(times, MIN_TIMESTAMP + lag) - lag if lag else times

@@ -1,4 +1,4 @@
-"""What becomes of the records that an operator skips."""
+"""The records that an operator skips, as dead letters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from millstream.common.dead_letter import DeadLetter
 from millstream.common.errors import short_repr, user_code_error
 from millstream.kernel.buffers import NO_TIMESTAMP
 from millstream.kernel.copying import frozen
-from millstream.kernel.runtime import OperatorInfo, Reports
+from millstream.kernel.reports import Reports
+from millstream.kernel.runtime import OperatorInfo
 
 TRACEBACK_LIMIT = 2_000
 
@@ -34,7 +35,7 @@ class DeadLetters:
     def take(self, error: Exception, value: Any, ts: int, reports: Reports) -> DeadLetter | None:
         """Count a record that is skipped; the dead letter, if there is a place for it."""
         self.number += 1
-        reports.count(self._metric)
+        reports.of(self.info).skipped += 1
         if self.tag is not None:
             return self._letter(error, value, ts)
         if self.number == 1:
@@ -50,12 +51,8 @@ class DeadLetters:
     def forget(self, number: int, reports: Reports) -> None:
         """Count again as if there had been no more than so many."""
         if number != self.number:
-            reports.count(self._metric, number - self.number)
+            reports.of(self.info).skipped += number - self.number
             self.number = number
-
-    @property
-    def _metric(self) -> str:
-        return f"skipped:{self.info.name}"
 
     def _letter(self, error: Exception, value: Any, ts: int) -> DeadLetter:
         text = self._described(error)

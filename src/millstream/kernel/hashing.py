@@ -1,4 +1,4 @@
-"""Stable hashes of keys: the same in every process, for ever. Python's ``hash()`` is neither."""
+"""Stable hashes of keys: the same in every process and version, unlike Python's ``hash()``."""
 
 from __future__ import annotations
 

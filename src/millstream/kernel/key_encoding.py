@@ -2,7 +2,7 @@
 
 It is the one rule for the identity of keys: of keyed streams, of map state, and of large state. Keys
 that are equal in Python have equal encodings, and keys that are not have different ones, in every
-process and for ever. Four things are decided here because Python leaves them open:
+process and version. Four things are decided here because Python leaves them open:
 
 - All NaNs are one key, as in Java. (In Python NaN does not even equal itself.)
 - A list equals a list with equal elements; it is never equal to a tuple.
@@ -97,7 +97,8 @@ def _encode_decimal(key: Decimal) -> bytes:
         )
     if key == key.to_integral_value():
         return encode_key(int(key))
-    if Decimal(float(key)) == key:
+    # Not Decimal(float): a program's decimal context may forbid that.
+    if Decimal.from_float(float(key)) == key:
         return _encode_float(float(key))
     # Not `normalize`, which rounds to the digits of the context.
     while digits[-1] == 0:
@@ -239,10 +240,16 @@ def _is_known(kind: type) -> bool:
 
 
 def _compares_by_fields(kind: type) -> bool:
-    """Whether ``__eq__`` is the one that ``dataclass`` made, and equal ones cannot be changed."""
+    """Whether ``__eq__`` does what ``dataclass`` makes for these fields, and values have a hash.
+
+    An ``__eq__`` that is inherited may know fewer fields.
+    """
     code = getattr(_equality(kind), "__code__", None)
-    made = code is not None and code.co_filename == "<string>"
-    return made and kind.__hash__ is not None
+    names = [field.name for field in dataclasses.fields(kind) if field.compare]
+    wanted = _equality(dataclasses.make_dataclass("Reference", names)).__code__
+    parts = ("co_code", "co_names", "co_consts")
+    same = all(getattr(code, part, None) == getattr(wanted, part) for part in parts)
+    return same and kind.__hash__ is not None
 
 
 def unsupported(key: Any) -> KeyEncodingError:

@@ -30,6 +30,8 @@ from millstream.kernel.order import Ints, Origin
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import Directory, Page, PageStore, Timer, Timers
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.side_outputs import side_result
+from millstream.kernel.stage_member import StageMember
 from millstream.kernel.state import Cursor, sweep
 
 NO_ROW = -1
@@ -138,17 +140,8 @@ class Context:
         return self._operator.time_domain
 
 
-class KeyedOperator:
-    """Runs a `KeyedProcessFunction`; subclasses run other things on the same pages and clock.
-
-    ``has_two_inputs``: its records come as pairs of the input's number, 0 or 1, and the value.
-    ``wants_columns``: its records come as Arrow columns. ``own_states``: the names of the cells that the
-    operator itself keeps for each key, before those of its function.
-    """
-
-    has_two_inputs = False
-    wants_columns = False
-    own_states: tuple[str, ...] = ()
+class KeyedOperator(StageMember):
+    """Runs a `KeyedProcessFunction`; subclasses run other things on the same pages and clock."""
 
     def __init__(
         self,
@@ -191,7 +184,7 @@ class KeyedOperator:
         self.opened = context
 
     def _widen(self) -> None:
-        """A state asked for late has a cell in what is in hand; pages are widened when they load."""
+        """A state asked for late gets a cell in loaded pages; others are widened when they load."""
         width = len(self.names)
         for cells in [self.cursor.cells, *self.page.entries.values()]:
             cells.extend([None] * (width - len(cells)))
@@ -313,8 +306,11 @@ class KeyedOperator:
                 if results is not None:
                     # What `Outputs.extend` does, in line: this loop is where a job's time goes.
                     for out in results:
-                        if out.__class__ is tuple and out and out[0].__class__ is OutputTag:
-                            outputs.side(row, *out)
+                        kind = out.__class__
+                        if kind is OutputTag or (
+                            kind is tuple and out and out[0].__class__ is OutputTag
+                        ):
+                            outputs.side(row, *side_result(out))
                         else:
                             emit_value(frozen(out) if freeze else out)
                             emit_row(row)
@@ -332,7 +328,7 @@ class KeyedOperator:
             self.row = NO_ROW
 
     def element_call(self) -> Callable[[Any, Any], Any]:
-        """What is called with each record and the context."""
+        """The method that is called with each record and the context."""
         call: Callable[[Any, Any], Any] = self.function.process_element
         return call
 
@@ -341,7 +337,7 @@ class KeyedOperator:
         return self.clock.before if clocks is None else int(clocks[row])
 
     def keys_of(self, records: Incoming, rows: Ints, values: list[Any]) -> list[Any]:
-        """What stands for the keys of records, in the forms that their selector gives them."""
+        """The identities of the keys of records, in the forms that their selector gives them."""
         return identities(apply_each(self.selector, values, self._failure))
 
     def in_turn(self, keys: list[Any], rows: Ints, outputs: Outputs) -> Iterable[Any]:
@@ -475,7 +471,7 @@ class KeyedOperator:
     # -- time to live ----------------------------------------------------------------------------
 
     def _sweep(self, page: Page) -> None:
-        """Remove expired state from a page that is in hand anyway."""
+        """Remove expired state from a page that is loaded."""
         assert self.opened is not None
         if self.opened.expiring:
             kinds = self.opened.expiring

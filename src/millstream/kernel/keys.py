@@ -88,7 +88,7 @@ def _is_plain(key: Any) -> bool:
 
 
 def identity(key: Any) -> Any:
-    """What stands for a key where keys are told apart: the key itself, or a `KeyForm`.
+    """The identity of a key in dicts: the key itself, or a `KeyForm`.
 
     Examples
     --------

@@ -55,7 +55,7 @@ def cell_id(key: Any, state: str) -> str:
 
 
 class LargeCell(ABC):
-    """What stays in the page; pickled without the content, and bound to the store when loaded."""
+    """The handle in the page; pickled without the content, and bound to the store when loaded."""
 
     def __init__(self, cell: str) -> None:
         self._cell = cell
@@ -85,7 +85,7 @@ class LongList(LargeCell):
     """A list in segments that never change, and a tail in the page that takes what is added.
 
     An iterator gives the elements that were there when it was made. Elements of segments are read
-    anew each time: one changed in place does not change the list.
+    again each time: one changed in place does not change the list.
     """
 
     def __init__(
@@ -127,10 +127,10 @@ class LongList(LargeCell):
         return True
 
     def without_expired(self, expired: Expired) -> LongList | list[Any] | None:
-        """What is left of a list of pairs without the leading segments that have expired whole.
+        """A list of pairs without the leading segments that have expired whole.
 
         Elements are added in the order of their last use, so those of the other segments are alive,
-        but for the first of them: who reads leaves out the expired ones.
+        except for the first of them: readers leave out the expired ones.
         """
         while self._first < self._end:
             if self._newest is None:

@@ -103,9 +103,9 @@ class Origin:
     """Where the timers of an operator stand in the order: the one place of this rule.
 
     ``depth`` counts the operators that can have timers on the longest path from the sources, with this
-    one. At one instant the timers of an operator fire after all that comes in, so what they emit comes
-    after what operators before it emit. In processing time an operator fires its timers before all that
-    comes in, so there it is the other way round. ``path`` tells the operators of one depth apart.
+    one. At one instant the timers of an operator fire after all its input, so what they emit comes
+    after what operators before it emit. In processing time an operator fires its timers before all
+    its input, so there it is the other way round. ``path`` tells the operators of one depth apart.
     """
 
     depth: int
@@ -123,7 +123,7 @@ class Origin:
         """The order key of an event-time timer.
 
         ``position`` is that of the timer among those of one instant and key. At the end of the input
-        an operator has heard all that operators before it emit when its timers fire: there the depth
+        an operator has received what operators before it emit when its timers fire: there the depth
         goes before the time.
         """
         if time > clock.after:

@@ -1,4 +1,4 @@
-"""What operators emit, and the rows of the records and timers that caused it."""
+"""Emissions of operators, with the rows of the records and timers that caused them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from millstream.kernel.order import (
     ordinal_code,
     run_ordinals,
 )
+from millstream.kernel.side_outputs import is_for_side, side_result
 
 MAIN = ""
 FLUSH = 32_768
@@ -34,7 +35,7 @@ Mark = tuple[int, int, dict[str, int]]
 
 
 class Outputs:
-    """What an operator emits: values beside the row of the record or timer that caused them.
+    """Emissions of an operator: values with the row of the record or timer that caused them.
 
     Rows below the number of records are records; those above are timers, and branches off a callback
     whose emissions need a place or an event time of their own.
@@ -69,7 +70,7 @@ class Outputs:
         self._extra_ts.append(ts)
 
     def branch(self, base: int, ts: int | None = None) -> None:
-        """Make the current row one that follows all that row ``base`` has emitted so far.
+        """Begin a row behind everything that row ``base`` has emitted so far, and make it current.
 
         It keeps the place of ``base`` in the order; ``ts`` None: its event time as well.
         """
@@ -110,8 +111,9 @@ class Outputs:
         """Take the values a callback gave."""
         values, rows, row = self._values[MAIN], self._rows[MAIN], self.row
         for value in results:
-            if value.__class__ is tuple and value and value[0].__class__ is OutputTag:
-                self.side(row, *value)
+            kind = value.__class__
+            if kind is OutputTag or (kind is tuple and value and value[0].__class__ is OutputTag):
+                self.side(row, *side_result(value))
                 continue
             values.append(frozen(value) if self._freeze else value)
             rows.append(row)
@@ -121,9 +123,9 @@ class Outputs:
         """How to add a value and its row to the main output, until the next flush."""
         return self._values[MAIN].append, self._rows[MAIN].append
 
-    def side(self, base: int, tag: OutputTag, value: Any) -> None:
+    def side(self, base: int, tag: str, value: Any) -> None:
         """Take a value for a side output, in its place among what row ``base`` emits."""
-        self.aside(base, tag.tag_id, frozen(value))
+        self.aside(base, tag, frozen(value))
 
     def aside(self, base: int, tag: str, value: Any) -> None:
         """Take a value that nobody changes any more for a side output."""
@@ -139,14 +141,14 @@ class Outputs:
     def at(self, order: Order, ts: int, value: Any) -> None:
         """Take a value, tagged or not, that has a place of its own."""
         tag = MAIN
-        if value.__class__ is tuple and value and value[0].__class__ is OutputTag:
-            tag, value = value[0].tag_id, value[1]
+        if is_for_side(value):
+            tag, value = side_result(value)
         self.add_row(order, ts)
         self._values.setdefault(tag, []).append(frozen(value))
         self._rows.setdefault(tag, []).append(self.row)
 
     def mark(self) -> Mark:
-        """What there is now, to come back to. The current row must not have emitted yet."""
+        """Mark the present state, to return to it. The current row must not have emitted yet."""
         lengths = {tag: len(values) for tag, values in self._values.items()}
         return self.row, len(self._extra_orders), lengths
 

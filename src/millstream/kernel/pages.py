@@ -36,6 +36,9 @@ Timer = tuple[Any, ...]
 """When it is due, the namespace it belongs to, and what else its operator has to know of it."""
 Timers = dict[Any, list[Timer]]
 """Per key, its timers in firing order."""
+Size = tuple[int, int, int]
+"""How many keys with state, timers and bytes there are in pages."""
+NO_SIZE: Size = (0, 0, 0)
 
 
 class Store(Protocol):
@@ -64,6 +67,7 @@ class Page:
 
     ``large``: per key that has some, the handles of its large cells when the page was loaded.
     ``forms``: the keys with state or timers that do not stand for themselves, as they were first seen.
+    ``loaded``: its size when it was loaded.
     """
 
     depth: int
@@ -73,6 +77,7 @@ class Page:
     tick_timers: Timers = field(default_factory=dict)
     large: dict[Any, list[LargeCell]] = field(default_factory=dict)
     stored: bytes | None = None
+    loaded: Size = NO_SIZE
     forms: dict[Any, KeyForm] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -116,6 +121,10 @@ class Page:
     def key_count(self) -> int:
         return max(len(self.entries), len(self.event_timers), len(self.tick_timers))
 
+    def timer_count(self) -> int:
+        timers = [*self.event_timers.values(), *self.tick_timers.values()]
+        return sum(map(len, timers)) if timers else 0
+
     def is_empty(self) -> bool:
         return not (self.entries or self.event_timers or self.tick_timers)
 
@@ -149,14 +158,23 @@ class PageStore:
     """The pages of one operator in one slot, during one epoch.
 
     ``growing``: which cells are lists and maps of a list or map state, which may become large.
+    ``size``: the size of all pages, kept up to date.
     """
 
-    def __init__(self, store: Store, uid: str, directory: Directory, names: list[str]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        uid: str,
+        directory: Directory,
+        names: list[str],
+        size: Size | None = None,
+    ) -> None:
         self.store = store
         self.uid = uid
         self.directory = directory
         self.names = names
         self.growing: Collection[int] = ()
+        self.size = size or NO_SIZE
 
     def load(self, bucket: int) -> Page:
         """The page that starts at a bucket."""
@@ -171,6 +189,7 @@ class PageStore:
         """Write a page back if it changed, in parts if it has grown too large."""
         if page.large:
             self._settle(page)
+        self._grow(page.loaded, -1)
         self._write(page)
 
     def _write(self, page: Page) -> None:
@@ -194,9 +213,14 @@ class PageStore:
         directory.present[span] = True
         directory.event_due[span] = _next_due(page.event_timers)
         directory.tick_due[span] = _next_due(page.tick_timers)
+        self._grow((len(page.entries), page.timer_count(), len(data)), 1)
         # A user may change a value in place without update(): what counts is the content.
         if data != page.stored:
             self.store.put(name, data)
+
+    def _grow(self, size: Size, sign: int) -> None:
+        keys, timers, stored = self.size
+        self.size = keys + sign * size[0], timers + sign * size[1], stored + sign * size[2]
 
     def split(self, page: Page, bits: int) -> list[Page]:
         """2**bits pages in place of one; they are not yet in the store."""
@@ -298,7 +322,9 @@ class PageStore:
         columns = self._arrange(found.names, found.columns, len(found.keys))
         entries = dict(zip(found.keys, map(list, zip(*columns, strict=True)), strict=True))
         handles = {key: self._bound(entries[key]) for key in found.with_large}
-        return Page(depth, prefix, entries, found.event_timers, found.tick_timers, handles, data)
+        page = Page(depth, prefix, entries, found.event_timers, found.tick_timers, handles, data)
+        page.loaded = len(entries), page.timer_count(), len(data)
+        return page
 
     def _arrange(self, stored: tuple[str, ...], columns: list[Any], n: int) -> list[Any]:
         """Stored columns in the order of today's names; a name of today only is empty."""
@@ -312,7 +338,7 @@ class PageStore:
 
 
 class PageContent(NamedTuple):
-    """What a stored page says; ``columns`` are the cells of all keys by name."""
+    """The content of a stored page; ``columns`` are the cells of all keys by name."""
 
     names: tuple[str, ...]
     keys: list[Any]

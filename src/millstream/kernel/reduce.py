@@ -10,6 +10,9 @@ from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Outputs
 
+REDUCED = "reduced"
+"""The cell with what the records of a key have come to. None is a value there."""
+
 
 class ReduceOperator(KeyedOperator):
     """A rolling reduce: one value per key, every update emitted, or only the last in batch mode.
@@ -17,7 +20,7 @@ class ReduceOperator(KeyedOperator):
     The function may keep state per key beside it.
     """
 
-    own_states = ("reduced",)
+    own_states = (REDUCED,)
 
     def __init__(self, *args: Any, last_only: bool = False, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -1,13 +1,12 @@
-"""What a user function is given: its runtime context, metrics and accumulators."""
+"""The runtime context of user functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from millstream.common.accumulators import (
-    Accumulator,
     DoubleCounter,
     Histogram,
     IntCounter,
@@ -16,16 +15,14 @@ from millstream.common.accumulators import (
 from millstream.common.errors import PlanError
 from millstream.common.fencing import FencingToken
 from millstream.common.state import StateDescriptor
+from millstream.kernel.reports import KernelMetricGroup, OperatorCounts, Reports
 from millstream.kernel.snapshot.tables import StateInfo
 from millstream.kernel.state import Cursor, Ttl, bind
-
-LATE_RECORDS = "numLateRecordsDropped"
-"""The counter of records that came too late for an operator."""
 
 
 @dataclass(frozen=True)
 class OperatorInfo:
-    """Who an operator is, for errors, metrics and state, and where it stands in the order.
+    """Name and uid of an operator, for errors, metrics and state, and its place in the order.
 
     ``depth`` and ``turn``: see `Origin` and `OrderKeys`.
     """
@@ -35,97 +32,6 @@ class OperatorInfo:
     location: Any = None
     depth: int = 1
     turn: int = 0
-
-
-@dataclass
-class Reports:
-    """What the operators of a stage have counted since the last report; merged on the driver."""
-
-    counters: dict[str, int] = field(default_factory=dict)
-    accumulators: list[tuple[str, Accumulator[Any, Any]]] = field(default_factory=list)
-
-    def count(self, name: str, number: int = 1) -> None:
-        self.counters[name] = self.counters.get(name, 0) + number
-
-    def take(self) -> tuple[dict[str, int], list[tuple[str, Any]]]:
-        """What has been counted; counting begins anew."""
-        counters, self.counters = self.counters, {}
-        accumulators = []
-        for name, accumulator in self.accumulators:
-            accumulators.append((name, accumulator.clone()))
-            accumulator.reset_local()
-        return counters, accumulators
-
-    def accumulator(self, name: str) -> Accumulator[Any, Any] | None:
-        return next((found for known, found in self.accumulators if known == name), None)
-
-
-class KernelCounter:
-    """A metrics counter, reported with each epoch."""
-
-    def __init__(self, reports: Reports, name: str) -> None:
-        self._reports = reports
-        self._name = name
-        self._total = 0
-
-    def inc(self, n: int = 1) -> None:
-        self._total += n
-        self._reports.count(self._name, n)
-
-    def dec(self, n: int = 1) -> None:
-        self.inc(-n)
-
-    def get_count(self) -> int:
-        return self._total
-
-
-class KernelMeter:
-    """A meter counts its events; the driver makes a rate of them."""
-
-    def __init__(self, counter: KernelCounter) -> None:
-        self._counter = counter
-
-    def mark_event(self, value: int = 1) -> None:
-        self._counter.inc(value)
-
-    def get_count(self) -> int:
-        return self._counter.get_count()
-
-
-class KernelDistribution:
-    """A distribution keeps sum and count; the driver shows their ratio."""
-
-    def __init__(self, total: KernelCounter, count: KernelCounter) -> None:
-        self._total = total
-        self._count = count
-
-    def update(self, value: int) -> None:
-        self._total.inc(value)
-        self._count.inc()
-
-
-class KernelMetricGroup:
-    """Metrics of one operator, named by scope."""
-
-    def __init__(self, reports: Reports, scope: str) -> None:
-        self._reports = reports
-        self._scope = scope
-
-    def add_group(self, name: str, extra: str | None = None) -> KernelMetricGroup:
-        parts = [self._scope, name] if extra is None else [self._scope, name, extra]
-        return KernelMetricGroup(self._reports, ".".join(parts))
-
-    def counter(self, name: str) -> KernelCounter:
-        return KernelCounter(self._reports, f"{self._scope}.{name}")
-
-    def meter(self, name: str, time_span_in_seconds: int = 60) -> KernelMeter:
-        return KernelMeter(self.counter(name))
-
-    def distribution(self, name: str) -> KernelDistribution:
-        return KernelDistribution(self.counter(f"{name}.sum"), self.counter(f"{name}.count"))
-
-    def gauge(self, name: str, obj: Callable[[], int]) -> None:
-        self._reports.count(f"{self._scope}.{name}", int(obj()))
 
 
 class KernelRuntimeContext:
@@ -186,7 +92,12 @@ class KernelRuntimeContext:
         return self._parameters.get(key, default_value)
 
     def get_metrics_group(self) -> KernelMetricGroup:
-        return KernelMetricGroup(self._reports, self.info.name)
+        return KernelMetricGroup(self.counts.function)
+
+    @property
+    def counts(self) -> OperatorCounts:
+        """The counts of the operator."""
+        return self._reports.of(self.info)
 
     def add_accumulator(self, name: str, accumulator: Any) -> None:
         known = self._reports.accumulator(name)

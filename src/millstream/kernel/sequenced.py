@@ -70,7 +70,7 @@ class _ChannelTimers(TimerService):
 
 
 class _Output:
-    """What a generator calls: the watermark of its channel never goes back."""
+    """The output of a generator: the watermark of its channel never goes back."""
 
     def __init__(self, watermark: int, idle: bool) -> None:
         self.watermark = watermark
@@ -112,6 +112,16 @@ class TimelineOperator(KeyedOperator):
         self.one_channel = one_channel
         self.control = Control()
         self.fragments: list[Fragment] = []
+
+    @property
+    def in_one_slot(self) -> bool:
+        return self.one_channel
+
+    def note_control(self, control: Control) -> None:
+        self.control = control
+
+    def news(self) -> Control | None:
+        return Control(fragments=tuple(self.fragments)) if self.fragments else None
 
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
         self.opened = make_context(self.info, self.cursor)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from millstream.common.errors import MillstreamError, UserCodeError
-from millstream.common.output_tag import OutputTag
 from millstream.common.watermark_strategy import TimestampAssigner
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import Records
@@ -45,8 +44,7 @@ class Unkeyed:
 class SkippingOperator(KeyedOperator):
     """A keyed operator with the policy "skip"; ``letters`` is given to it when it is made.
 
-    Of the classes that derive from it and from another operator, it is the last but one that is asked:
-    the other operator's methods go before its own, and its own before those of `KeyedOperator`.
+    MRO of ``class S(X, SkippingOperator)``: X, then this class, then `KeyedOperator`.
     """
 
     letters: DeadLetters
@@ -74,7 +72,7 @@ class SkippingOperator(KeyedOperator):
         return True
 
     def saved(self) -> SavedKey:
-        """What the current key has now."""
+        """A copy of the state of the current key."""
         return SavedKey(self.page, self.key, self.cursor.cells)
 
     def skip(self, error: Exception, value: Any, row: int, outputs: Outputs) -> None:
@@ -117,7 +115,7 @@ class SkippingOperator(KeyedOperator):
         return [self.key_or_error(value) for value in values]
 
     def key_or_error(self, value: Any) -> Any:
-        """What stands for the key of a record, or what its selector raised."""
+        """The identity of the key of a record, or the error of its selector."""
         try:
             return identity(self.selector(value))
         except MillstreamError:
@@ -133,7 +131,7 @@ class SkippingOperator(KeyedOperator):
             self.give_up(timer)
 
     def skipped_timer(self, timer: Timer) -> Any:
-        """What the dead letter of a timer shows."""
+        """The value of the dead letter of a timer."""
         return "timer", timer[0], shown(self.key)
 
     def give_up(self, timer: Timer) -> None:
@@ -265,7 +263,7 @@ class SkippingIntervalJoinOperator(IntervalJoinOperator, SkippingOperator):
         assert self.opened is not None and self._results is not None
         letter = self.letters.take(error, value, ts, self.opened._reports)
         if letter is not None and self.letters.tag is not None:
-            self._results.aside(OutputTag(self.letters.tag), letter, ts, row)
+            self._results.aside(self.letters.tag, letter, ts, row)
 
 
 # -- timestamps ------------------------------------------------------------------------------------

@@ -26,7 +26,9 @@ from millstream.kernel.chain import (
 from millstream.kernel.columns import Columns, as_list
 from millstream.kernel.dead_letters import DeadLetters
 from millstream.kernel.places import Place
-from millstream.kernel.runtime import KernelRuntimeContext, Reports
+from millstream.kernel.reports import Reports
+from millstream.kernel.runtime import KernelRuntimeContext
+from millstream.kernel.side_outputs import checked_sides
 from millstream.kernel.steps import (
     FilterStep,
     FlatMapStep,
@@ -39,7 +41,7 @@ from millstream.kernel.steps import (
 
 
 class Sifted:
-    """What a function gave for some values: results and their places, dead letters and theirs."""
+    """Results of a function for some values, with their places, and dead letters with their places."""
 
     def __init__(self) -> None:
         self.results: list[Any] = []
@@ -49,7 +51,7 @@ class Sifted:
 
 
 class SkippingStep(Step):
-    """What steps with the policy "skip" share; ``letters`` is given to them when they are made."""
+    """Base of steps with the policy "skip"; ``letters`` is given to them when they are made."""
 
     letters: DeadLetters
 
@@ -120,7 +122,7 @@ class SkippingProcessStep(SkippingFlatMapStep, ProcessStep):
 
         def one(value: Any) -> list[Any]:
             context.current = next(times)
-            return gathered(call(value, context))
+            return checked_sides(gathered(call(value, context)))
 
         return self._unless_failed(flow, one)
 

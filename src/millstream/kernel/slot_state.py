@@ -1,4 +1,4 @@
-"""What a slot keeps beside its pages."""
+"""State of a slot besides its pages: channels, clocks, directories."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millstream.common.errors import CheckpointError
-from millstream.kernel.pages import Directory
+from millstream.kernel.pages import NO_SIZE, Directory, PageStore, Size
 from millstream.kernel.time import TimeTable
 
 HEADER = "header"
@@ -18,10 +18,11 @@ States = dict[str, dict[str, dict[str, Any]]]
 
 @dataclass
 class SlotState:
-    """What a slot keeps beside its pages.
+    """The state of a slot besides its pages.
 
     ``states``: by operator and name, what is known of the states, as `StateInfo` says it. ``held``: the
-    edges of the buffers that wait for other channels, by number.
+    edges of the buffers that wait for other channels, by number. ``sizes``: how much state operators
+    have; headers of older versions do not know.
     """
 
     table: TimeTable = field(default_factory=TimeTable)
@@ -30,10 +31,25 @@ class SlotState:
     states: States = field(default_factory=dict)
     held: dict[int, str] = field(default_factory=dict)
     next_held: int = 0
+    sizes: dict[str, Size] = field(default_factory=dict)
+
+    def pages_of(self, uid: str) -> Directory:
+        """The directory of an operator's pages."""
+        directory = self.directories.get(uid)
+        if directory is None:
+            directory = self.directories[uid] = Directory()
+            self.sizes[uid] = NO_SIZE
+        return directory
+
+    def note_size(self, pages: PageStore) -> Size | None:
+        """Keep the size of an operator's pages, and return it; None if it was not known before."""
+        if pages.uid in self.sizes:
+            self.sizes[pages.uid] = pages.size
+        return self.sizes.get(pages.uid)
 
 
 def decoded_header(data: bytes) -> SlotState:
-    """What a slot has kept beside its pages."""
+    """Decode the stored state of a slot besides its pages."""
     version, state = pickle.loads(data)
     if version != HEADER_FORMAT:
         raise CheckpointError(
@@ -42,6 +58,7 @@ def decoded_header(data: bytes) -> SlotState:
             hint="run the Millstream version that wrote it and take a savepoint there",
         )
     loaded: SlotState = state
+    vars(loaded).setdefault("sizes", {})
     return loaded
 
 

@@ -16,27 +16,28 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
+from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.arrivals import Incoming, in_order
 from millstream.kernel.buffers import (
     CONTROL,
     DATA,
     NO_TIMESTAMP,
     REPORT,
-    Codec,
     Received,
     Records,
     Row,
-    encode,
     merged,
 )
+from millstream.kernel.calls import located
 from millstream.kernel.chain import Chain
 from millstream.kernel.clock import Clock
 from millstream.kernel.columns import Values
+from millstream.kernel.edges import InEdge, WaitingRoom
 from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.order import Ints, OrderKeys, arrival_step
-from millstream.kernel.pages import NEVER, Directory, PageStore, Store
-from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports
-from millstream.kernel.sequenced import TimelineOperator
+from millstream.kernel.pages import NEVER, PageStore, Store
+from millstream.kernel.reports import Reports
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.slot_state import (
     HEADER,
     SlotState,
@@ -54,7 +55,6 @@ from millstream.kernel.time import (
     data_after_end,
     merge_controls,
 )
-from millstream.kernel.windows.operator import WindowOperator
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ def collecting_rarely(run: Callable[P, Iterator[Row]]) -> Callable[P, Iterator[R
 
 
 class Program:
-    """What source and keyed stages share: functions opened once, and reports."""
+    """Base of source and keyed stages: functions opened once, and reports."""
 
     def __init__(self, slots: int, parameters: Mapping[str, str]) -> None:
         self.slots = slots
@@ -103,12 +103,13 @@ class Program:
             info, self.reports, self.subtask, self.slots, cursor, self.parameters
         )
 
-    def report_row(self, slot: int, extra: dict[str, int] | None = None) -> Row:
-        counters, accumulators = self.reports.take()
-        counters.update(extra or {})
+    def report_row(self, slot: int, chains: Iterable[Chain], **more: Any) -> Row:
+        """The counts, with other fields of a `TaskReport`; its row is in a slot."""
+        for chain in chains:
+            chain.report(self.reports)
         news, self.new_states = self.new_states, {}
-        report = (counters, accumulators, news)
-        return Row(slot, REPORT, 0, b"", pickle.dumps(report, protocol=5))
+        report = self.reports.take(self.subtask, states=news, **more)
+        return Row(slot, REPORT, 0, b"", report.to_bytes())
 
 
 class SourceProgram(Program):
@@ -119,7 +120,7 @@ class SourceProgram(Program):
 
     def __init__(
         self,
-        name: str,
+        uid: str,
         chain: Chain,
         slots: int,
         parameters: Mapping[str, str],
@@ -127,7 +128,7 @@ class SourceProgram(Program):
         source_id: int | None = None,
     ) -> None:
         super().__init__(slots, parameters)
-        self.name = name
+        self.uid = uid
         self.chain = chain
         self.source_id = source_id
 
@@ -135,8 +136,8 @@ class SourceProgram(Program):
     def run(self, blocks: Iterable[Block], task: int) -> Iterator[Row]:
         """Run the blocks of one task; ends with one control row for every slot."""
         ready: list[Row] = []
+        self.subtask = task
         if not self.is_open:
-            self.subtask = task
             self.chain.root.open(self.make_context)
             self.is_open = True
         self.chain.bind(ready.append, task % self.slots)
@@ -152,7 +153,7 @@ class SourceProgram(Program):
         self.chain.flush()
         yield from ready
         yield from self._control_rows(fragments)
-        yield self.report_row(task % self.slots, {f"in:{self.name}": count, "read": count})
+        yield self.report_row(task % self.slots, [self.chain], read={self.uid: count})
 
     def _push(self, block: Block) -> None:
         n = len(block.values)
@@ -194,29 +195,11 @@ def control_rows(control: Control, slots: int) -> list[Row]:
 
 
 @dataclass
-class InEdge:
-    """An edge into a keyed stage, or through it: how to decode its buffers, and whose time they have.
-
-    ``timeline`` gives the floors of stamps that a source task made (None: made in a keyed stage, or
-    the source has no timestamps); ``ordered_by`` the channels among which the records may have to wait;
-    ``input`` which of the operator's inputs it is; ``name`` says which edge it is in state that outlives
-    the program; ``key`` the selector by whose keys its records have their slots, if there is one.
-    """
-
-    tag: int
-    codec: Codec
-    timeline: int | None
-    input: int = 0
-    index: int = 0
-    siblings: int = 1
-    ordered_by: int | None = None
-    name: str = ""
-    key: Callable[[Any], Any] | None = None
-
-
-@dataclass
 class HostedOperator:
-    """A keyed operator in its stage: what comes in, whose clocks it follows, what goes out."""
+    """A keyed operator in its stage: what comes in, whose clocks it follows, what goes out.
+
+    ``records``: the type of its records, if it is known.
+    """
 
     operator: KeyedOperator
     edges: list[InEdge]
@@ -224,13 +207,14 @@ class HostedOperator:
     untimed: frozenset[int]
     outputs: dict[str, Chain] = field(default_factory=dict)
     lag: int = 0
+    records: TypeInformation | None = None
 
 
 class KeyedProgram(Program):
     """A keyed stage: all keyed operators of one level.
 
-    ``held_edges``: in the first stage with channel order "watermark", the edges whose records wait
-    for the other channels; elsewhere empty. ``ordered``: the timelines of those channels, in all stages.
+    ``held_edges``: the edges whose records may wait here for other channels, or pass here to a sink that
+    needs their stamps. ``ordered``: the timelines of the channels that records wait for, in all stages.
     ``ignores_unclaimed``: go on without the states that functions do not ask for any more.
     """
 
@@ -251,16 +235,13 @@ class KeyedProgram(Program):
         self.stage = stage
         self.operators = operators
         self.idle_after = dict(idle_after)
-        self.held_edges = {edge.tag: edge for edge in held_edges}
         self.ordered = ordered
         self.is_last = is_last
         self.ignores_unclaimed = ignores_unclaimed
         self.timelines = frozenset().union(*(h.timelines | h.untimed for h in operators))
         self.has_ended = False
-        own = {edge.tag: edge for hosted in operators for edge in hosted.edges}
-        self.own_tags = own.keys()
-        # What has waited when a savepoint was taken may belong to an edge that holds nothing back now.
-        self.waiting_edges = own | self.held_edges
+        own = [edge for hosted in operators for edge in hosted.edges]
+        self.waiting = WaitingRoom(held_edges, own, ordered)
         self._told: dict[tuple[str, str], StateInfo] = {}
 
     @collecting_rarely
@@ -273,7 +254,7 @@ class KeyedProgram(Program):
         for row in rows:
             if row.kind == CONTROL:
                 controls.append(pickle.loads(row.payload))
-            elif row.kind == DATA and (row.tag in self.own_tags or row.tag in self.held_edges):
+            elif row.kind == DATA and row.tag in self.waiting.known:
                 buffers.setdefault(row.tag, []).append(row)
             else:
                 yield row
@@ -284,23 +265,23 @@ class KeyedProgram(Program):
         state = self._load(store)
         self._compare_states(state)
         time = state.table.advance(control, now_ms, self.idle_after)
-        if self.held_edges or state.held:
-            yield from self._hold(slot, buffers, state, store, time)
+        if self.waiting.held or state.held:
+            yield from self.waiting.pass_through(slot, buffers, state, store, time)
         for hosted in self.operators:
             for chain in hosted.outputs.values():
                 chain.bind(ready.append, slot)
-            if isinstance(hosted.operator, TimelineOperator):
-                hosted.operator.control = control
+            hosted.operator.note_control(control)
             self._run_operator(hosted, buffers, state, store, time)
             yield from ready
             ready.clear()
-            if isinstance(hosted.operator, TimelineOperator) and hosted.operator.fragments:
-                news = Control(fragments=tuple(hosted.operator.fragments))
+            news = hosted.operator.news()
+            if news is not None:
                 yield from control_rows(news, self.slots)
         self._compare_states(state)
         self.has_ended = state.table.ended >= self.timelines
         store.put(HEADER, encoded_header(state))
-        yield self.report_row(slot, self._status(slot, state))
+        chains = [chain for hosted in self.operators for chain in hosted.outputs.values()]
+        yield self.report_row(slot, chains, due_ms=self._next_due(state))
 
     def _open(self, slot: int) -> None:
         self.subtask = slot
@@ -328,8 +309,7 @@ class KeyedProgram(Program):
             info, opened = hosted.operator.info, hosted.operator.opened
             known = state.states.setdefault(info.uid, {})
             self._refuse_renamed(hosted.operator, known)
-            if isinstance(hosted.operator, WindowOperator) and "windows" in known:
-                hosted.operator.take_over(known["windows"].get("layout"))
+            hosted.operator.take_over(known)
             for name, asked in (opened.infos if opened is not None else {}).items():
                 stored = known.get(name)
                 if self._told.get((info.uid, name)) is asked and stored is not None:
@@ -352,15 +332,9 @@ class KeyedProgram(Program):
             # The function does without it; what there is of it stays.
             del known[name]["opened"]
 
-    def _status(self, slot: int, state: SlotState) -> dict[str, int]:
-        """Clocks, which all slots agree on, and when this slot's next processing-time timer is due."""
-        due = min((int(d.tick_due.min()) for d in state.directories.values()), default=NEVER)
-        status = {f"due:{self.stage}.{slot}": due}
-        if slot == 0:
-            for uid, clock in state.clocks.items():
-                if MIN_TIMESTAMP < clock < MAX_TIMESTAMP:
-                    status[f"clock:{uid}"] = clock
-        return status
+    def _next_due(self, state: SlotState) -> int:
+        """When the slot's next processing-time timer is due."""
+        return min((int(d.tick_due.min()) for d in state.directories.values()), default=NEVER)
 
     def _run_operator(
         self,
@@ -377,8 +351,7 @@ class KeyedProgram(Program):
         if records is not None and everything <= time.ended_before:
             raise data_after_end(operator.info.name)
         before = state.clocks.get(uid, MIN_TIMESTAMP)
-        # Records that wait for other channels must find the clock where they left it.
-        goal = time.goal(hosted.timelines | self.ordered, hosted.untimed)
+        goal = self._goal(hosted, time)
         clock = Clock(
             before=before,
             after=max(before, max(goal, MIN_TIMESTAMP + hosted.lag) - hosted.lag),
@@ -386,20 +359,38 @@ class KeyedProgram(Program):
             ends=time.has_ended(everything),
             lag=hosted.lag,
         )
-        directory = state.directories.setdefault(uid, Directory())
-        pages = PageStore(store, uid, directory, operator.names)
+        directory = state.pages_of(uid)
+        pages = PageStore(store, uid, directory, operator.names, state.sizes.get(uid))
+        counts = self.reports.of(operator.info)
 
         def emit(tag: str, emitted: Records) -> None:
-            self.reports.count(f"out:{operator.info.name}", len(emitted))
+            counts.records_out += len(emitted)
             chain = hosted.outputs.get(tag)
             if chain is not None:
                 chain.push(emitted.values, emitted.ts, emitted.keys)
 
-        self.reports.count(f"in:{operator.info.name}", 0 if records is None else len(records))
-        operator.run(records, pages, clock, emit)
+        if records is not None and operator.counts_records:
+            counts.records_in += len(records)
+        with located(operator.info):
+            operator.run(records, pages, clock, emit)
         for chain in hosted.outputs.values():
             chain.flush()
         state.clocks[uid] = MAX_TIMESTAMP if clock.ends else clock.after
+        # All slots agree on the clock; one speaks for them.
+        if self.subtask == 0 and MIN_TIMESTAMP < state.clocks[uid] < MAX_TIMESTAMP:
+            counts.watermark = clock.after
+        size = state.note_size(pages)
+        counts.state = None if operator.keeps_panes else size
+
+    def _goal(self, hosted: HostedOperator, time: EpochTime) -> int:
+        """Where the operator's clock ends.
+
+        Records that wait for other channels must find the clock where they left it. Behind a timeline
+        that begins in a keyed stage no record waits: there the channels of sources do not count.
+        """
+        waits = not hosted.timelines.isdisjoint(self.ordered)
+        timelines = hosted.timelines | self.ordered if waits else hosted.timelines
+        return time.goal(timelines, hosted.untimed)
 
     def _records(
         self, hosted: HostedOperator, buffers: Mapping[int, list[Row]], time: EpochTime
@@ -408,7 +399,7 @@ class KeyedProgram(Program):
         parts: list[tuple[InEdge, Received]] = []
         for edge in hosted.edges:
             for row in buffers.get(edge.tag, ()):
-                received = self._receive(edge, row, time)
+                received = edge.receive(row, time)
                 number = edge.index if edge.siblings > 1 else None
                 step = arrival_step(hosted.operator.info.turn, number)
                 received.keys = received.keys.through(step)
@@ -419,70 +410,3 @@ class KeyedProgram(Program):
             return merged([received.decoded(edge.codec, edge.input) for edge, received in parts])
         buffers_of = [(edge.codec, received) for edge, received in parts]
         return in_order(buffers_of, as_columns=hosted.operator.wants_columns)
-
-    def _receive(self, edge: InEdge, row: Row, time: EpochTime) -> Received:
-        received = Received.of(row.header, row.payload)
-        if edge.timeline is not None and not received.raised:
-            time.raise_stamps(edge.timeline, received.keys)
-        return received
-
-    # -- channel order "watermark" ---------------------------------------------------------------
-
-    def _hold(
-        self,
-        slot: int,
-        buffers: dict[int, list[Row]],
-        state: SlotState,
-        store: Store,
-        time: EpochTime,
-    ) -> Iterator[Row]:
-        """Keep back the records other channels may still precede; release those that are due.
-
-        Released buffers of a later stage pass on; those of this one are left in ``buffers``.
-        """
-        arrived = [row for tag in self.held_edges for row in buffers.pop(tag, ())]
-        tags = {edge.name: tag for tag, edge in self.waiting_edges.items()}
-        for number, name in list(state.held.items()):
-            header, payload = pickle.loads(store.get(f"held/{number}") or b"")
-            waiting = Row(slot, DATA, tags[name], header, payload)
-            released, kept = self._divide(waiting, time)
-            if kept is not waiting:
-                store.remove(f"held/{number}")
-                del state.held[number]
-                self._keep(kept, state, store)
-                yield from self._release(released, buffers)
-        for row in arrived:
-            released, kept = self._divide(row, time)
-            self._keep(kept, state, store)
-            yield from self._release(released, buffers)
-
-    def _divide(self, row: Row, time: EpochTime) -> tuple[Row | None, Row | None]:
-        """What of a buffer may go on, and what has to wait."""
-        edge = self.waiting_edges[row.tag]
-        received = self._receive(edge, row, time)
-        free = time.releasable(received.keys, self.ordered)
-        if not free.any() and received.raised:
-            return None, row
-        records = received.decoded(edge.codec)
-        parts: list[Row | None] = []
-        for mask in (free, ~free):
-            rows = np.flatnonzero(mask)
-            if not len(rows):
-                parts.append(None)
-                continue
-            header, payload = encode(records.take(rows), edge.codec, raised=True)
-            parts.append(row._replace(header=header, payload=payload))
-        return parts[0], parts[1]
-
-    def _keep(self, row: Row | None, state: SlotState, store: Store) -> None:
-        if row is not None:
-            state.held[state.next_held] = self.waiting_edges[row.tag].name
-            store.put(f"held/{state.next_held}", pickle.dumps((row.header, row.payload)))
-            state.next_held += 1
-
-    def _release(self, row: Row | None, buffers: dict[int, list[Row]]) -> Iterator[Row]:
-        if row is not None:
-            if row.tag in self.own_tags:
-                buffers.setdefault(row.tag, []).append(row)
-            else:
-                yield row

@@ -23,7 +23,7 @@ from millstream.kernel.large import BigMap, LongList
 
 
 class Cursor:
-    """What the states of an operator point at: the cells of the current key, and the time.
+    """The position of an operator's states: the cells of the current key, and the time.
 
     ``growing``: which cells belong to list and map states; their content may become large.
     """

@@ -27,7 +27,9 @@ from millstream.kernel.calls import apply_each
 from millstream.kernel.columns import Columns, Values, as_list
 from millstream.kernel.copying import frozen
 from millstream.kernel.order import Ints, OrderKeys, arrival_step, run_ordinals
+from millstream.kernel.reports import OperatorCounts
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.side_outputs import checked_sides
 
 
 @dataclass(slots=True)
@@ -73,15 +75,19 @@ class Flow:
 
 
 class Step:
-    """A node of the tree. ``send`` hands a flow to all that follow.
+    """A node of the tree. ``send`` hands a flow to all following nodes.
 
-    ``sides``: by tag, what follows a side output.
+    ``sides``: by tag, what follows a side output. ``counts_records``: what it gets and sends counts as
+    what its operator gets and emits.
     """
 
     takes_columns = False
+    counts_records = False
 
     def __init__(self, info: OperatorInfo) -> None:
         self.info = info
+        self.records_in = 0
+        self.records_out = 0
         self.children: list[Step] = []
         self.sides: dict[str, Step] = {}
 
@@ -99,8 +105,10 @@ class Step:
     def send(self, flow: Flow) -> None:
         if not flow.values:
             return
-        shared = len(self.children) > 1
+        shared, number = len(self.children) > 1, len(flow.values)
+        self.records_out += number
         for child in self.children:
+            child.records_in += number
             if child.takes_columns:
                 child.push(flow)
             elif isinstance(flow.values, Columns):
@@ -116,6 +124,14 @@ class Step:
         for step in self.followers():
             step.flush()
 
+    def report(self, counts: OperatorCounts) -> None:
+        """Count the records for the operator, and start again from 0."""
+        counts.records_in += self.records_in
+        self.records_in = 0
+        for step in (self, *self.sides.values()):
+            counts.records_out += step.records_out
+            step.records_out = 0
+
     def failure(self, error: BaseException, value: Any) -> MillstreamError:
         return user_code_error(
             error, self.info.name, self.info.uid, value, location=self.info.location
@@ -126,6 +142,7 @@ class FunctionStep(Step):
     """A step that calls a user function, opened before its first record."""
 
     method = ""
+    counts_records = True
 
     def __init__(self, info: OperatorInfo, function: Any) -> None:
         super().__init__(info)
@@ -197,7 +214,7 @@ class FilterStep(FunctionStep):
 
 
 def gathered(results: Any) -> list[Any]:
-    """What a function gave. A generator may go on changing what it has yielded, a list cannot."""
+    """Collect the results of a function. A generator may change a value after yielding it."""
     if results is None:
         return []
     if results.__class__ is list:
@@ -270,7 +287,7 @@ class ProcessStep(FlatMapStep):
 
         def one(value: Any) -> list[Any]:
             context.current = next(times)
-            return gathered(call(value, context))
+            return checked_sides(gathered(call(value, context)))
 
         return apply_each(one, as_list(flow.values), self.failure)
 

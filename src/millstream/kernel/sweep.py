@@ -1,6 +1,6 @@
 """Sweeps: visit all keys of a slot in the order of keys, and emit what is found from there.
 
-Every slot sweeps the keys it owns. What is found carries the place of the key, so the next stage brings
+Every slot sweeps the keys it owns. Each result has the place of the key, so the next stage brings
 what all slots have found into one order, which is the same for every number of slots.
 """
 

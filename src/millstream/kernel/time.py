@@ -42,7 +42,7 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What a source task or the driver tells every slot of the next stage.
+    """A message of a source task or the driver to every slot of the next stage.
 
     ``finished`` are channels of sources, not of timelines: a watermark generator in the next stage
     has to know of them.
@@ -82,7 +82,7 @@ def merge_controls(controls: Iterable[Control]) -> Control:
 
 @dataclass(slots=True)
 class Channel:
-    """What is known of a channel between epochs."""
+    """State of a channel between epochs."""
 
     watermark: int = MIN_TIMESTAMP
     active_ms: int = 0
@@ -110,7 +110,7 @@ class TimeTable:
         return EpochTime(self, floors, ended_before)
 
     def _announce(self, control: Control) -> None:
-        # Whoever announces leaves out what has finished: that is known here no more.
+        # Finished channels are not announced again: they are no longer known here.
         for channel_id in control.announced:
             self.channels.setdefault(channel_id, Channel(active_ms=self.now_ms))
         if control.started:
@@ -221,23 +221,26 @@ class EpochTime:
         keys.stamp = stamps
 
     def releasable(self, keys: OrderKeys, timelines: frozenset[int]) -> npt.NDArray[np.bool_]:
-        """Which records precede, in the one total order, all that any other channel may still bring.
+        """Which records precede, in the one total order, all that other channels may still bring.
 
-        That is (stamp, channel) < (watermark of c, c) for every other non-idle channel c of the
-        timelines that the records are ordered by.
+        That is (stamp, birth, channel) < (watermark of c, 0, c) for every other non-idle channel c of
+        the timelines that the records wait for. What timers emit has no channel of its own.
         """
         bounds = sorted(
             (channel.watermark, channel_id[1])
             for channel_id, channel in self.table.channels.items()
             if channel_id[0] in timelines - self.table.ended and not channel.idle
         )
-        least, second = [*bounds, _BEYOND, _BEYOND][:2]
-        own = keys.channel == least[1]
+        if not bounds:
+            return np.ones(len(keys), np.bool_)
+        least, second = [*bounds, _BEYOND][:2]
+        of_record = keys.born == 0
+        own = of_record & (keys.channel == least[1])
         stamp_bound = np.where(own, second[0], least[0])
         channel_bound = np.where(own, second[1], least[1])
-        before = keys.stamp < stamp_bound
-        tied = (keys.stamp == stamp_bound) & (keys.channel < channel_bound)
-        free: npt.NDArray[np.bool_] = before | tied
+        first = np.where(of_record, keys.channel < channel_bound, keys.born < 0)
+        free: npt.NDArray[np.bool_] = keys.stamp < stamp_bound
+        free |= (keys.stamp == stamp_bound) & first
         return free
 
 

@@ -1,4 +1,4 @@
-"""What a key had before a call, to be put back if the call fails.
+"""The state of a key before a call, to restore it if the call fails.
 
 Cells are copied before the call. Of the large ones only what a call can change is: the tail of a
 `LongList`, whose segments are never changed before the page is written, and those parts of a `BigMap`

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from millstream.common._type_certainty import Certainty
+from millstream.common._type_certainty import Certainty, is_declared
 from millstream.common.recognition import field_read_by
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.kernel.columns import field_index, field_types
 from millstream.kernel.places import Place
 from millstream.kernel.windows.contents import Reduced
+from millstream.kernel.windows.pane_layout import PaneContent, PaneLayout
 from millstream.kernel.windows.panes import FieldAggregate, Panes
 from millstream.kernel.windows.spec import Alignment, WindowSpec
 from millstream.plan.graph import KeyedNode
@@ -22,25 +24,82 @@ sums on how epochs are cut; and NaN is neither smaller nor larger than any other
 
 
 @dataclass(frozen=True)
-class ColumnarWindow:
-    """An aggregate of a field over aligned windows of typed records."""
+class ByColumn:
+    """The columns that a window works on: the type of its records, and the field that is the key.
 
-    aggregate: FieldAggregate
-    panes: Panes
+    ``aggregate``: what it makes of a field, None if it keeps the records. ``panes``: those of its
+    windows, None if they merge.
+    """
+
+    type_info: TypeInformation
+    key: int
+    aggregate: FieldAggregate | None = None
+    panes: Panes | None = None
+    alignment: Alignment | None = None
+
+    @property
+    def layout(self) -> str:
+        """How it keeps its state: records or sums of records of a type, by pane."""
+        assert self.alignment is not None
+        content: PaneContent = "columns"
+        if self.aggregate is not None:
+            content = "partial sums" if self.aggregate.counted is None else "counts"
+        return str(PaneLayout(content, str(self.type_info), self.alignment))
 
 
-def columnar_window(node: KeyedNode, type_info: TypeInformation | None) -> ColumnarWindow | None:
+def columnar_window(node: KeyedNode, type_info: TypeInformation | None) -> ByColumn | None:
     """How a window operator over records of a type is computed by column, None if it cannot be."""
-    spec = node.function
-    assert isinstance(spec, WindowSpec)
-    if not _is_aligned(spec):
+    spec: WindowSpec = node.function
+    if type_info is None or spec.alignment is None or not _is_aligned(spec):
         return None
-    assert spec.alignment is not None
     if spec.counts:
         aggregate = _count(node, type_info)
     else:
-        aggregate = field_aggregate(node, type_info) if spec.emits_fold else None
-    return None if aggregate is None else ColumnarWindow(aggregate, Panes.of(spec.alignment))
+        aggregate = _field_aggregate(node, type_info) if spec.emits_fold else None
+    if aggregate is None:
+        return None
+    return ByColumn(type_info, aggregate.key, aggregate, Panes.of(spec.alignment), spec.alignment)
+
+
+def kept_window(node: KeyedNode, type_info: TypeInformation | None) -> ByColumn | None:
+    """How a window operator keeps its records by column, None if it cannot."""
+    spec: WindowSpec = node.function
+    if spec.fold is not None or node.second is not None or not _is_aligned(spec):
+        return None
+    key = _key_column(node, type_info)
+    if key is None or type_info is None or spec.alignment is None:
+        return None
+    return ByColumn(type_info, key, None, Panes.of(spec.alignment), spec.alignment)
+
+
+def session_aggregate(node: KeyedNode, type_info: TypeInformation | None) -> ByColumn | None:
+    """How sessions add up runs of records by column, None if they cannot."""
+    spec: WindowSpec = node.function
+    if type_info is None or not spec.plain_sessions():
+        return None
+    aggregate = _field_aggregate(node, type_info)
+    return None if aggregate is None else ByColumn(type_info, aggregate.key, aggregate)
+
+
+def pane_equivalent(node: KeyedNode, type_info: TypeInformation | None) -> str | None:
+    """The layout by column that the windows of an operator in pages have the content of.
+
+    Only windows that do not overlap are like panes, and only records of a declared type surely fit.
+    """
+    spec: WindowSpec = node.function
+    align = spec.alignment
+    if align is None or align.size != align.slide or node.second is not None:
+        return None
+    if type_info is None or not is_declared(type_info) or not field_types(type_info):
+        return None
+    content: PaneContent = "columns"
+    if spec.counts:
+        content = "counts"
+    elif spec.fold is not None:
+        if not spec.emits_fold or _aggregated_field(spec, type_info) is None:
+            return None
+        content = "partial sums"
+    return str(PaneLayout(content, str(type_info), align))
 
 
 def _is_aligned(spec: WindowSpec) -> bool:
@@ -50,21 +109,13 @@ def _is_aligned(spec: WindowSpec) -> bool:
     return not spec.allowed_lateness_ms and spec.late_tag is None and spec.lateness == "channel"
 
 
-def _count(node: KeyedNode, type_info: TypeInformation | None) -> FieldAggregate | None:
+def _count(node: KeyedNode, type_info: TypeInformation) -> FieldAggregate | None:
     """The number of records as an aggregate."""
     key = _key_column(node, type_info)
-    if key is None or type_info is None:
+    if key is None:
         return None
     counts = Types.TUPLE([field_types(type_info)[key], Types.LONG()])
     return FieldAggregate("sum", 0, 1, counts, (type_info, key))
-
-
-def kept_by(node: KeyedNode, type_info: TypeInformation | None) -> int | None:
-    """The key field of records that a window operator keeps by column, None if it cannot."""
-    spec = node.function
-    if spec.fold is not None or node.second is not None or not _is_aligned(spec):
-        return None
-    return _key_column(node, type_info)
 
 
 def _key_column(node: KeyedNode, type_info: TypeInformation | None) -> int | None:
@@ -75,41 +126,23 @@ def _key_column(node: KeyedNode, type_info: TypeInformation | None) -> int | Non
     return place if place is not None and field_types(type_info)[place].kind in KEYS else None
 
 
-def field_aggregate(node: KeyedNode, type_info: TypeInformation | None) -> FieldAggregate | None:
-    """What a window operator makes of a field, if it is an aggregate that the library declares.
+def _field_aggregate(node: KeyedNode, type_info: TypeInformation) -> FieldAggregate | None:
+    """The aggregate of a field that a window operator computes, if the library declares it.
 
     Key and field have to be columns of the records' type.
     """
-    spec = node.function
-    if not isinstance(spec.fold, Reduced):
+    spec: WindowSpec = node.function
+    key, place = _key_column(node, type_info), _aggregated_field(spec, type_info)
+    if key is None or place is None or place == key:
         return None
-    kind = getattr(spec.fold.function, "kind", None)
-    key = _key_column(node, type_info)
-    if kind not in AGGREGATES or key is None or type_info is None:
+    return FieldAggregate(spec.fold.function.kind, key, place, type_info)  # type: ignore[union-attr]
+
+
+def _aggregated_field(spec: WindowSpec, type_info: TypeInformation) -> int | None:
+    """The column of whole numbers that a declared aggregate is of."""
+    function: Any = spec.fold.function if isinstance(spec.fold, Reduced) else None
+    if getattr(function, "kind", None) not in AGGREGATES:
         return None
-    place = field_index(type_info, spec.fold.function.field)  # type: ignore[attr-defined]
-    if place is None or place == key or field_types(type_info)[place].kind not in WHOLE_NUMBERS:
-        return None
-    return FieldAggregate(kind, key, place, type_info)
-
-
-def state_layout(node: KeyedNode, type_info: TypeInformation | None) -> str:
-    """How an operator keeps its state; what was written in one way cannot be read in another."""
-    if node.kind != "window":
-        return _IN_PAGES.get(node.kind, "pages")
-    align = node.function.alignment
-    if columnar_window(node, type_info) is not None:
-        what = "counts" if node.function.counts else "partial sums"
-        return f"{what} of {type_info} {_spans(align)}"
-    if kept_by(node, type_info) is not None:
-        return f"columns of {type_info} {_spans(align)}"
-    return "windows in pages"
-
-
-_IN_PAGES = {"reduce": "reduced values in pages", "interval_join": "joined records in pages"}
-
-
-def _spans(align: Alignment) -> str:
-    """The windows that panes belong to."""
-    offset = f" from {align.offset} ms on" if align.offset else ""
-    return f"in windows of {align.size} ms every {align.slide} ms{offset}"
+    place = field_index(type_info, function.field)
+    is_number = place is not None and field_types(type_info)[place].kind in WHOLE_NUMBERS
+    return place if is_number else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from millstream.common._type_certainty import is_declared
@@ -11,24 +12,22 @@ from millstream.common.stored_values import holds_records
 from millstream.common.time import to_millis
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.async_io import AsyncStep
-from millstream.kernel.buffers import ArrowCodec, codec_for
+from millstream.kernel.buffers import ArrowCodec, Codec, codec_for
 from millstream.kernel.chain import (
     Chain,
     EdgeStep,
     Route,
     TimestampStep,
 )
+from millstream.kernel.edges import InEdge
 from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.outputs import MAIN
 from millstream.kernel.places import Place
-from millstream.kernel.reduce import ReduceOperator
 from millstream.kernel.runtime import OperatorInfo
-from millstream.kernel.sequenced import ChannelOperator, TimelineOperator
-from millstream.kernel.stages import HostedOperator, InEdge, KeyedProgram, SourceProgram
+from millstream.kernel.stages import HostedOperator, KeyedProgram, SourceProgram
 from millstream.kernel.steps import FilterStep, FlatMapStep, MapStep, ProcessStep, Step, StoredStep
-from millstream.kernel.two_inputs.connected import PairKey
-from millstream.kernel.windows.columnar import ColumnarWindowOperator, PartialEdge
-from millstream.plan.columnar import ColumnarWindow, columnar_window, field_aggregate, kept_by
+from millstream.kernel.windows.columnar import PartialEdge
+from millstream.kernel.windows.partial_sums import PartialSums
 from millstream.plan.graph import (
     KeyedNode,
     Node,
@@ -39,11 +38,13 @@ from millstream.plan.graph import (
     StatelessNode,
     TimestampsNode,
 )
-from millstream.plan.on_error import Kinds, default_policy, kinds_for
-from millstream.plan.operators import key_selector, two_input_operator, window_operator
+from millstream.plan.on_error import Kinds, kinds_for
+from millstream.plan.operators import Surroundings, operator_of
 from millstream.plan.options import JobOptions
+from millstream.plan.physical import Choice
 from millstream.plan.planner import PASSING, Component
 from millstream.plan.specs import ChannelSpec, DataFrameSpec, SocketSpec, SourceSpec
+from millstream.plan.waiting import Waiting, timelines_meet
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class SinkEdge:
 
 @dataclass
 class Programs:
-    """All that a component's query runs."""
+    """Everything that a component's query runs."""
 
     sources: dict[int, SourceProgram] = field(default_factory=dict)
     stages: list[KeyedProgram] = field(default_factory=list)
@@ -82,7 +83,7 @@ class Compiler:
         self.slots = options.slot_count
         self.programs = Programs()
         self.in_edges: dict[int, list[InEdge]] = {}
-        self.lags: dict[int, int] = {}
+        self.through: list[InEdge] = []
         self.next_tag = 1
 
     def compile(self) -> Programs:
@@ -108,7 +109,7 @@ class Compiler:
             timeline = _timeline(source, source.strategy)
         self._grow(source, parent, source, timeline)
         return SourceProgram(
-            source.name,
+            self.component.uids[source.id],
             Chain(root),
             self.slots,
             self.options.configuration,
@@ -130,87 +131,51 @@ class Compiler:
         edges = self.in_edges.get(node.id, [])
         operator = self._operator(node, timed=not timing.untimed)
         return HostedOperator(
-            operator, edges, timing.timelines, timing.untimed, outputs, self._lag(node)
+            operator,
+            edges,
+            timing.timelines,
+            timing.untimed,
+            outputs,
+            self.component.choices[node.id].lag,
+            self.component.graph[node.inputs[0]].output_type,
         )
 
-    def _lag(self, node: Node) -> int:
-        """How far behind the channels an operator's clock is: by an instant for each merging window."""
-        if node.id not in self.lags:
-            self.lags[node.id] = self._lag_behind(node)
-        return self.lags[node.id]
-
-    def _lag_behind(self, node: Node) -> int:
-        lags = [0]
-        for other in (self.component.graph[node_id] for node_id in node.inputs):
-            if isinstance(other, TimestampsNode | SourceNode):
-                continue
-            waits = isinstance(other, KeyedNode) and waits_for_its_end(other)
-            lags.append(self._lag(other) + int(waits))
-        return max(lags)
-
     def _operator(self, node: Node, *, timed: bool) -> KeyedOperator:
-        info, kinds = self._info(node), self._kinds(node)
         of_type = node.output_type
-        freeze = of_type is None or not is_declared(of_type) or not of_type.is_immutable
-        if isinstance(node, TimestampsNode):
-            one_channel = not self.component.follows_source(node)
-            return kinds(TimelineOperator)(
-                info,
-                node.id,
-                node.strategy,
-                offsets={
-                    source.id: self.component.channel_offset(source.id, node.id)
-                    for source in self.component.sources
-                    if node.id in self.component.timelines_of_source(source.id)
-                },
-                one_channel=one_channel,
-            )
-        if isinstance(node, StatelessNode):
-            return kinds(ChannelOperator)(info, node.function, timed=timed, freeze=freeze)
-        assert isinstance(node, KeyedNode)
-        selector = key_selector(node.selector)
-        if node.kind == "reduce":
-            return kinds(ReduceOperator)(
-                info,
-                node.function,
-                selector,
-                timed=timed,
-                freeze=freeze,
-                last_only=self.batch,
-            )
-        columnar = self._columnar(node)
-        if columnar is not None:
-            return ColumnarWindowOperator(info, columnar.aggregate, columnar.panes, selector)
-        if node.kind == "window":
-            by_channel = node.selector is Place.BY_CHANNEL
-            if node.second is not None:
-                selector = PairKey(selector, key_selector(node.second))
-            return window_operator(node, self._input_type(node), kinds)(
-                info,
-                node.function,
-                selector,
-                timed=timed,
-                freeze=freeze,
-                in_order=by_channel or self._comes_in_order(),
-                two_inputs=node.second is not None,
-                by_channel=by_channel,
-                may_change=self._may_change(node),
-            )
-        if node.second is not None:
-            may_change = self._may_change(node)
-            return two_input_operator(node, info, kinds, may_change, timed=timed, freeze=freeze)
-        return kinds(KeyedOperator)(info, node.function, selector, timed=timed, freeze=freeze)
+        around = Surroundings(
+            self._info(node),
+            timed=timed,
+            freeze=of_type is None or not is_declared(of_type) or not of_type.is_immutable,
+            last_only=self.batch,
+            in_order=self._comes_in_order(node),
+            may_change=self._may_change(node),
+            offsets=self._offsets(node),
+            one_channel=not self.component.follows_source(node),
+        )
+        return operator_of(node, self.component.choices[node.id], around)
 
-    def _may_change(self, node: KeyedNode) -> bool:
+    def _offsets(self, node: Node) -> dict[int, int]:
+        """For each source of a timeline, how far its channels have been moved."""
+        return {
+            source.id: self.component.channel_offset(source.id, node.id)
+            for source in self.component.sources
+            if node.id in self.component.timelines_of_source(source.id)
+        }
+
+    def _may_change(self, node: Node) -> bool:
         """Whether a function could change the records that it is given."""
         types = [self.component.graph[number].output_type for number in node.inputs]
         return any(kind is None or not kind.is_immutable for kind in types)
 
-    def _comes_in_order(self) -> bool:
+    def _comes_in_order(self, node: Node) -> bool:
         """Whether records come in the one order from epoch to epoch, not only within one."""
         if self.batch or self.options.channel_order == "watermark":
             return True
-        return [_channels(source.source) for source in self.component.sources] == [1]
+        return self._channel_counts == [1] and not timelines_meet(self.component, node)
+
+    @cached_property
+    def _channel_counts(self) -> list[int | None]:
+        return [_channels(source.source) for source in self.component.sources]
 
     def _route(self, reader: Node, number: int) -> Route:
         if isinstance(reader, KeyedNode):
@@ -220,50 +185,24 @@ class Compiler:
         return Place.BY_CHANNEL
 
     def _stage(self, index: int, hosted: list[HostedOperator]) -> KeyedProgram:
-        ordered = self.options.channel_order == "watermark" or self._splits_one_source()
-        hold = ordered and not self.batch and index == self._first_clocked_level()
-        edges = [edge for edges in self.in_edges.values() for edge in edges]
+        waiting = Waiting(self.component, self.options, self.in_edges, batch=self.batch)
+        through = self.through if index == waiting.first_stage else []
         return KeyedProgram(
             index,
             hosted,
             self.slots,
             self.options.configuration,
             idle_after=self._idle_after(),
-            held_edges=[edge for edge in edges if edge.ordered_by is not None] if hold else (),
-            ordered=frozenset(
-                edge.ordered_by for edge in edges if ordered and edge.ordered_by is not None
-            ),
+            held_edges=[*waiting.edges(index), *through],
+            ordered=waiting.ordered,
             is_last=index == len(self.component.levels) - 1,
             ignores_unclaimed=self.options.allow_non_restored_state,
         )
-
-    def _splits_one_source(self) -> bool:
-        """Whether the only source has several strategies: their channels move together.
-
-        One channel read twice is two; they wait for each other, so that results do not depend on
-        how epochs are cut, as with one channel.
-        """
-        if len(self.component.sources) != 1:
-            return False
-        timelines = self.component.timelines_of_source(self.component.sources[0].id)
-        followed = [
-            self.component.timing[n.id].timelines for lvl in self.component.levels for n in lvl
-        ]
-        return len(timelines & frozenset().union(*followed)) > 1
 
     def _has_generator(self) -> bool:
         return any(
             isinstance(node, TimestampsNode) for level in self.component.levels for node in level
         )
-
-    def _first_clocked_level(self) -> int:
-        """The first level after custom generators on sources, which alone come before it."""
-        for index, level in enumerate(self.component.levels):
-            if not all(
-                isinstance(n, TimestampsNode) and self.component.follows_source(n) for n in level
-            ):
-                return index
-        return len(self.component.levels)
 
     def _idle_after(self) -> dict[int, int]:
         timeouts = {}
@@ -355,79 +294,68 @@ class Compiler:
     def _edge(
         self, node: Node, reader: Node, number: int, entry: Node, timeline: int | None
     ) -> EdgeStep:
-        """What takes records of a node to input ``number`` of a hosted operator or sink."""
+        """The edge from a node to input ``number`` of a hosted operator or sink."""
         tag, self.next_tag = self.next_tag, self.next_tag + 1
-        from_source = isinstance(entry, SourceNode)
-        route: Route = Place.ANYWHERE
-        codec = codec_for(node.output_type)
-        if (columnar := self._columnar(reader)) is not None:
-            codec = ArrowCodec(columnar.aggregate.partial_type())
-        elif node.output_type is not None and self._reads_columns(reader):
-            codec = ArrowCodec(node.output_type)
-        if reader.id in self.component.hosted:
-            route = self._route(reader, number)
-            ordered_by = self._ordered_by(entry, timeline)
-            known = self.in_edges.setdefault(reader.id, [])
-            same = sum(edge.input == number for edge in known)
-            name = f"{self.component.uids[reader.id]}:{number}:{same}"
-            key = None if isinstance(route, Place) or columnar is not None else route
-            known.append(
-                InEdge(tag, codec, timeline, number, ordered_by=ordered_by, name=name, key=key)
-            )
-        elif isinstance(reader, SinkNode):
+        info, raised = self._info(reader), not isinstance(entry, SourceNode)
+        if isinstance(reader, SinkNode):
             self.programs.sink_edges.append(SinkEdge(tag, reader.id, node.output_type))
-        if columnar is not None:
-            return PartialEdge(
-                self._info(reader),
-                tag,
-                codec,
-                self.slots,
-                route,
-                raised=not from_source,
-                aggregate=columnar.aggregate,
-                panes=columnar.panes,
-                lag=self._lag(reader),
-            )
+            codec, place = codec_for(node.output_type), Place.ANYWHERE
+            if timeline is not None and self.component.gets_results(reader):
+                # The sink has all in one order, for which these records need their whole stamps.
+                place = Place.THROUGH_A_STAGE
+                self.through.append(InEdge(tag, codec, timeline))
+            return EdgeStep(info, tag, codec, self.slots, place, raised=raised)
+        choice, route = self.component.choices[reader.id], self._route(reader, number)
+        codec = _codec(choice, node.output_type)
+        edge = InEdge(
+            tag,
+            codec,
+            timeline,
+            number,
+            ordered_by=self._ordered_by(entry, timeline),
+            timelines=self._followed(entry, timeline),
+        )
+        self._add_in_edge(reader, edge)
+        columns = choice.by_column
+        if columns is not None and choice.edge == "partial sums":
+            options: dict[str, Any] = {
+                "aggregate": columns.aggregate,
+                "panes": columns.panes,
+                "lag": choice.lag,
+            }
+            edge.sums = PartialSums(info, tag, codec, self.slots, route, raised=True, **options)
+            return PartialEdge(info, tag, codec, self.slots, route, raised=raised, **options)
+        edge.key = None if isinstance(route, Place) else route
         kinds = self._kinds(reader) if isinstance(reader, KeyedNode) else kinds_for(OnError("fail"))
         return kinds(EdgeStep)(
-            self._info(reader),
+            info,
             tag,
             codec,
             self.slots,
             route,
-            raised=not from_source,
+            raised=raised,
             channel_offset=self._offset(reader, entry),
         )
 
+    def _add_in_edge(self, reader: Node, edge: InEdge) -> None:
+        known = self.in_edges.setdefault(reader.id, [])
+        same = sum(other.input == edge.input for other in known)
+        edge.name = f"{self.component.uids[reader.id]}:{edge.input}:{same}"
+        known.append(edge)
+
     def _offset(self, reader: Node, entry: Node) -> int:
-        """What sets the channels of a timeline that a reader begins apart from its source's others."""
+        """The channel offset of a timeline that a reader starts, apart from its source's others."""
         begins = isinstance(reader, TimestampsNode) and isinstance(entry, SourceNode)
         return self.component.channel_offset(entry.id, reader.id) if begins else 0
 
-    def _columnar(self, node: Node) -> ColumnarWindow | None:
-        """How a window is computed by column, if it can be."""
-        if not isinstance(node, KeyedNode) or node.kind != "window":
-            return None
-        return columnar_window(node, self._input_type(node))
-
-    def _reads_columns(self, node: Node) -> bool:
-        """Whether a window keeps its records as columns, or folds them by column."""
-        if not isinstance(node, KeyedNode) or node.kind != "window":
-            return False
-        type_info = self._input_type(node)
-        if kept_by(node, type_info) is not None:
-            return True
-        return (
-            node.function.session_gap is not None and field_aggregate(node, type_info) is not None
-        )
-
-    def _input_type(self, node: Node) -> TypeInformation | None:
-        return self.component.graph[node.inputs[0]].output_type
-
     def _ordered_by(self, entry: Node, timeline: int | None) -> int | None:
-        if isinstance(entry, TimestampsNode) and self.component.follows_source(entry):
-            return entry.id
-        return timeline
+        return entry.id if self.component.begins_time(entry) else timeline
+
+    def _followed(self, entry: Node, timeline: int | None) -> frozenset[int]:
+        """The timelines that the stamps behind an entry may be of."""
+        if isinstance(entry, SourceNode):
+            return frozenset(() if timeline is None else (timeline,))
+        return self.component.timing[entry.id].timelines
 
     def _number_siblings(self) -> None:
         for edges in self.in_edges.values():
@@ -435,16 +363,21 @@ class Compiler:
                 edge.index, edge.siblings = index, len(edges)
 
     def _kinds(self, node: Node) -> Kinds:
-        return kinds_for(node.on_error or default_policy(self.options.configuration))
+        return kinds_for(node.on_error or self.component.on_error)
 
     def _info(self, node: Node) -> OperatorInfo:
         uid, rank = self.component.uids[node.id], self.component.ranks[node.id]
         return OperatorInfo(node.name, uid, node.location, rank.depth, rank.turn)
 
 
-def waits_for_its_end(node: KeyedNode) -> bool:
-    """Whether an operator emits an instant later than others: windows that merge do."""
-    return node.kind == "window" and bool(node.function.waits_for_its_end())
+def _codec(choice: Choice, type_info: TypeInformation | None) -> Codec:
+    """How records travel to a hosted operator."""
+    columns = choice.by_column
+    if choice.edge == "partial sums" and columns is not None and columns.aggregate is not None:
+        return ArrowCodec(columns.aggregate.partial_type())
+    if choice.edge == "columns" and type_info is not None:
+        return ArrowCodec(type_info)
+    return codec_for(type_info)
 
 
 def _channels(spec: SourceSpec) -> int | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from millstream.common.secrets import masked_uris
 from millstream.kernel.places import Place
-from millstream.plan.columnar import columnar_window, field_aggregate, kept_by
 from millstream.plan.graph import (
     ExchangeNode,
     JobGraph,
@@ -18,7 +17,9 @@ from millstream.plan.graph import (
     TimestampsNode,
     UnionNode,
 )
+from millstream.plan.operators import SPECS
 from millstream.plan.options import JobOptions
+from millstream.plan.physical import NOTHING, Stored
 from millstream.plan.planner import Component, plan
 from millstream.plan.specs import ChannelSpec, DataFrameSpec, SocketSpec
 
@@ -31,9 +32,9 @@ class Explanation:
     mermaid: str
 
 
-def explain(graph: JobGraph, options: JobOptions) -> Explanation:
-    """Plan a job and say what was decided."""
-    components = plan(graph).components
+def explain(graph: JobGraph, options: JobOptions, stored: Stored = NOTHING) -> Explanation:
+    """Plan a job and say what was decided. ``stored``: see `plan`."""
+    components = plan(graph, options.configuration, stored).components
     mode = _mode(components, options)
     lines = [
         f"{options.name}: {len(components)} {'query' if len(components) == 1 else 'queries'}, "
@@ -74,8 +75,11 @@ class _Text:
             for node in level:
                 yield f"    {self._title(node)}"
                 yield f"      clock: {self._clock(node)}"
-                if isinstance(node, KeyedNode) and node.kind == "window":
-                    yield f"      windows: {self._windows(node)}"
+                choice = component.choices[node.id]
+                if (heading := SPECS[choice.kind].heading) is not None:
+                    yield f"      {heading}: {choice.reason}"
+                if choice.on_error.policy == "skip":
+                    yield "      on error: skip"
                 yield from self._fused(node, "      ")
             yield from self._passing(number)
 
@@ -84,7 +88,7 @@ class _Text:
         return f"{count} slot{'s' if count != 1 else ''}"
 
     def _fused(self, entry: Node, indent: str) -> Iterator[str]:
-        """What runs in the same stage behind an entry, down to where records leave it."""
+        """Operators that run in the same stage after an entry, up to where records leave it."""
         for reader, number in self.component.consumers(entry.id):
             if isinstance(reader, KeyedNode):
                 yield f"{indent}-> {self._title(reader)}, {_exchange(reader, number)}"
@@ -95,7 +99,7 @@ class _Text:
                 yield from self._fused(reader, indent + "  ")
 
     def _passing(self, level: int) -> Iterator[str]:
-        """What only passes a keyed stage on its way to a later one."""
+        """Records that only pass a keyed stage on their way to a later one."""
         for later in self.component.levels[level:]:
             for node in later:
                 entries = {entry.id for entry in self._entries(node)}
@@ -121,21 +125,6 @@ class _Text:
         if untimed:
             return f"held back until {', '.join(untimed)} ends: it has no timestamps"
         return f"minimum over the channels of {', '.join(names)}"
-
-    def _windows(self, node: KeyedNode) -> str:
-        """How a window operator computes, and what would have to be otherwise for it to be quicker."""
-        type_info = self.graph[node.inputs[0]].output_type
-        if columnar_window(node, type_info) is not None:
-            return "by column: partial sums before the exchange, no Python object per record"
-        if kept_by(node, type_info) is not None:
-            return "records kept by column: Python objects are made of them when the window fires"
-        if node.function.session_gap is not None:
-            if field_aggregate(node, type_info) is not None:
-                return "sessions by column: a run of many records is added as one"
-            return "sessions record by record, without asking a trigger"
-        if node.function.alignment is not None:
-            return "all records of a page at once: the windows follow from the time alone"
-        return "record by record: assigner, trigger or evictor decide"
 
     def _title(self, node: Node) -> str:
         where = f" at {node.location.file}:{node.location.line}" if node.location else ""

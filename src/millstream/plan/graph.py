@@ -26,7 +26,7 @@ Selector = Callable[[Any], Any] | Place
 
 @dataclass(frozen=True)
 class OnError:
-    """What an operator does with a record its function fails on.
+    """Error policy: the fate of a record on which a function fails.
 
     ``tag``: the side output of those that are skipped; without one they are only counted.
     """
@@ -37,7 +37,7 @@ class OnError:
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """What every node has. ``output_type`` None means: unknown, records travel pickled.
+    """Base of all nodes. ``output_type`` None means: unknown, records travel pickled.
 
     ``on_error`` None means: as the job says.
     """

@@ -1,4 +1,4 @@
-"""What operators do with records they fail on: the job's policy, and what runs "skip"."""
+"""The policy for records that operators fail on, and the steps that run "skip"."""
 
 from __future__ import annotations
 
@@ -8,21 +8,7 @@ from typing import Any, Protocol, TypeVar
 from millstream.common.errors import ConfigurationError
 from millstream.kernel.chain import EdgeStep, TimestampStep
 from millstream.kernel.dead_letters import DeadLetters
-from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.reduce import ReduceOperator
 from millstream.kernel.runtime import OperatorInfo
-from millstream.kernel.sequenced import ChannelOperator, TimelineOperator
-from millstream.kernel.skipping import (
-    SkippingBroadcastOperator,
-    SkippingChannelOperator,
-    SkippingCoChannelOperator,
-    SkippingCoProcessOperator,
-    SkippingIntervalJoinOperator,
-    SkippingKeyedBroadcastOperator,
-    SkippingOperator,
-    SkippingReduceOperator,
-    SkippingTimelineOperator,
-)
 from millstream.kernel.skipping_steps import (
     SkippingEdgeStep,
     SkippingFilterStep,
@@ -32,17 +18,6 @@ from millstream.kernel.skipping_steps import (
     SkippingTimestampStep,
 )
 from millstream.kernel.steps import FilterStep, FlatMapStep, MapStep, ProcessStep
-from millstream.kernel.two_inputs.broadcast import BroadcastOperator, KeyedBroadcastOperator
-from millstream.kernel.two_inputs.connected import CoChannelOperator, CoProcessOperator
-from millstream.kernel.two_inputs.interval_join import IntervalJoinOperator
-from millstream.kernel.windows.aligned import AlignedWindowOperator
-from millstream.kernel.windows.kept import KeptWindowOperator
-from millstream.kernel.windows.operator import WindowOperator
-from millstream.kernel.windows.sessions import SessionWindowOperator
-from millstream.kernel.windows.skipping import (
-    SkippingKeptWindowOperator,
-    SkippingWindowOperator,
-)
 from millstream.plan.graph import OnError
 
 ON_ERROR = "millstream.on-error"
@@ -52,7 +27,7 @@ K = TypeVar("K")
 
 
 class Kinds(Protocol):
-    """Of a class of steps or operators, what makes one with a policy."""
+    """Of a class of steps, what makes one with a policy."""
 
     def __call__(self, base: type[K], /) -> Callable[..., K]: ...
 
@@ -64,20 +39,6 @@ _SKIPPING: dict[type, type] = {
     ProcessStep: SkippingProcessStep,
     TimestampStep: SkippingTimestampStep,
     EdgeStep: SkippingEdgeStep,
-    KeyedOperator: SkippingOperator,
-    ReduceOperator: SkippingReduceOperator,
-    ChannelOperator: SkippingChannelOperator,
-    TimelineOperator: SkippingTimelineOperator,
-    CoProcessOperator: SkippingCoProcessOperator,
-    CoChannelOperator: SkippingCoChannelOperator,
-    BroadcastOperator: SkippingBroadcastOperator,
-    KeyedBroadcastOperator: SkippingKeyedBroadcastOperator,
-    IntervalJoinOperator: SkippingIntervalJoinOperator,
-    WindowOperator: SkippingWindowOperator,
-    # What these do for a page at once has to be undone record by record.
-    AlignedWindowOperator: SkippingWindowOperator,
-    SessionWindowOperator: SkippingWindowOperator,
-    KeptWindowOperator: SkippingKeptWindowOperator,
 }
 
 
@@ -105,7 +66,7 @@ def default_policy(configuration: Mapping[str, str]) -> OnError:
 
 
 def kinds_for(on_error: OnError) -> Kinds:
-    """What makes steps and operators with a policy; those that cannot skip stay as they are.
+    """Make steps with a policy; steps that cannot skip stay as they are.
 
     Examples
     --------
@@ -116,11 +77,12 @@ def kinds_for(on_error: OnError) -> Kinds:
     """
 
     def kind(base: type[K], /) -> Callable[..., K]:
-        if on_error.policy == "fail" or base not in _SKIPPING:
+        cls = base if on_error.policy == "fail" else _SKIPPING.get(base, base)
+        if cls is base:
             return base
 
         def make(info: OperatorInfo, *arguments: Any, **options: Any) -> K:
-            made: Any = _SKIPPING[base](info, *arguments, **options)
+            made: Any = cls(info, *arguments, **options)
             made.letters = DeadLetters(info, on_error.tag)
             return made  # type: ignore[no-any-return]
 

@@ -1,40 +1,167 @@
-"""Which operators of the kernel do what nodes of the graph ask for."""
+"""The table of operators: for each kind what it needs, how it keeps its state, and how it is built.
+
+An operator of the kernel becomes a part of the language of plans here, and only here: the physical plan
+chooses a kind, and compile, explain and the manifest read what this table says of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
-from millstream.common.typeinfo import TypeInformation
+from millstream.kernel.dead_letters import DeadLetters
 from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.places import Place
+from millstream.kernel.reduce import ReduceOperator
 from millstream.kernel.runtime import OperatorInfo
+from millstream.kernel.sequenced import ChannelOperator, TimelineOperator
+from millstream.kernel.skipping import (
+    SkippingBroadcastOperator,
+    SkippingChannelOperator,
+    SkippingCoChannelOperator,
+    SkippingCoProcessOperator,
+    SkippingIntervalJoinOperator,
+    SkippingKeyedBroadcastOperator,
+    SkippingOperator,
+    SkippingReduceOperator,
+    SkippingTimelineOperator,
+)
 from millstream.kernel.two_inputs.broadcast import BroadcastOperator, KeyedBroadcastOperator
 from millstream.kernel.two_inputs.connected import CoChannelOperator, CoProcessOperator, PairKey
 from millstream.kernel.two_inputs.interval_join import IntervalJoinOperator
 from millstream.kernel.windows.aligned import AlignedWindowOperator
+from millstream.kernel.windows.columnar import ColumnarWindowOperator
 from millstream.kernel.windows.kept import KeptWindowOperator
 from millstream.kernel.windows.operator import WindowOperator
+from millstream.kernel.windows.pane_layout import IN_PAGES
 from millstream.kernel.windows.sessions import SessionWindowOperator
-from millstream.kernel.windows.spec import WindowSpec
-from millstream.plan.columnar import field_aggregate, kept_by
-from millstream.plan.graph import KeyedNode, Selector
-from millstream.plan.on_error import Kinds
+from millstream.kernel.windows.skipping import SkippingKeptWindowOperator, SkippingWindowOperator
+from millstream.plan.graph import KeyedNode, Node, Selector
+
+if TYPE_CHECKING:
+    from millstream.plan.physical import Choice
+
+Edge = Literal["records", "columns", "partial sums"]
+"""The input of an operator: records as they are, records as columns, or sums of records."""
+Build = Callable[[Any, "Choice", "Surroundings"], Any]
 
 
-def window_operator(
-    node: KeyedNode, type_info: TypeInformation | None, kinds: Kinds
-) -> Callable[..., WindowOperator]:
-    """The quickest operator that does what a window node asks for."""
-    spec: WindowSpec = node.function
-    if type_info is not None and (key := kept_by(node, type_info)) is not None:
-        return partial(kinds(KeptWindowOperator), key=key, type_info=type_info)
-    if spec.alignment is not None:
-        return kinds(AlignedWindowOperator)
-    if spec.session_gap is not None:
-        return partial(kinds(SessionWindowOperator), aggregate=field_aggregate(node, type_info))
-    return kinds(WindowOperator)
+@dataclass(frozen=True)
+class OperatorSpec:
+    """All that the planner knows of a kind of operator.
+
+    ``operator`` is its class. ``skipping``: the class that skips what fails, None if it cannot; the same
+    class if no function of the user's runs in it. ``edge``: what travels to it. ``layout``: how it keeps
+    its state; None if it has no keys, or if the layout follows from the columns that it works on.
+    ``reason``: why it is chosen. ``heading``: where `explain` shows the reason, None if it does not.
+    """
+
+    operator: type[KeyedOperator]
+    skipping: type[KeyedOperator] | None
+    build: Build
+    reason: str
+    edge: Edge = "records"
+    layout: str | None = None
+    heading: str | None = None
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The facts about the job that an operator needs.
+
+    ``timed``: all its inputs have timestamps. ``freeze``: what it emits could be changed later.
+    ``last_only``: only the last result of a key counts. ``in_order``: records come in the one order from
+    epoch to epoch. ``may_change``: a function could change the records that it is given. ``offsets`` and
+    ``one_channel``: the channels of a timeline.
+    """
+
+    info: OperatorInfo
+    timed: bool
+    freeze: bool
+    last_only: bool = False
+    in_order: bool = True
+    may_change: bool = True
+    offsets: Mapping[int, int] = field(default_factory=dict)
+    one_channel: bool = False
+
+
+def operator_of(node: Node, choice: Choice, around: Surroundings) -> KeyedOperator:
+    """The operator that a choice names."""
+    made = SPECS[choice.kind].build(node, choice, around)
+    if choice.on_error.policy == "skip":
+        made.letters = DeadLetters(around.info, choice.on_error.tag)
+    return made  # type: ignore[no-any-return]
+
+
+def _timeline(node: Any, choice: Choice, around: Surroundings) -> Any:
+    operator: Any = choice.operator
+    return operator(
+        around.info,
+        node.id,
+        node.strategy,
+        offsets=dict(around.offsets),
+        one_channel=around.one_channel,
+    )
+
+
+def _without_key(node: Any, choice: Choice, around: Surroundings) -> Any:
+    operator: Any = choice.operator
+    return operator(around.info, node.function, timed=around.timed, freeze=around.freeze)
+
+
+def _keyed(node: KeyedNode, choice: Choice, around: Surroundings, **options: Any) -> Any:
+    """An operator of a function and a key selector."""
+    operator: Any = choice.operator
+    options = {"timed": around.timed, "freeze": around.freeze, **options}
+    return operator(around.info, node.function, _selector(node), **options)
+
+
+def _reduce(node: KeyedNode, choice: Choice, around: Surroundings) -> Any:
+    return _keyed(node, choice, around, last_only=around.last_only)
+
+
+def _interval_join(node: KeyedNode, choice: Choice, around: Surroundings) -> Any:
+    return _keyed(node, choice, around, may_change=around.may_change)
+
+
+def _columnar_window(node: KeyedNode, choice: Choice, around: Surroundings) -> Any:
+    operator, columns = choice.operator, choice.by_column
+    assert columns is not None
+    return operator(around.info, columns.aggregate, columns.panes, _selector(node))  # type: ignore[arg-type,call-arg]
+
+
+def _kept_window(node: KeyedNode, choice: Choice, around: Surroundings) -> Any:
+    columns = choice.by_column
+    assert columns is not None
+    return _window(node, choice, around, key=columns.key, type_info=columns.type_info)
+
+
+def _session_window(node: KeyedNode, choice: Choice, around: Surroundings) -> Any:
+    columns = choice.by_column
+    return _window(node, choice, around, aggregate=None if columns is None else columns.aggregate)
+
+
+def _window(node: KeyedNode, choice: Choice, around: Surroundings, **options: Any) -> Any:
+    by_channel = node.selector is Place.BY_CHANNEL
+    return _keyed(
+        node,
+        choice,
+        around,
+        in_order=by_channel or around.in_order,
+        two_inputs=node.second is not None,
+        by_channel=by_channel,
+        may_change=around.may_change,
+        **options,
+    )
+
+
+def _selector(node: KeyedNode) -> Callable[[Any], Any]:
+    """The key selector of a record; of two inputs, both selectors."""
+    first = key_selector(node.selector)
+    if node.second is None or node.kind == "broadcast":
+        return first
+    return PairKey(first, key_selector(node.second))
 
 
 def key_selector(selector: Selector) -> Callable[[Any], Any]:
@@ -46,26 +173,100 @@ def _one_key(value: Any) -> int:
     return 0
 
 
-def two_input_operator(
-    node: KeyedNode,
-    info: OperatorInfo,
-    kinds: Kinds,
-    may_change: bool,
-    *,
-    timed: bool,
-    freeze: bool,
-) -> KeyedOperator:
-    """The operator of a node with two inputs that is no window."""
-    has_key = not isinstance(node.selector, Place)
-    selector = key_selector(node.selector)
-    if node.kind == "broadcast":
-        operator = KeyedBroadcastOperator if has_key else BroadcastOperator
-        return kinds(operator)(info, node.function, selector, timed=timed, freeze=freeze)
-    if not has_key:
-        return kinds(CoChannelOperator)(info, node.function, timed=timed, freeze=freeze)
-    selector = PairKey(selector, key_selector(node.selector_of(1)))
-    if node.kind == "interval_join":
-        return kinds(IntervalJoinOperator)(
-            info, node.function, selector, timed=timed, freeze=freeze, may_change=may_change
-        )
-    return kinds(CoProcessOperator)(info, node.function, selector, timed=timed, freeze=freeze)
+_WITH_STATE = "its function keeps state of each key"
+_EVERYWHERE = "every slot has the broadcast state"
+SPECS: dict[str, OperatorSpec] = {
+    "timeline": OperatorSpec(
+        TimelineOperator,
+        SkippingTimelineOperator,
+        _timeline,
+        "its generator sees the records of a channel in their order",
+    ),
+    "channel": OperatorSpec(
+        ChannelOperator,
+        SkippingChannelOperator,
+        _without_key,
+        "its function reads the watermark, so it sees a channel's records in their order",
+    ),
+    "process": OperatorSpec(KeyedOperator, SkippingOperator, _keyed, _WITH_STATE, layout="pages"),
+    "reduce": OperatorSpec(
+        ReduceOperator,
+        SkippingReduceOperator,
+        _reduce,
+        "it keeps one value of each key",
+        layout="reduced values in pages",
+    ),
+    "co_process": OperatorSpec(
+        CoProcessOperator, SkippingCoProcessOperator, _keyed, _WITH_STATE, layout="pages"
+    ),
+    "co_process without key": OperatorSpec(
+        CoChannelOperator,
+        SkippingCoChannelOperator,
+        _without_key,
+        "its function reads the watermark, and has no key",
+        layout="pages",
+    ),
+    "broadcast": OperatorSpec(
+        KeyedBroadcastOperator, SkippingKeyedBroadcastOperator, _keyed, _EVERYWHERE, layout="pages"
+    ),
+    "broadcast without key": OperatorSpec(
+        BroadcastOperator, SkippingBroadcastOperator, _keyed, _EVERYWHERE, layout="pages"
+    ),
+    "interval_join": OperatorSpec(
+        IntervalJoinOperator,
+        SkippingIntervalJoinOperator,
+        _interval_join,
+        "it keeps the records of both sides as long as others can meet them",
+        layout="joined records in pages",
+    ),
+    "columnar window": OperatorSpec(
+        ColumnarWindowOperator,
+        ColumnarWindowOperator,
+        _columnar_window,
+        "by column: partial sums before the exchange, no Python object per record",
+        edge="partial sums",
+        heading="windows",
+    ),
+    "kept window": OperatorSpec(
+        KeptWindowOperator,
+        SkippingKeptWindowOperator,
+        _kept_window,
+        "records kept by column: Python objects are made of them when the window fires",
+        edge="columns",
+        heading="windows",
+    ),
+    "aligned window": OperatorSpec(
+        AlignedWindowOperator,
+        None,
+        _window,
+        "all records of a page at once: the windows follow from the time alone",
+        layout=IN_PAGES,
+        heading="windows",
+    ),
+    "session runs": OperatorSpec(
+        SessionWindowOperator,
+        None,
+        _session_window,
+        "sessions by column: a run of many records is added as one",
+        edge="columns",
+        layout=IN_PAGES,
+        heading="windows",
+    ),
+    "session window": OperatorSpec(
+        SessionWindowOperator,
+        None,
+        _session_window,
+        "sessions record by record, without asking a trigger",
+        layout=IN_PAGES,
+        heading="windows",
+    ),
+    "window": OperatorSpec(
+        WindowOperator,
+        SkippingWindowOperator,
+        _window,
+        "record by record: assigner, trigger or evictor decide",
+        layout=IN_PAGES,
+        heading="windows",
+    ),
+}
+"""All kinds of operators that keyed stages run."""

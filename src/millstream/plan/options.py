@@ -19,7 +19,7 @@ LEAST_RETAINED_EPOCHS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Dependencies:
-    """What a program brings along for its functions; paths are on the driver's machine.
+    """Files that a program needs for its functions; paths are on the driver's machine.
 
     ``archives``: with the name to unpack each under, None for the archive's own. ``requirements``:
     a file for pip, and the folder with packages if pip is not to ask elsewhere.
@@ -83,8 +83,8 @@ class JobOptions:
     An epoch begins at the earliest ``min_pause_ms`` after the one before it began.
     ``retained_checkpoints`` is how many checkpoints to keep at least, see `retained_epochs`.
     ``savepoint_path`` is the savepoint a new run begins from, ``allow_non_restored_state`` lets it
-    begin although no operator claims some of its state. ``savepoint_dir`` is where savepoints go
-    if nothing else is said. ``restart`` None: the default, see `RestartStrategies`. ``command`` is
+    begin although no operator claims some of its state. ``savepoint_dir`` is the default directory
+    of savepoints. ``restart`` None: the default, see `RestartStrategies`. ``command`` is
     the command line that has started the program. ``trust`` lets a job go on from folders that other
     users can write to.
     """
@@ -115,14 +115,14 @@ class JobOptions:
 
 
 def redactor_of(options: JobOptions) -> Redactor:
-    """What masks the secrets of a job in texts about it."""
+    """A redactor of the secrets of a job in texts about it."""
     return Redactor(options.configuration, options.command or ())
 
 
 def retained_epochs(options: JobOptions) -> int:
     """How many epochs a checkpoint has to reach back, so that a savepoint of one can be finished.
 
-    It is a quarter of an hour of them, counted as one a second if they follow without a pause.
+    That is 15 minutes of epochs, counted as one per second if they follow without a pause.
 
     Examples
     --------

@@ -21,6 +21,7 @@ from millstream.plan.graph import (
     JobGraph,
     KeyedNode,
     Node,
+    OnError,
     SideOutputNode,
     SinkNode,
     SourceNode,
@@ -29,7 +30,10 @@ from millstream.plan.graph import (
     UnionNode,
     has_side_outputs,
 )
+from millstream.plan.on_error import default_policy
+from millstream.plan.physical import NOTHING, Choice, Stored, choices
 from millstream.plan.ranks import Rank, ranks_of
+from millstream.plan.watermark_reads import reads_watermark
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,11 @@ HostedNode = Node
 
 @dataclass(frozen=True)
 class Component:
-    """A connected part of the job: one query."""
+    """A connected part of the job: one query.
+
+    ``choices``: how the operators of keyed stages run, by id. ``on_error``: the policy of operators that
+    have none of their own.
+    """
 
     index: int
     graph: JobGraph
@@ -61,6 +69,8 @@ class Component:
     live: frozenset[int]
     hosted: frozenset[int]
     ranks: dict[int, Rank]
+    choices: dict[int, Choice]
+    on_error: OnError
 
     def consumers(self, node_id: int) -> Iterator[tuple[Node, int]]:
         """Live readers of a node, with the number of the input by which they read it."""
@@ -87,7 +97,7 @@ class Component:
         found, todo = {source_id}, [source_id]
         while todo:
             for node, _ in self.consumers(todo.pop()):
-                if isinstance(node, TimestampsNode) and self.follows_source(node):
+                if self.begins_time(node):
                     found.add(node.id)
                 if node.id not in self.hosted:
                     todo.append(node.id)
@@ -102,6 +112,17 @@ class Component:
         before = [self.graph[node_id] for node_id in node.inputs]
         return all(n.id not in self.hosted and self.follows_source(n) for n in before)
 
+    def gets_results(self, node: Node) -> bool:
+        """Whether a node gets what hosted operators emit, apart from those that begin time."""
+        before = [self.graph[node_id] for node_id in node.inputs]
+        return any(
+            not self.begins_time(n) if n.id in self.hosted else self.gets_results(n) for n in before
+        )
+
+    def begins_time(self, node: Node) -> bool:
+        """Whether a node assigns timestamps to records of sources."""
+        return isinstance(node, TimestampsNode) and self.follows_source(node)
+
     def timelines(self) -> frozenset[int]:
         """All timelines, with the sources that have none."""
         found = {
@@ -112,7 +133,7 @@ class Component:
         return frozenset(found)
 
     def channel_offset(self, source_id: int, timeline: int) -> int:
-        """What sets a timeline's channels apart from those of the source's first timeline.
+        """The offset of a timeline's channels from those of the source's first timeline.
 
         Two strategies over one source make two channels of each of its own.
         """
@@ -123,7 +144,7 @@ class Component:
         return timed.index(timeline) << 56 if timeline in timed else 0
 
     def announced(self, channels: Mapping[int, list[int]]) -> list[tuple[int, int]]:
-        """(timeline, channel) for all that is known before the first record.
+        """(timeline, channel) of all channels that are known before the first record.
 
         ``channels``: the channels known of each source.
         """
@@ -153,8 +174,17 @@ class JobPlan:
     notes: tuple[str, ...] = field(default=())
 
 
-def plan(graph: JobGraph) -> JobPlan:
-    """Plan a job."""
+def plan(
+    graph: JobGraph,
+    configuration: Mapping[str, str] | None = None,
+    stored: Stored = NOTHING,
+) -> JobPlan:
+    """Plan a job.
+
+    ``configuration``: that of the job, which says what operators do on errors. ``stored``: what is known
+    of the state that the job goes on from.
+    """
+    on_error = default_policy(configuration or {})
     live = live_nodes(graph)
     _check_side_outputs(graph, live)
     uids = assign_uids(graph, live)
@@ -180,6 +210,8 @@ def plan(graph: JobGraph) -> JobPlan:
                 uids=uids,
                 live=frozenset(members),
                 ranks=ranks,
+                choices=choices(graph, {n.id: uids[n.id] for n in keyed}, on_error, stored),
+                on_error=on_error,
             )
         )
     return JobPlan(tuple(components))
@@ -292,23 +324,6 @@ def _levels(graph: JobGraph, live: set[int]) -> tuple[dict[int, int], set[int]]:
             hosted.add(node.id)
             levels[node.id] = max(below, int(custom)) + 1
     return levels, hosted
-
-
-def reads_watermark(node: Node) -> bool:
-    """Whether a process function without a key mentions the watermark in its code."""
-    if not isinstance(node, StatelessNode) or node.kind != "process":
-        return False
-    return mentions_watermark(node.function)
-
-
-def mentions_watermark(function: object) -> bool:
-    """Whether the code of a function object asks for the watermark."""
-    for owner in type(function).__mro__:
-        for member in vars(owner).values():
-            code = getattr(member, "__code__", None)
-            if code is not None and "current_watermark" in code.co_names:
-                return True
-    return False
 
 
 def _check_side_outputs(graph: JobGraph, live: set[int]) -> None:

@@ -1,4 +1,4 @@
-"""Where operators stand in the order of all that happens, see `millstream.kernel.order`."""
+"""The places of operators in the order of events, see `millstream.kernel.order`."""
 
 from __future__ import annotations
 

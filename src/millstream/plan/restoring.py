@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from millstream.common.errors import CheckpointError
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.snapshot.evolution import keys_changed, layout_changed, other_keys
-from millstream.plan.columnar import state_layout
-from millstream.plan.graph import KeyedNode
+from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
+from millstream.plan.graph import KeyedNode, Node
 from millstream.plan.planner import Component
 
 
@@ -30,7 +30,7 @@ def depths(component: Component) -> dict[str, int]:
 def non_restored(
     stored: Collection[str], components: Iterable[Component], allowed: bool
 ) -> frozenset[str]:
-    """The operators of the stored state that the program has not; an error unless that is allowed."""
+    """The operators of the stored state that the program does not have; an error unless allowed."""
     known: set[str] = set()
     for component in components:
         known |= key_types(component).keys()
@@ -56,24 +56,52 @@ def refuse_other_keys(
             raise keys_changed(changes, "the savepoint")
 
 
+def record_types(component: Component) -> dict[str, TypeInformation]:
+    """The types of the records that operators with keyed state read, by uid, where they are known."""
+    found = {}
+    for node_id, choice in component.choices.items():
+        type_info = component.graph[component.graph[node_id].inputs[0]].output_type
+        if choice.layout is not None and type_info is not None:
+            found[component.uids[node_id]] = type_info
+    return found
+
+
+def panes_of_windows(component: Component) -> dict[str, str]:
+    """The layouts by column that windows in pages can be made into, by uid."""
+    return {
+        component.uids[node_id]: choice.as_panes
+        for node_id, choice in component.choices.items()
+        if choice.as_panes is not None
+    }
+
+
 def state_layouts(component: Component) -> dict[str, str]:
     """How the operators with keyed state keep it, by uid."""
     return {
-        component.uids[node.id]: state_layout(node, component.graph[node.inputs[0]].output_type)
-        for level in component.levels
-        for node in level
-        if isinstance(node, KeyedNode)
+        component.uids[node_id]: choice.layout
+        for node_id, choice in component.choices.items()
+        if choice.layout is not None
     }
 
 
 def refuse_other_layouts(stored: Mapping[str, str], components: Iterable[Component]) -> None:
-    """Refuse a program with an operator that cannot read what is stored of it."""
+    """Refuse a program with an operator that cannot take over what is stored of it."""
     for component in components:
-        locations = {component.uids[n.id]: n.location for level in component.levels for n in level}
+        nodes = {component.uids[node.id]: node for level in component.levels for node in level}
         for uid, layout in state_layouts(component).items():
             was = stored.get(uid, layout)
-            if was != layout:
-                raise layout_changed(uid, was, layout, locations[uid])
+            if was != layout and not _can_become(was, layout, nodes[uid]):
+                raise layout_changed(uid, was, layout, nodes[uid].location)
+
+
+def _can_become(was: str, layout: str, node: Node) -> bool:
+    """Whether stored state can be made into another layout: of panes into windows, or back."""
+    panes = PaneLayout.read(was)
+    if panes is None:
+        # The planner has chosen panes for windows only if those can become panes.
+        return was == IN_PAGES and PaneLayout.read(layout) is not None
+    is_window = isinstance(node, KeyedNode) and layout == IN_PAGES
+    return is_window and panes.becomes_windows_of(node.function)  # type: ignore[attr-defined]
 
 
 Offsets = Mapping[str, Mapping[str, int]]

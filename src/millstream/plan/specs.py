@@ -1,4 +1,4 @@
-"""What a source reads and what a sink writes: plain data, translated by the runtime."""
+"""Specifications of sources and sinks: plain data, translated by the runtime."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FILE_SINK_OPTIONS: Mapping[FileFormat, Mapping[str, tuple[str, ...]]] = {
 
 @runtime_checkable
 class ChannelSource(Protocol):
-    """A source of ours: ordered channels, each read by position.
+    """One of Millstream's own sources: ordered channels, each read by position.
 
     The runtime asks where every channel stands and reads ranges; replaying a range gives the
     same records. ``end(channel)`` is the number of records a bounded channel has, or None.
@@ -55,7 +55,7 @@ def refuse_shorter(
             f"{position}",
             parameters={"source": name, "channel": channel, "end": end, "position": position},
             location=location,
-            hint="give the source the records it had when the job began, or start the job anew with "
+            hint="give the source the records it had when the job began, or start the job with "
             "another checkpoint directory",
         )
 
@@ -64,7 +64,7 @@ def refuse_shorter(
 class ChannelSpec:
     """Reads a `ChannelSource`, at most ``per_epoch`` records of each channel in an epoch.
 
-    ``rate`` limits an unbounded source to so many records a second and channel.
+    ``rate`` limits an unbounded source to that many records per second and channel.
     """
 
     source: ChannelSource
@@ -223,7 +223,7 @@ class CollectionSource:
 
 @dataclass(frozen=True)
 class GeneratorSource:
-    """Numbers first..last (last None: for ever) dealt over ``parts`` channels, mapped by a function."""
+    """Numbers first..last (last None: no end) dealt over ``parts`` channels, mapped by a function."""
 
     first: int
     last: int | None

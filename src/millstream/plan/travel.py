@@ -1,4 +1,4 @@
-"""What of a job is sent to the workers, and whether it can be: functions travel pickled."""
+"""The parts of a job that are sent to the workers, pickled, and whether they can be."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HINT = "make what it holds (a lock, a connection, a session) in open(), not bef
 
 
 def travelling(node: Node) -> Iterator[tuple[str, Any]]:
-    """What of an operator is sent to the workers, with a word for each part."""
+    """The parts of an operator that are sent to the workers, with a name for each."""
     for name in ("function", "selector", "second", "strategy"):
         part = getattr(node, name, None)
         if part is not None:

@@ -1,4 +1,4 @@
-"""Sources of ours: ordered channels, read by position in a Python data source.
+"""Millstream's own sources: ordered channels, read by position in a Python data source.
 
 The reader runs in a Python worker already, so the source stage runs inside it and Spark gets buffers.
 """
@@ -219,7 +219,7 @@ class ChannelBatchReader(DataSourceReader):
 def channel_rows(
     spark: SparkSession, reader: ChannelReader, name: str, uid: str, *, streaming: bool
 ) -> DataFrame:
-    """The rows of a source of ours. Spark knows a Python source by name, so each gets its own."""
+    """The rows of a source. Spark finds a Python source by name, so each gets its own."""
 
     class ChannelData(DataSource):
         @classmethod

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from millstream.checkpoint.trust import distrust
 from millstream.common.errors import EnvironmentSetupError
+from millstream.spark import jvm
 
 if TYPE_CHECKING:
     from millstream.spark.session import Java
@@ -105,21 +106,12 @@ def remove_archives() -> list[Path]:
 
 def end_java(folder: Path) -> None:
     """Stop Spark and wait for the end of its JVM, which writes the archive then."""
-    from pyspark import SparkContext
-
-    gateway = SparkContext._gateway
-    context = SparkContext._active_spark_context
-    if gateway is None or context is None:
-        raise RuntimeError("there is no Spark session to end")
-    class_path = gateway.jvm.java.lang.System.getProperty("java.class.path")
-    (folder / _CLASS_PATH).write_text(class_path)
-    context.stop()
-    gateway.proc.stdin.close()
-    gateway.proc.wait()
+    (folder / _CLASS_PATH).write_text(jvm.class_path())
+    jvm.end()
 
 
 def _prefix(java: Java) -> str:
-    """What the name of a fitting archive begins with: all that the JVM will compare, and more."""
+    """The prefix of the name of a fitting archive: everything that the JVM will compare, and more."""
     import pyspark
 
     home = os.environ.get("SPARK_HOME") or os.path.dirname(pyspark.__file__)

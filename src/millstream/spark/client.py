@@ -1,8 +1,7 @@
-"""What a program holds of a job that runs, and the savepoints it asks for."""
+"""The client of a running job, and the savepoints that it asks for."""
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections.abc import Callable
@@ -16,8 +15,10 @@ from millstream.common.errors import (
     user_location,
 )
 from millstream.common.job import JobExecutionResult, JobID, JobStatus
+from millstream.common.paths import absolute_path
+from millstream.metrics import JobMetrics
 from millstream.spark.failures import readable
-from millstream.spark.progress import Totals
+from millstream.spark.progress import EpochTotals
 
 ABANDON_SECONDS = 10.0
 """How long a savepoint that nobody waits for any more may take to notice."""
@@ -84,7 +85,7 @@ class SavepointRequest:
             self.error = readable(error)
 
     def _progress(self, done: int, total: int) -> None:
-        # What writes it may be told of by another thread, which could not end it.
+        # Another thread may be told of the writer, and could not end it.
         if self._abandoned.is_set() and threading.current_thread() is self._thread:
             raise CheckpointError(
                 "SAVEPOINT_ABANDONED", f"the job ended or failed before {self.path} was written"
@@ -113,7 +114,11 @@ class JobClient:
     """A job that has been started: its state, its metrics, its result."""
 
     def __init__(
-        self, job_id: str, totals: Totals, savepoint_dir: str | None = None, batch: bool = False
+        self,
+        job_id: str,
+        totals: EpochTotals,
+        savepoint_dir: str | None = None,
+        batch: bool = False,
     ) -> None:
         self._job_id = job_id
         self._totals = totals
@@ -170,13 +175,13 @@ class JobClient:
         """Wait for the end; raises what the job failed with."""
         return self._result.result(timeout)
 
-    def metrics(self) -> dict[str, int]:
-        """Counters so far: records in and out per operator, clocks, and the functions' own."""
-        return self._totals.snapshot()
+    def metrics(self) -> JobMetrics:
+        """The metrics of the job so far, by operator uid."""
+        return self._totals.metrics()
 
     def get_accumulators(self) -> Future[dict[str, Any]]:
         """Values of the accumulators so far."""
-        return _done(self._totals.accumulator_values())
+        return _done(self._totals.accumulators())
 
     def _ask(
         self,
@@ -233,14 +238,3 @@ def _done(value: Any) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_result(value)
     return future
-
-
-def absolute_path(path: str) -> str:
-    """A path as other processes understand it.
-
-    Examples
-    --------
-    >>> absolute_path("file:/data/words"), absolute_path("s3://bucket/words")
-    ('/data/words', 's3://bucket/words')
-    """
-    return path if "://" in path else os.path.abspath(path.removeprefix("file:"))

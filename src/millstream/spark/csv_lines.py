@@ -24,7 +24,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from millstream.plan.specs import FilesSpec
-from millstream.spark.file_listing import COMPRESSED, LISTING_OPTIONS, entries, local_path
+from millstream.spark.file_listing import COMPRESSED, LISTING_OPTIONS, entries, plain_path
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -145,7 +145,7 @@ class CsvLines:
         return lines.filter(pc.not_equal(pc.ascii_trim(lines, WHITE), ""))
 
     def columns(self, lines: pa.Array) -> list[pa.Array]:
-        """What well-formed lines hold, field by field."""
+        """The fields of well-formed lines, column by column."""
         try:
             texts = self._texts(lines)
         except pa.ArrowInvalid:
@@ -218,7 +218,7 @@ def spark_schema(spec: FilesSpec) -> StructType:
 
 def _mostly_quoted(spec: FilesSpec) -> bool:
     """Whether most lines of a local file seem to have quotes: parsing those twice takes longer."""
-    place = local_path(spec.path)
+    place = plain_path(spec.path)
     if place is None or not os.path.exists(place):
         return False
     path = next((entry for entry in entries(place) if entry.is_file()), None)

@@ -1,4 +1,4 @@
-"""What Spark's own errors mean for a job, in a user's words and with what to do."""
+"""The meaning of Spark's own errors for a job, in a user's words, with advice."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _INTERRUPTS = (
 
 
 class EpochFailed(Exception):
-    """A failed epoch as Spark is told of it: in few words.
+    """A failed epoch as it is reported to Spark: in few words.
 
     Spark searches the text of a failed ``foreachBatch`` function for an interrupt, with an expression
     that overflows the stack on a long text: Spark then prints a thousand lines. An interrupt, which the
@@ -76,7 +76,7 @@ class EpochFailed(Exception):
 
     @staticmethod
     def of(error: BaseException) -> EpochFailed:
-        """What to tell Spark of an error."""
+        """The report of an error to Spark."""
         text = str(error)
         for name in _INTERRUPTS:
             if name in text:
@@ -102,7 +102,7 @@ def after_restarts(failure: BaseException, restarts: int) -> BaseException:
     error = MillstreamError(
         "RESTARTS_EXHAUSTED",
         f"the job failed for good ({tried}); the last failure: {failure}",
-        hint="mend the cause and start the program again: it goes on from its checkpoint",
+        hint="remove the cause and start the program again: it continues from its checkpoint",
     )
     error.__cause__ = failure
     return error

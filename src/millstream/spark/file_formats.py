@@ -19,7 +19,7 @@ COMPRESSED_ENDINGS = {"gzip": ".gz", "bzip2": ".bz2"}
 
 
 def extension(spec: FilesSinkSpec) -> str:
-    """What file names end with; readers recognise compressed text by it."""
+    """The extension of file names; readers recognise compressed text by it."""
     compressed = "" if spec.format == "parquet" else COMPRESSED_ENDINGS.get(_compression(spec), "")
     return ENDINGS.get(spec.format, spec.format) + compressed
 

@@ -1,4 +1,4 @@
-"""Which files a bounded read consists of, and which of them will speak."""
+"""The files of a bounded read, and which of them contain records."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
+from millstream.common.paths import absolute_path, local_path
 from millstream.plan.graph import SourceNode
 from millstream.plan.specs import ChannelSpec, FilesSpec
 from millstream.spark.xxhash64 import xxhash64
@@ -26,11 +27,6 @@ LISTING_OPTIONS = ("pathglobfilter", "recursivefilelookup", "modifiedbefore", "m
 """Options of Spark's that leave out files of a folder."""
 
 
-def absolute(path: str) -> str:
-    """A path as the driver means it; the JVM may have another working directory."""
-    return path if ":" in path else os.path.abspath(path)
-
-
 GLOB = frozenset("{}[]*?\\")
 """What makes Spark take a path as a pattern."""
 
@@ -41,7 +37,7 @@ def streaming_path(spark: SparkSession, path: str) -> str:
     It takes what is no pattern as a folder, so a single file becomes a pattern that only this file fits:
     a choice of one name.
     """
-    path = absolute(path)
+    path = absolute_path(path)
     if GLOB.isdisjoint(path) and _is_file(spark, path):
         folder, _, name = path.rpartition("/")
         name = name.replace(",", "\\,")
@@ -50,8 +46,8 @@ def streaming_path(spark: SparkSession, path: str) -> str:
 
 
 def _is_file(spark: SparkSession, path: str) -> bool:
-    local = path.removeprefix("file://").removeprefix("file:")
-    if ":" not in local:
+    local = local_path(path)
+    if local is not None:
         return os.path.isfile(local)
     # Not a path of this machine: a folder holds files with longer names than its own.
     found = spark.read.format("binaryFile").load(path).select("path").head(2)
@@ -67,7 +63,7 @@ def with_schema(spark: SparkSession, spec: FilesSpec) -> FilesSpec:
     """A spec that knows its schema: if nobody gave one, Spark looks at the files."""
     if spec.schema is not None or spec.format == "text":
         return spec
-    read = spark.read.format(spec.format).options(**spec.options).load(absolute(spec.path))
+    read = spark.read.format(spec.format).options(**spec.options).load(absolute_path(spec.path))
     return replace(spec, schema=read.schema)
 
 
@@ -109,7 +105,7 @@ def channels_with_records(spark: SparkSession, spec: FilesSpec) -> list[int]:
 
 def _listed_by_spark(spark: SparkSession, spec: FilesSpec) -> list[ListedFile]:
     options = {k: v for k, v in spec.options.items() if k.lower() in LISTING_OPTIONS}
-    listed = spark.read.format("binaryFile").options(**options).load(absolute(spec.path))
+    listed = spark.read.format("binaryFile").options(**options).load(absolute_path(spec.path))
     files = listed.where("length > 0").select(file_channel().alias("id"), "path", "length")
     return [ListedFile(*row) for row in files.collect()]
 
@@ -123,7 +119,7 @@ def _listed_here(spec: FilesSpec) -> list[ListedFile] | None:
 
     Spark's listing is a query; as the first one of a session it takes some seconds.
     """
-    place = local_path(spec.path)
+    place = plain_path(spec.path)
     selective = any(option.lower() in LISTING_OPTIONS for option in spec.options)
     if selective or place is None or not os.path.exists(place):
         return None
@@ -137,10 +133,10 @@ def _listed_here(spec: FilesSpec) -> list[ListedFile] | None:
     return found
 
 
-def local_path(path: str) -> str | None:
+def plain_path(path: str) -> str | None:
     """The path of a local file or folder; None for one elsewhere, or one that has to be looked up."""
-    path = absolute(path).removeprefix("file://").removeprefix("file:")
-    return path if PLAIN_PATH.fullmatch(path) and os.path.normpath(path) == path else None
+    local = local_path(path)
+    return local if local is not None and PLAIN_PATH.fullmatch(local) else None
 
 
 def entries(place: str) -> Iterator[Path]:
@@ -159,7 +155,7 @@ def is_capped(node: SourceNode, configuration: Mapping[str, str]) -> bool:
         return True
     if not isinstance(spec, FilesSpec) or spec.watch or spec.format == "parquet":
         return False
-    place = local_path(spec.path)
+    place = plain_path(spec.path)
     if place is None or not os.path.exists(place):
         return False
     files = [entry for entry in entries(place) if entry.is_file()]

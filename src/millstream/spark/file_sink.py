@@ -36,7 +36,17 @@ from millstream.checkpoint.durable import (
     sync_folder,
 )
 from millstream.checkpoint.folder import open_path, sink_folder
-from millstream.checkpoint.small_files import is_inside, number_of, numbers_of
+from millstream.checkpoint.small_files import (
+    MOST_MANIFEST_BYTES,
+    BadFile,
+    Shape,
+    Unreadable,
+    is_inside,
+    is_pairs,
+    number_of,
+    numbers_of,
+    read_small,
+)
 from millstream.checkpoint.trust import give_rights_of
 from millstream.common.errors import CheckpointError, Location, MillstreamError
 from millstream.common.typeinfo import TypeInformation
@@ -52,6 +62,10 @@ PUBLISHED = ".published"
 RETRACTED = ".retracted"
 INVALID = ".invalid"
 REMOVALS = 10
+
+
+# Version 1 belongs to jobs whose checkpoints have a format before 3, and those are refused.
+_MANIFEST: Shape = {"version": lambda value: value == VERSION, "files": is_pairs}
 
 
 @dataclass(frozen=True)
@@ -111,42 +125,33 @@ class SinkFolder:
     def files(self, manifest: str) -> list[tuple[str, str]]:
         """The files that a manifest names: where each was staged, and where it is when published.
 
-        A manifest can only speak of files of this sink, job and epoch: no other is ever touched.
+        A manifest can only name files of this sink, job and epoch: no other file is touched.
         """
-        with self.fs.open_input_stream(manifest) as stream:
-            data = bytes(stream.read())
         epoch = int(manifest.rpartition("/")[2].partition(".")[0])
         try:
-            content = json.loads(data)
-            listed = [(str(staged), str(name)) for staged, name in content["files"]]
-            if content["version"] == 1:
-                listed = [(self._relative(staged), name) for staged, name in listed]
-            elif content["version"] != VERSION:
-                raise ValueError(f"version {content['version']} is unknown")
+            found = read_small(self.fs, manifest, _MANIFEST, most_bytes=MOST_MANIFEST_BYTES)
+            if found is None:
+                raise FileNotFoundError(f"{manifest} is gone")
+            listed: list[tuple[str, str]] = [tuple(pair) for pair in found.content["files"]]
             for staged, name in listed:
                 self._check(staged, name, epoch)
-        except (ValueError, KeyError, TypeError) as error:
+        except Unreadable:
+            raise
+        except BadFile as error:
             raise CheckpointError(
                 "CHECKPOINT_DAMAGED",
-                f"{manifest} is cut short or no manifest of this sink's: {error}",
+                f"{manifest} is no manifest of this sink's: {error}",
                 hint="nothing was moved; move it away and start the job again: an epoch that is not "
                 "finished comes again, and gets files of the same names",
             ) from error
         return [(f"{self.own}/{staged}", f"{self.folder}/{name}") for staged, name in listed]
 
-    def _relative(self, staged: str) -> str:
-        """A path of the first version, which was absolute; the folder may have another path now."""
-        place = staged.rpartition(f"/_millstream/{self.job}-{self.sink}/")
-        if not place[1]:
-            raise ValueError(f"{staged} is not a file of this sink's")
-        return place[2]
-
     def _check(self, staged: str, name: str, epoch: int) -> None:
         if not is_inside(staged) or not staged.startswith("staging/"):
-            raise ValueError(f"{staged} is not a staged file of this sink's")
+            raise BadFile(f"{staged} is not a staged file of this sink's")
         mark = re.escape(self._mark(epoch))
         if "/" in name or not re.fullmatch(rf".*-{mark}\d+\.[\w.]+", name, re.DOTALL):
-            raise ValueError(f"{name} is not the name of a file of this sink's epoch {epoch}")
+            raise BadFile(f"{name} is not the name of a file of this sink's epoch {epoch}")
 
 
 class FileSink:
@@ -358,11 +363,10 @@ class FileSink:
         """Delete what earlier attempts have staged and not committed."""
         staging = f"{self.place.own}/staging"
         for info in self.fs.get_file_info(pafs.FileSelector(staging, allow_not_found=True)):
-            # Files that lie there directly are those of the first version.
-            if info.type != pafs.FileType.Directory:
-                self.fs.delete_file(info.path)
-            elif (number := number_of(info.base_name)) is not None and number <= self.attempt:
-                _remove(self.fs, info.path)
+            number = number_of(info.base_name)
+            if info.type == pafs.FileType.Directory and number is not None:
+                if number <= self.attempt:
+                    _remove(self.fs, info.path)
 
     def _forget_rest(self) -> None:
         """Delete what is staged when an epoch is published: files of tasks that were run twice."""
@@ -419,7 +423,7 @@ def take_back(
 ) -> None:
     """Take back what file sinks have published of epochs after the given ones.
 
-    A driver that dies may have published an epoch that was never committed. Whoever goes on from the
+    A dead driver may have published an epoch that was never committed. The job that continues from the
     last committed one writes its records again, in files of other names.
     """
     places = [

@@ -1,7 +1,7 @@
 """A home of Spark's whose Python processes import PySpark from where it is installed.
 
 Spark puts a zip with PySpark's sources before all else on the path of each Python process it starts.
-What comes out of a zip is compiled anew each time: a process that is to plan a query takes a second or
+Modules from a zip are compiled each time: a process that is to plan a query takes a second or
 more for it, and on a busy machine so long that Spark gives up waiting. In a home without the zip they
 import the installed package, which is compiled already.
 """

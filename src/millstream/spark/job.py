@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import random
-import shutil
-import tempfile
 import threading
 import time
 import uuid
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from millstream.checkpoint.folder import (
     CheckpointFolder,
+    Origin,
     Run,
     new_manifest,
     run_of,
@@ -36,6 +35,7 @@ from millstream.common.errors import (
 )
 from millstream.common.execution_config import accepted_without_effect
 from millstream.common.job import JobExecutionResult, JobStatus
+from millstream.common.paths import absolute_path
 from millstream.common.restart_strategy import (
     DEFAULT_WITH_CHECKPOINTS,
     Restarts,
@@ -45,22 +45,24 @@ from millstream.common.restart_strategy import (
 from millstream.plan.graph import JobGraph, SourceNode
 from millstream.plan.numbering import with_numbers
 from millstream.plan.options import JobOptions, redactor_of
+from millstream.plan.parts import job_parts
 from millstream.plan.planner import JobPlan, plan
 from millstream.plan.specs import DataFrameSpec
+from millstream.spark import jvm
 from millstream.spark.client import (
     Execution,
     JobClient,
     SavepointRequest,
     StreamExecution,
-    absolute_path,
     job_ended,
 )
 from millstream.spark.failures import after_restarts, is_outage, readable
 from millstream.spark.outside import Outside
-from millstream.spark.progress import ProgressLine, Totals
+from millstream.spark.progress import EpochTotals, ProgressLine
 from millstream.spark.query import BatchRun, StreamRun
 from millstream.spark.restore import note_sources
 from millstream.spark.session import get_session
+from millstream.spark.temporary import forget_folder, temporary_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,8 +76,8 @@ NOT_MENDED_BY_A_RETRY = (PlanError, CheckpointError, ConfigurationError)
 
 
 def submit(graph: JobGraph, options: JobOptions, spark: SparkSession | None = None) -> JobClient:
-    """Plan a job and start it. What is wrong with the program itself is raised here, at once."""
-    batch = is_batch(plan(graph), options)
+    """Plan a job and start it. Errors of the program itself are raised here, at once."""
+    batch = is_batch(plan(graph, options.configuration), options)
     # A savepoint of a running job is written beside it: its tasks must not wait for the job's.
     spare_slots = 0 if batch else 1
     session = get_session(
@@ -83,7 +85,7 @@ def submit(graph: JobGraph, options: JobOptions, spark: SparkSession | None = No
     )
     place = _open_place(graph, options, session.version, batch)
     job_plan = place.plan
-    totals = Totals()
+    totals = EpochTotals(job_parts(job_plan.components))
 
     def make(run: Run, options: JobOptions) -> Execution:
         if batch:
@@ -106,7 +108,7 @@ def submit(graph: JobGraph, options: JobOptions, spark: SparkSession | None = No
         now_ms=lambda: int(time.monotonic() * 1_000),
         random=lambda: random.uniform(-1.0, 1.0),
     )
-    spark_lives = partial(_spark_lives, session)
+    spark_lives = partial(jvm.is_running, session)
     body = _Body(client, place, options, execution, make, restarts, spark_lives, outside)
     threading.Thread(target=body.run, name=f"millstream-{options.name}", daemon=True).start()
     return client
@@ -203,7 +205,7 @@ class Place:
         if self.lease is not None:
             self.lease.release()
         if self.folder is None:
-            shutil.rmtree(self.run.path, ignore_errors=True)
+            forget_folder(self.run.path)
 
 
 def _open_place(graph: JobGraph, options: JobOptions, spark_version: str, batch: bool) -> Place:
@@ -213,12 +215,18 @@ def _open_place(graph: JobGraph, options: JobOptions, spark_version: str, batch:
         if not options.trust:
             refuse_foreign(savepoint)
     if batch or options.checkpoint_dir is None:
-        job_plan = plan(with_numbers(graph, {} if savepoint is None else savepoint.numbers))
+        origin = Origin(savepoint=savepoint)
+        job_plan = _planned(graph, options, origin)
         manifest = new_manifest(manifest_of(job_plan, options, spark_version), savepoint)
         refuse_unfit(savepoint, job_plan, manifest, options)
-        run = run_of(tempfile.mkdtemp(prefix="millstream-"), manifest, resumed=False)
-        _prepare(savepoint, run)
-        return Place(run, job_plan, manifest)
+        run = run_of(temporary_folder(), manifest, resumed=False)
+        place = Place(run, job_plan, manifest)
+        try:
+            _prepare(savepoint, run)
+        except BaseException:
+            place.leave()
+            raise
+        return place
     directory = absolute_path(options.checkpoint_dir)
     if not options.trust:
         require_trusted(directory, f"the checkpoint directory {directory}")
@@ -228,7 +236,7 @@ def _open_place(graph: JobGraph, options: JobOptions, spark_version: str, batch:
         origin = folder.origin(savepoint)
         if origin.run is not None and not options.trust:
             require_trusted_run(f"{directory}/{origin.run}")
-        job_plan = plan(with_numbers(graph, origin.numbers))
+        job_plan = _planned(graph, options, origin)
         manifest = manifest_of(job_plan, options, spark_version)
         refuse_unfit(origin.savepoint, job_plan, manifest, options)
         run = folder.open_run(manifest, origin, partial(_prepare, origin.savepoint))
@@ -236,6 +244,11 @@ def _open_place(graph: JobGraph, options: JobOptions, spark_version: str, batch:
     except BaseException:
         lease.withdraw()
         raise
+
+
+def _planned(graph: JobGraph, options: JobOptions, origin: Origin) -> JobPlan:
+    """The plan of a job that goes on from something: numbers of operators and layouts stay."""
+    return plan(with_numbers(graph, origin.numbers), options.configuration, origin.state)
 
 
 def _prepare(savepoint: Savepoint | None, run: Run) -> None:
@@ -287,7 +300,7 @@ class _Body:
         else:
             self._end(status)
             elapsed_ms = int((time.monotonic() - began) * 1000)
-            accumulators = client._totals.accumulator_values()
+            accumulators = client._totals.accumulators()
             client._result.set_result(
                 JobExecutionResult(client.get_job_id(), elapsed_ms, accumulators)
             )
@@ -477,10 +490,3 @@ def _logged(what: str) -> Iterator[None]:
         yield
     except Exception as error:
         log.warning("%s: %s", what, error)
-
-
-def _spark_lives(session: SparkSession) -> bool:
-    try:
-        return not session.sparkContext._jsc.sc().isStopped()
-    except Exception:
-        return False

@@ -102,7 +102,7 @@ def _hush_init_worker() -> None:
 
 
 def _begun(rows: Iterable[Row], store: Store) -> Iterator[Row]:
-    """The rows of a slot but those that say what it begins with: that goes into its store."""
+    """Load restored state into the store; yield the remaining rows."""
     for row in rows:
         if row.kind == STATE:
             for name, value in read_values(row.payload):
@@ -112,8 +112,13 @@ def _begun(rows: Iterable[Row], store: Store) -> Iterator[Row]:
 
 
 def _with_now(rows: DataFrame) -> DataFrame:
-    """The epoch's timestamp on every row: constant in an epoch, and the same when it is replayed."""
-    return rows.withColumn("now", F.unix_millis(F.current_timestamp()))
+    """The epoch's timestamp on every row: constant in an epoch, and the same when it is replayed.
+
+    Spark writes a constant number into the code that it generates, and compiled that code again for
+    each epoch, twice. It does not compile `zip_with`, nor what stands inside it.
+    """
+    now = F.array(F.unix_millis(F.current_timestamp()))
+    return rows.withColumn("now", F.zip_with(now, now, lambda number, _: number)[0])
 
 
 def streaming_stage(

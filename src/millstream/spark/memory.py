@@ -7,9 +7,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from millstream.common.errors import MillstreamError, UserCodeError
+from millstream.common.errors import (
+    ConfigurationError,
+    MillstreamError,
+    UserCodeError,
+    user_location,
+)
+from millstream.common.sizes import bytes_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 try:
     import resource
@@ -36,7 +45,7 @@ def machine_bytes() -> int:
 
 
 def worker_bytes(configuration: Mapping[str, str]) -> int | None:
-    """What a job says about the memory of its workers; None if it says nothing, 0 for no limit.
+    """The memory limit that a job sets for its workers; None if it sets none, 0 for no limit.
 
     Examples
     --------
@@ -48,7 +57,7 @@ def worker_bytes(configuration: Mapping[str, str]) -> int | None:
 
 
 def bytes_in_manifest(manifest: Mapping[str, Any]) -> int | None:
-    """What a job has said about the memory of its workers, by its manifest.
+    """The memory limit of a job's workers, by its manifest.
 
     Examples
     --------
@@ -61,9 +70,34 @@ def bytes_in_manifest(manifest: Mapping[str, Any]) -> int | None:
     return worker_bytes({SETTING: text})
 
 
+def session_bytes(spark: SparkSession) -> int | None:
+    """The memory limit of workers that a session sets, for work without a job: a state processor's.
+
+    Raises
+    ------
+    ConfigurationError
+        ``INVALID_OPTION_VALUE``.
+    """
+    text = spark.conf.get(SETTING, None)
+    if text is None:
+        return None
+    if text.strip().lower() == "none":
+        return 0
+    found = bytes_of(text)
+    if found is None:
+        raise ConfigurationError(
+            "INVALID_OPTION_VALUE",
+            f"{SETTING} of the Spark session cannot be {text!r}",
+            parameters={"key": SETTING, "value": text},
+            location=user_location(),
+            hint='give a number of bytes, a size such as "8 gb", or "none"',
+        )
+    return found
+
+
 @cache
 def default_bytes() -> int:
-    """The limit of a worker if nothing was said: a quarter of the machine's memory."""
+    """The default limit of a worker: a quarter of the machine's memory."""
     return max(machine_bytes() // SHARE, LEAST_BYTES)
 
 
@@ -85,7 +119,7 @@ def limited_memory(wanted: int | None) -> Iterator[None]:
 
 
 def out_of_memory(error: BaseException, wanted: int | None) -> MillstreamError | None:
-    """What to say of an error that has its cause in the limit; None if it has another cause."""
+    """The error to raise if the limit was the cause of an error; None if it was not."""
     if not _is_of_memory(error):
         return None
     limit = default_bytes() if wanted is None else wanted

@@ -22,5 +22,5 @@ def stream_reader(spark: SparkSession, uid: str) -> DataStreamReader:
 
 
 def source_name(uid: str) -> str:
-    """What Spark's checkpoint calls a source: letters, digits and underscores only."""
+    """The name of a source in Spark's checkpoint: letters, digits and underscores only."""
     return f"source_{stable_hash(uid):08x}"

@@ -12,7 +12,6 @@ from millstream.checkpoint.lease import Lease
 from millstream.checkpoint.registry import Command, Registrar
 from millstream.common.errors import MillstreamError
 from millstream.common.job import JobStatus
-from millstream.common.time import MIN_TIMESTAMP
 from millstream.plan.options import JobOptions, redactor_of
 from millstream.spark.client import JobClient
 
@@ -22,7 +21,7 @@ LISTEN_SECONDS = 0.5
 
 
 class Outside:
-    """Keeps the lease, tells of the job, and hears what it is asked."""
+    """Renews the lease, publishes status, executes commands from other processes."""
 
     def __init__(
         self, run: Run, lease: Lease, client: JobClient, options: JobOptions, ui: str | None
@@ -61,15 +60,9 @@ class Outside:
     def tell(self) -> None:
         """Say where the job stands."""
         self._told, self._told_status = time.monotonic(), self._client._status
-        counters = self._client.metrics()
-        clocks = [value for name, value in counters.items() if name.startswith("clock:")]
-        watermark = min(clocks, default=MIN_TIMESTAMP)
         self.registrar.say(
             self._told_status.name,
-            epoch=counters["epoch"],
-            records_in=counters.get("read", 0),
-            records_out=counters["written"],
-            watermark=None if watermark == MIN_TIMESTAMP else watermark,
+            self._client.metrics(),
             restarts=self._restarts,
             error=self._error,
         )

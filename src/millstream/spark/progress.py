@@ -1,72 +1,96 @@
-"""What a running job tells: totals of its reports, and a line on the terminal."""
+"""Progress of a running job: totals of its reports, and a line on the terminal."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 from millstream.checkpoint.folder import folder_bytes
+from millstream.kernel.totals import JobParts, Totals
+from millstream.metrics import JobMetrics
 from millstream.spark.writer import EpochReport
 
 WATCH_SECONDS = 0.5
 
 
-class Totals:
-    """Counters and accumulators of a job over all its epochs."""
+class EpochTotals:
+    """The metrics and accumulators of a job on Spark, epoch by epoch of its queries."""
 
-    def __init__(self) -> None:
+    def __init__(self, parts: JobParts | None = None) -> None:
         self._lock = threading.Lock()
-        self._counters: dict[str, int] = {}
-        self._accumulators: dict[str, Any] = {}
+        self._totals = Totals(parts)
         self._last: dict[int, int] = {}
-        self.written = 0
 
-    def add(self, component: int, epoch: int, report: EpochReport) -> None:
-        """Take in what a component reported of an epoch.
+    def add(self, query: int, epoch: int, report: EpochReport) -> None:
+        """Take in what a query reported of an epoch.
 
         One that comes again was written, and its commit failed: it is counted already.
         """
         with self._lock:
-            if epoch <= self._last.get(component, -1):
+            if epoch <= self._last.get(query, -1):
                 return
-            self._last[component] = epoch
-            self.written += report.written
-            for name, number in report.counters.items():
-                if name.startswith("clock:"):
-                    self._counters[name] = number
-                elif name.startswith("due:"):
-                    continue
-                else:
-                    self._counters[name] = self._counters.get(name, 0) + number
-            for accumulators in report.accumulators:
-                self._merge(accumulators)
+            self._last[query] = epoch
+            for task in report.tasks:
+                self._totals.add(task)
+            for uid, number in report.written.items():
+                self._totals.add_written(uid, number)
+            self._totals.end_epoch(query, epoch, **report.times_ms)
 
-    def _merge(self, accumulators: list[tuple[str, Any]]) -> None:
-        for name, accumulator in accumulators:
-            known = self._accumulators.get(name)
-            if known is None:
-                self._accumulators[name] = accumulator
-            else:
-                known.merge(accumulator)
+    def add_progress(self, query: int, epoch: int, durations_ms: Mapping[str, int]) -> None:
+        """Take in the times that Spark has measured of an epoch, if it is the last one."""
+        with self._lock:
+            if self._last.get(query) == epoch:
+                self._totals.end_epoch(query, epoch, **phases(durations_ms))
+
+    def set_backlog(self, uid: str, number: int) -> None:
+        """Note how many records of a source wait to be read."""
+        with self._lock:
+            self._totals.set_backlog(uid, number)
 
     def last_epochs(self) -> dict[int, int]:
-        """The last epoch that each component has written."""
+        """The last epoch that each query has written."""
         with self._lock:
             return dict(self._last)
 
-    def snapshot(self) -> dict[str, int]:
+    def metrics(self) -> JobMetrics:
+        """All that was measured so far."""
         with self._lock:
-            epoch = max(self._last.values(), default=-1)
-            return {**self._counters, "epoch": epoch, "written": self.written}
+            return self._totals.metrics()
 
-    def accumulator_values(self) -> dict[str, Any]:
+    def accumulators(self) -> dict[str, Any]:
+        """The results of the accumulators, by name."""
         with self._lock:
-            return {name: acc.get_local_value() for name, acc in self._accumulators.items()}
+            return self._totals.accumulators()
+
+
+PHASES = {
+    "total_ms": ("triggerExecution",),
+    "offsets_ms": ("latestOffset",),
+    "plan_ms": ("getBatch", "queryPlanning"),
+    "log_ms": ("walCommit",),
+    "commit_ms": ("commitOffsets", "commitBatch"),
+}
+"""The phases of `EpochMetrics` that Spark measures, and its names for their parts."""
+
+
+def phases(durations_ms: Mapping[str, int]) -> dict[str, int]:
+    """The times of an epoch by phase, as far as Spark tells them.
+
+    Examples
+    --------
+    >>> phases({"getBatch": 1, "queryPlanning": 20, "walCommit": 5, "addBatch": 70})
+    {'plan_ms': 21, 'log_ms': 5}
+    """
+    found = {
+        phase: [durations_ms[name] for name in names if name in durations_ms]
+        for phase, names in PHASES.items()
+    }
+    return {phase: sum(times) for phase, times in found.items() if times}
 
 
 @contextmanager
@@ -121,7 +145,7 @@ class ProgressLine:
 
     EVERY_SECONDS = 0.25
 
-    def __init__(self, totals: Totals, wanted: bool | None) -> None:
+    def __init__(self, totals: EpochTotals, wanted: bool | None) -> None:
         self._totals = totals
         self._on = sys.stderr.isatty() if wanted is None else wanted
         self._began = time.monotonic()
@@ -145,14 +169,13 @@ class ProgressLine:
             sys.stderr.flush()
 
     def _text(self, moment: float) -> str:
-        counters = self._totals.snapshot()
-        records = counters.get("read", 0)
+        metrics = self._totals.metrics()
         seconds = max(moment - self._began, 1e-9)
-        clocks = [n for name, n in counters.items() if name.startswith("clock:")]
-        watermark = _moment(min(clocks)) if clocks else "none"
+        watermark = "none" if metrics.watermark is None else _moment(metrics.watermark)
         return (
-            f"epoch {counters['epoch']}  {records:,} records in  {counters['written']:,} out  "
-            f"{records / seconds:,.0f}/s  watermark {watermark}"
+            f"epoch {metrics.epoch}  {metrics.records_in:,} records in  "
+            f"{metrics.records_out:,} out  {metrics.records_in / seconds:,.0f}/s  "
+            f"watermark {watermark}"
         )
 
 

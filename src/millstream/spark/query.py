@@ -21,7 +21,7 @@ from millstream.plan.specs import DataFrameSpec
 from millstream.spark.builder import QueryBuilder
 from millstream.spark.file_listing import is_capped
 from millstream.spark.named_sources import BY_NAME
-from millstream.spark.progress import Totals
+from millstream.spark.progress import EpochTotals
 from millstream.spark.rows import SCHEMA
 from millstream.spark.savepoint import take
 from millstream.spark.stream import Stream
@@ -61,7 +61,7 @@ class BatchRun:
         plan: JobPlan,
         options: JobOptions,
         run: Run,
-        totals: Totals,
+        totals: EpochTotals,
     ) -> None:
         # The slots of a partition run one after the other, so more of them need less memory at a
         # time; Spark's sort spills what waits. Results do not depend on their number.
@@ -108,7 +108,7 @@ class StreamRun:
         plan: JobPlan,
         options: JobOptions,
         run: Run,
-        totals: Totals,
+        totals: EpochTotals,
         manifest: dict[str, Any],
         fence: Fence | None = None,
     ) -> None:

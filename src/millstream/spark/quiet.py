@@ -52,7 +52,7 @@ class LineFilter:
         self._within_a_line = False
 
     def feed(self, data: bytes) -> bytes:
-        """What of the bytes so far is to be shown now."""
+        """Take in bytes; return those that are to be shown now."""
         shown = b""
         if self._within_a_line:
             begun, end, data = data.partition(b"\n")
@@ -65,7 +65,7 @@ class LineFilter:
         return shown
 
     def end(self) -> bytes:
-        """What was held back and is not noise, when nothing comes any more."""
+        """At the end of the stream, return the bytes that were held back and are not noise."""
         return b"".join(self._traceback) + (b"" if _is_noise(self._rest) else self._rest)
 
     def _may_be_noise(self, part: bytes) -> bool:

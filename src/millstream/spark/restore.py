@@ -24,10 +24,10 @@ import pyarrow.parquet as pq
 
 from millstream.checkpoint.durable import make_folder
 from millstream.checkpoint.folder import Run, open_path, write_whole
-from millstream.checkpoint.key_types import key_types_of
+from millstream.checkpoint.key_types import key_types_of, record_types_of
 from millstream.checkpoint.part_files import PartFile, PartFiles
 from millstream.checkpoint.savepoints import OnProgress, Savepoint, StateFile, damaged
-from millstream.checkpoint.small_files import is_texts
+from millstream.checkpoint.small_files import MOST_MANIFEST_BYTES, BadFile, read_texts
 from millstream.checkpoint.value_files import ValueFile
 from millstream.kernel.buffers import STATE, Row
 from millstream.kernel.snapshot.births import Births
@@ -98,13 +98,12 @@ def note_sources(savepoint: Savepoint, run: Run) -> None:
 def _files_read(fs: pafs.FileSystem, path: str) -> list[str]:
     """The names of the files that a source has read, as a savepoint lists them."""
     try:
-        with fs.open_input_stream(path) as stream:
-            found = json.loads(bytes(stream.read()))
-    except (OSError, ValueError, RecursionError) as error:
-        raise damaged(path, "it is gone, cut short, or no JSON") from error
-    if not is_texts(found):
-        raise damaged(path, "it is no list of files")
-    return list(found)
+        found = read_texts(fs, path, most_bytes=MOST_MANIFEST_BYTES)
+    except BadFile as error:
+        raise damaged(path, str(error)) from error
+    if found is None:
+        raise damaged(path, "it is gone")
+    return found
 
 
 def forget_values(run: Run, component: int, stage: int) -> None:
@@ -146,6 +145,8 @@ class Restore:
         return operator_states(
             self.savepoint.states,  # type: ignore[arg-type]
             key_types_of(self.savepoint.operators),
+            self.savepoint.stored.layouts,
+            record_types_of(self.savepoint.operators),
         )
 
     def is_ready(self, component: int, stage: int) -> bool:
@@ -242,7 +243,7 @@ def _parts(batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
 
 @dataclass
 class BuildTask:
-    """What the tasks of a restore know: the savepoint, and the stage that takes it over."""
+    """Work of the tasks of a restore: the savepoint, and the stage that takes it over."""
 
     savepoint: Savepoint
     program: KeyedProgram

@@ -56,6 +56,11 @@ START_SETTINGS = {
     f"spark.executorEnv.{ARENA}": "0",
     "spark.driver.memory": "4g",
     "spark.sql.streaming.metricsEnabled": "false",
+    # What Spark remembers of past epochs for its web pages, which are off.
+    "spark.ui.retainedJobs": "100",
+    "spark.ui.retainedStages": "100",
+    "spark.ui.retainedTasks": "1000",
+    "spark.sql.ui.retainedExecutions": "100",
 }
 """Settings that only a new session can take."""
 
@@ -71,6 +76,10 @@ _JIT = (
     "-XX:+UnlockDiagnosticVMOptions -XX:-DisplayVMOutput "
     f"-XX:CompilerDirectivesFile={_HERE / 'hot_paths.json'}"
 )
+
+# Spark sorts in pages of 4 MB. With G1's regions of 2 MB such a page counts as old at once, so each
+# epoch began a marking of the whole heap, and the heap grew in steps without need.
+_HEAP = "-XX:G1HeapRegionSize=16m"
 
 
 def get_session(
@@ -192,7 +201,7 @@ def _is_local(extra: Mapping[str, str]) -> bool:
 
 def _java_options(java: Java, *, with_archive: bool) -> str:
     """Options of the driver's JVM."""
-    options = f"{_JIT} -Dlog4j2.configurationFile=file:{_HERE / 'log4j2.properties'}"
+    options = f"{_JIT} {_HEAP} -Dlog4j2.configurationFile=file:{_HERE / 'log4j2.properties'}"
     return f"{options} {class_archive.options(java)}".strip() if with_archive else options
 
 
@@ -220,7 +229,7 @@ def _beside(session: SparkSession) -> SparkSession:
 
 
 def _let_workers_import_the_program() -> None:
-    """What the program can import, local workers can: they inherit the JVM's environment."""
+    """Let local workers import what the program can: they inherit the JVM's environment."""
     installed = (sys.prefix, sys.base_prefix)
     own = [os.path.abspath(folder) for folder in sys.path if os.path.isdir(folder or ".")]
     own = [folder for folder in own if not folder.startswith(installed)]

@@ -13,6 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
 from millstream.common.errors import PlanError
+from millstream.common.paths import absolute_path
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.kernel.columns import Columns, concat_columns_of
 from millstream.kernel.stages import Block
@@ -22,7 +23,6 @@ from millstream.spark.channel_source import BLOCK, global_channel
 from millstream.spark.csv_lines import CsvLines, csv_lines, spark_schema
 from millstream.spark.file_listing import (
     DEFAULT_EPOCH_BYTES,
-    absolute,
     channels_with_records,
     file_channel,
     file_reader,
@@ -63,7 +63,7 @@ def spark_rows(
             reader = stream_reader(spark, uid).options(**_epoch_limit(configuration))
             path = streaming_path(spark, spec.path)
         else:
-            reader, path = spark.read, absolute(spec.path)
+            reader, path = spark.read, absolute_path(spec.path)
         frame, task = _files(spark, spec, reader, path, ref, slots, files_read)
     elif isinstance(spec, SocketSpec):
         frame = (

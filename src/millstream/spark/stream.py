@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from millstream.spark.builder import QueryBuilder
 from millstream.spark.control import ControlChannel
 from millstream.spark.failures import EpochFailed, file_gone
 from millstream.spark.named_sources import BY_NAME, source_name
-from millstream.spark.progress import Totals
+from millstream.spark.progress import EpochTotals
 from millstream.spark.sources import announced_channels
 from millstream.spark.worker import wall_clock_ms
 from millstream.spark.writer import EpochReport
@@ -49,7 +49,7 @@ class Stream:
         component: Component,
         options: JobOptions,
         run: Run,
-        totals: Totals,
+        totals: EpochTotals,
         fence: Fence | None,
         on_states: Callable[[dict[str, Any]], None],
     ) -> None:
@@ -71,6 +71,7 @@ class Stream:
         self.pause = threading.Event()
         self.draining = False
         self.written = -1
+        self.noted = -1
         # Spark turns an exception of a streaming writer into text; this is the exception itself.
         self.failure: BaseException | None = None
         self.tick_ms = self._tick_ms()
@@ -144,11 +145,11 @@ class Stream:
 
     def _on_epoch(self, epoch: int, report: EpochReport) -> None:
         """Called when an epoch is written; Spark commits it afterwards."""
-        if report.states:
-            self.on_states(report.states)
+        states = report.states
+        if states:
+            self.on_states(states)
         self.totals.add(self.component.index, epoch, report)
-        due = [when for name, when in report.counters.items() if name.startswith("due:")]
-        self.due_ms = min(due, default=NEVER)
+        self.due_ms = report.due_ms
         self.tick_waits = False
         if report.ended:
             self.end_epoch = epoch
@@ -167,6 +168,7 @@ class Stream:
         progress = query.lastProgress
         if progress is None:
             return False
+        self._note(progress)
         if self.end_epoch is not None and self.first_epoch + progress["batchId"] >= self.end_epoch:
             return True
         if self.bounded and not self.end_posted and self._is_exhausted(progress):
@@ -175,6 +177,20 @@ class Stream:
         if not self.tick_waits:
             self._tick()
         return False
+
+    def _note(self, progress: Any) -> None:
+        """Add what Spark has measured of an epoch to the metrics, once."""
+        times, epoch = progress["durationMs"], self.first_epoch + progress["batchId"]
+        if "addBatch" not in times or epoch == self.noted:
+            return
+        self.noted = epoch
+        self.totals.add_progress(self.component.index, epoch, times)
+        # The control source comes first.
+        for node, source in zip(self.component.sources, progress["sources"][1:], strict=False):
+            if isinstance(node.source, ChannelSpec):
+                waiting = backlog(_positions(source["endOffset"]), _ends(node.source))
+                if waiting is not None:
+                    self.totals.set_backlog(self.component.uids[node.id], waiting)
 
     def _tick(self) -> None:
         """Give the stages the time when a timer is due, and from time to time to judge idleness.
@@ -257,6 +273,21 @@ def _ignores_missing(spec: FilesSpec, default: str) -> bool:
     """Whether a source goes on without files that are gone; its own option overrides the session's."""
     options = {name.lower(): value for name, value in spec.options.items()}
     return str(options.get("ignoremissingfiles", default)).lower() == "true"
+
+
+def backlog(positions: Any, ends: Mapping[str, int | None]) -> int | None:
+    """How many records wait to be read, by channel and its end; None if a channel has no end.
+
+    Examples
+    --------
+    >>> backlog({"0": 3, "1": 8}, {"0": 10, "1": 8}), backlog({"0": 3}, {"0": None})
+    (7, None)
+    """
+    known = {channel: end for channel, end in ends.items() if end is not None}
+    if known.keys() != ends.keys() or not isinstance(positions, dict):
+        return None
+    waiting = [max(end - int(positions.get(channel, 0)), 0) for channel, end in known.items()]
+    return sum(waiting)
 
 
 def _positions(offset: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What runs in Spark's Python workers: programs kept between tasks, and errors that travel well."""
+"""Code in Spark's Python workers: programs kept between tasks, and errors as text for the driver."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def errors_that_travel(ref: ProgramRef) -> Iterator[None]:
 
 
 def _told(error: BaseException, memory: int | None) -> MillstreamError | None:
-    """What the driver is to hear of an error; None for one that says all there is to say."""
+    """The error to report to the driver; None if the error is complete as it is."""
     found = out_of_memory(error, memory)
     if found is not None:
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -30,7 +31,10 @@ from millstream.kernel.buffers import (
     record_count,
 )
 from millstream.kernel.columns import as_list
-from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports
+from millstream.kernel.pages import NEVER
+from millstream.kernel.reports import Reports, TaskReport
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.slot_state import States
 from millstream.plan.compile import SinkEdge
 from millstream.plan.graph import SinkNode
 from millstream.plan.specs import (
@@ -77,7 +81,7 @@ class WriterTask:
 
 @dataclass
 class WriterProgram:
-    """What a writing task knows: the edges into sinks."""
+    """Program of a writing task: the edges into sinks."""
 
     sinks: dict[int, SinkPart]
     edges: dict[int, tuple[int, Codec]]
@@ -114,7 +118,7 @@ class WriterProgram:
             part.files.sync(staged)
             yield pickle.dumps(("file", part.sink, staged))
         yield pickle.dumps(("counts", counts))
-        yield pickle.dumps(("report", pickle.dumps(self.reports.take())))
+        yield pickle.dumps(("report", self.reports.take(task.number).to_bytes()))
         # What a sink function keeps back it writes when it is closed: before the epoch commits.
         self.close()
 
@@ -171,13 +175,30 @@ def _data(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int, bytes, 
 
 @dataclass
 class EpochReport:
-    """What the driver learns from a written epoch."""
+    """Report of a written epoch to the driver.
 
-    counters: dict[str, int] = field(default_factory=dict)
-    accumulators: list[list[tuple[str, Any]]] = field(default_factory=list)
-    states: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
-    written: int = 0
+    ``written``: the records of each sink; ``times_ms``: how long the phases took, named as in
+    `EpochMetrics`.
+    """
+
+    tasks: list[TaskReport] = field(default_factory=list)
+    written: dict[str, int] = field(default_factory=dict)
+    times_ms: dict[str, int] = field(default_factory=dict)
     ended: bool = False
+
+    @property
+    def due_ms(self) -> int:
+        """When the next processing-time timer is due."""
+        return min((task.due_ms for task in self.tasks), default=NEVER)
+
+    @property
+    def states(self) -> States:
+        """The states that functions have asked for."""
+        found: States = {}
+        for task in self.tasks:
+            for uid, infos in task.states.items():
+                found.setdefault(uid, {}).update(infos)
+        return found
 
 
 class Writer:
@@ -244,7 +265,7 @@ class Writer:
             sink.refuse_later(last)
 
     def token(self, epoch: int) -> FencingToken:
-        """What an effect of an epoch is fenced by: it is checked right before each."""
+        """The fencing token of an epoch, checked right before each effect."""
         if self.fence is None:
             return FencingToken(self.job, epoch, 0)
         return FencingToken(self.job, epoch, self.fence.number, check=self.fence.check)
@@ -257,12 +278,19 @@ class Writer:
             rows = rows.persist()
         try:
             token.check()
+            began = time.monotonic()
             messages = self._run_tasks(rows, token)
+            ran = time.monotonic()
             for node in frames:
                 frame = self._decoded(node, rows)
                 token.check()
                 self._write_frame(node, frame, token)
-            self._commit(messages, token)
+            report = self._commit(messages, token)
+            report.times_ms = {
+                "tasks_ms": round((ran - began) * 1_000),
+                "sinks_ms": round((time.monotonic() - ran) * 1_000),
+            }
+            self.on_epoch(epoch, report)
             # Spark writes down next that the epoch is done.
             token.check()
         finally:
@@ -284,23 +312,19 @@ class Writer:
         found = rows.mapInArrow(task, MESSAGE_SCHEMA).collect()
         return [pickle.loads(row["message"]) for row in found]
 
-    def _commit(self, messages: list[Any], token: FencingToken) -> None:
+    def _commit(self, messages: list[Any], token: FencingToken) -> EpochReport:
         report = EpochReport()
         files: dict[int, list[StagedFile]] = {sink: [] for sink in self.files}
         records: dict[int, list[Records]] = {}
         for kind, *content in messages:
             if kind == "report":
-                counters, accumulators, *news = pickle.loads(content[0])
-                for name, number in counters.items():
-                    report.counters[name] = report.counters.get(name, 0) + number
-                report.accumulators.append(accumulators)
-                for states in news:
-                    for uid, infos in states.items():
-                        report.states.setdefault(uid, {}).update(infos)
+                report.tasks.append(TaskReport.from_bytes(content[0]))
             elif kind == "ended":
                 report.ended |= content[0]
             elif kind == "counts":
-                report.written += sum(content[0].values())
+                for sink, number in content[0].items():
+                    uid = self.program.sinks[sink].uid
+                    report.written[uid] = report.written.get(uid, 0) + number
             elif kind == "file":
                 files[content[0]].append(content[1])
             else:
@@ -313,7 +337,7 @@ class Writer:
         for sink, parts in records.items():
             token.check()
             deliver(self.nodes[sink], merged(parts), token.epoch, self.types.get(sink))
-        self.on_epoch(token.epoch, report)
+        return report
 
     def _write_frame(self, node: SinkNode, frame: DataFrame, token: FencingToken) -> None:
         spec = node.sink

@@ -50,7 +50,7 @@ def xxhash64(data: bytes) -> int:
 
 
 def _of_stripes(data: bytes, end: int) -> int:
-    """What four lanes make of all whole stripes of 32 bytes."""
+    """The four lanes after all whole stripes of 32 bytes."""
     lanes = [_SEED + _PRIME_1 + _PRIME_2, _SEED + _PRIME_2, _SEED, _SEED - _PRIME_1]
     lanes = [lane & _MASK for lane in lanes]
     for at in range(0, end, 32):

@@ -1,4 +1,4 @@
-"""What two savepoints differ in."""
+"""Differences between two savepoints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from millstream.state_processor.reader import SavepointReader
 from millstream.state_processor.tasks import MARKS, TEXTS, Call, Files, Marking, listed
 
 if TYPE_CHECKING:
-    from millstream.checkpoint.state_reader import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 # Marks of the rows of a key cancel out only if both sides have the same rows: none has one twice.
 _BY_KEY = """
@@ -147,7 +147,7 @@ def _marks(
         (_identity(sides[0], *name, trusted), _identity(sides[1], *name, trusted)) for name in names
     )
     both = Files.of(sides[0].savepoint), Files.of(sides[1].savepoint)
-    call = Call(Marking(both, identities, with_text), travels=not with_text)
+    call = Call(Marking(both, identities, with_text), spark, travels=not with_text)
     return listed(spark, files).mapInArrow(call, TEXTS if with_text else MARKS)
 
 

@@ -1,4 +1,4 @@
-"""What a savepoint that is being made will hold, besides its new rows."""
+"""Content of a savepoint that is being made, besides its new rows."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Content:
     # -- sources ---------------------------------------------------------------------------------
 
     def place_source(self, uid: str, positions: Mapping[int, int]) -> None:
-        """Say how much a source has read of its channels."""
+        """Set how much of its channels a source has read."""
         known = self.sources.get(uid)
         if known is not None and known["source"] != "channels":
             raise PlanError(
@@ -143,7 +143,7 @@ def refuse_other_keys(uid: str, key: TypeInformation | None, asked: TypeInformat
             "KEY_TYPE_CHANGED",
             f"the keys of operator {uid!r} are {key or 'of no declared type'}, not {asked}",
             location=user_location(),
-            hint="all states of an operator have the same keys; remove_operator to begin anew",
+            hint="all states of an operator have the same keys; remove_operator to start again",
         )
 
 

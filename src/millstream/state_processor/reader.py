@@ -7,6 +7,7 @@ import uuid
 import warnings
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,15 +24,15 @@ from millstream.checkpoint.state_reader import (
 )
 from millstream.checkpoint.trust import require_trusted, require_trusted_run
 from millstream.common.errors import CheckpointError, PlanError, user_location
+from millstream.common.paths import absolute_path
 from millstream.kernel.snapshot.export import OperatorState
 from millstream.kernel.snapshot.job import operator_states
 from millstream.kernel.snapshot.tables import BROADCAST, PANES, TIMERS, table_name
-from millstream.spark.client import absolute_path
 from millstream.spark.savepoint import take_offline
 from millstream.state_processor.tasks import footer, read_frame
 
 if TYPE_CHECKING:
-    from millstream.checkpoint.state_reader import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 WINDOWS = "windows"
 
@@ -93,8 +94,12 @@ class SavepointReader:
         elif not trusted:
             raise refuse_untrusted_checkpoint(path)
         folder = _temporary_folder(path)
-        taken = take_offline(spark, path, folder, only_to_read=True)
-        reader = SavepointReader(spark, Savepoint.load(taken), trusted=True)
+        try:
+            taken = take_offline(spark, path, folder, only_to_read=True)
+            reader = SavepointReader(spark, Savepoint.load(taken), trusted=True)
+        except BaseException:
+            _delete(folder)
+            raise
         # A reader that nobody closes leaves nothing behind either.
         reader._remove = weakref.finalize(reader, _delete, folder)
         return reader
@@ -267,4 +272,5 @@ def _temporary_folder(path: str) -> str:
 
 def _delete(folder: str) -> None:
     fs, inner = open_path(folder)
-    fs.delete_dir(inner)
+    with suppress(FileNotFoundError):
+        fs.delete_dir(inner)

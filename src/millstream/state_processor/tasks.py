@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,11 +19,12 @@ from millstream.checkpoint.savepoints import Savepoint, SavepointTable, StateFil
 from millstream.checkpoint.state_reader import Identity, View, ddl, reshaped, spark_type
 from millstream.checkpoint.state_writer import RowEncoder, Uniqueness, gathered, renamed_edges
 from millstream.kernel.snapshot.tables import Table
+from millstream.spark.memory import limited_memory, out_of_memory, session_bytes
 from millstream.spark.savepoint import TableFile
 from millstream.spark.worker import ProgramRef, errors_that_travel
 
 if TYPE_CHECKING:
-    from millstream.checkpoint.state_reader import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 BATCH = 65_536
 FILES = "side int, state int, file string"
@@ -30,30 +32,42 @@ Batches = Iterator[pa.RecordBatch]
 
 
 class Task(Protocol):
-    """What runs over the record batches of a partition."""
+    """Work over the record batches of a partition."""
 
     def run(self, batches: Batches) -> Batches: ...
 
 
 class Call:
-    """Runs a task; ``travels``: its errors are read again on the driver."""
+    """Runs a task with the memory that the session gives to workers.
 
-    def __init__(self, task: Task, *, travels: bool) -> None:
+    ``travels``: its errors are read again on the driver.
+    """
+
+    def __init__(self, task: Task, spark: SparkSession, *, travels: bool) -> None:
         # Classes of the user's script come along: pickled values may be of them.
-        self.ref = ProgramRef.of(f"state_processor-{uuid.uuid4().hex}", task)
+        key = f"state_processor-{uuid.uuid4().hex}"
+        self.ref = ProgramRef.of(key, task, session_bytes(spark))
         self.travels = travels
 
     def __call__(self, batches: Batches) -> Batches:
-        if self.travels:
-            with errors_that_travel(self.ref):
-                yield from self._run(batches)
-        else:
+        around = errors_that_travel if self.travels else _errors_to_read
+        with around(self.ref):
             yield from self._run(batches)
 
     def _run(self, batches: Batches) -> Batches:
         task: Task = self.ref.get()
         self.ref.forget()
         yield from task.run(batches)
+
+
+@contextmanager
+def _errors_to_read(ref: ProgramRef) -> Iterator[None]:
+    """Run a task whose errors Spark shows to the user as they are."""
+    try:
+        with limited_memory(ref.memory):
+            yield
+    except MemoryError as error:
+        raise out_of_memory(error, ref.memory) or error from None
 
 
 @dataclass(frozen=True)
@@ -88,7 +102,7 @@ def files_in(batches: Batches) -> Iterator[tuple[int, int, StateFile]]:
 
 
 def footer(savepoint: Savepoint, file: StateFile) -> Any:
-    """What a file says of its columns."""
+    """The description of its columns in a file."""
     fs, inner = open_path(savepoint.path)
     try:
         with fs.open_input_file(f"{inner}/{file.path}") as stream:
@@ -118,7 +132,7 @@ def read_frame(
 ) -> DataFrame:
     """The rows of a table; none if there is no table."""
     files = [] if table is None else [(0, 0, file) for file in table.files]
-    call = Call(Reading(Files.of(savepoint), view), travels=False)
+    call = Call(Reading(Files.of(savepoint), view), spark, travels=False)
     return listed(spark, files).mapInArrow(call, ddl(view.schema))
 
 
@@ -179,13 +193,13 @@ def write_table(frame: DataFrame, encoder: RowEncoder, root: str) -> list[StateF
     """Write the rows of a DataFrame as a table of a savepoint."""
     table = encoder.table
     names = [folder_name(name) for name in (table.uid, table.state.name)]
-    encoded = frame.mapInArrow(Call(Encoding(encoder), travels=True), ddl(stored_in_spark(table)))
+    spark = frame.sparkSession
+    encode = Call(Encoding(encoder), spark, travels=True)
+    write = Call(Writing(root, f"state/{'/'.join(names)}", table), spark, travels=True)
+    encoded = frame.mapInArrow(encode, ddl(stored_in_spark(table)))
     order = ["hash", *(f.name for f in table.numbers if f.name == "position")]
-    written = (
-        encoded.repartition("hash")
-        .sortWithinPartitions(*order)
-        .mapInArrow(Call(Writing(root, f"state/{'/'.join(names)}", table), travels=True), FILES)
-    )
+    sorted_rows = encoded.repartition("hash").sortWithinPartitions(*order)
+    written = sorted_rows.mapInArrow(write, FILES)
     return [file for _, file in _files_written(written)]
 
 
@@ -237,7 +251,7 @@ def copy_tables(
     if not files:
         return {}
     held = frozenset(i for i, table in enumerate(tables) if not table.uid)
-    call = Call(Copying(Files.of(savepoint), root, held, uids), travels=True)
+    call = Call(Copying(Files.of(savepoint), root, held, uids), spark, travels=True)
     found: dict[int, list[StateFile]] = {}
     for place, file in _files_written(listed(spark, files).mapInArrow(call, FILES)):
         found.setdefault(place, []).append(file)

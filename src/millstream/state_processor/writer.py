@@ -16,6 +16,7 @@ from millstream.checkpoint.savepoints import Savepoint, SavepointTable, new_fold
 from millstream.checkpoint.state_reader import TableView, quoted
 from millstream.checkpoint.state_writer import RowEncoder
 from millstream.common.errors import PlanError, user_location
+from millstream.common.paths import absolute_path
 from millstream.common.typeinfo import TypeInformation, from_arrow
 from millstream.kernel.snapshot.export import OperatorState, TableName
 from millstream.kernel.snapshot.tables import (
@@ -27,14 +28,13 @@ from millstream.kernel.snapshot.tables import (
     state_name,
     table_name,
 )
-from millstream.spark.client import absolute_path
 from millstream.spark.failures import readable
 from millstream.state_processor.content import Content, refuse_other_keys, renamed
 from millstream.state_processor.reader import SavepointReader
 from millstream.state_processor.tasks import copy_tables, read_frame, write_table
 
 if TYPE_CHECKING:
-    from millstream.checkpoint.state_reader import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 KINDS = ("value", "list", "map", "reducing", "aggregating")
 NUMBERED = "monotonically_increasing_id()"
@@ -81,7 +81,7 @@ class SavepointWriter:
     def from_existing(
         spark: SparkSession, path: str, trusted: bool | None = None
     ) -> SavepointWriter:
-        """Begin with all that is in a savepoint; the parameters are those of `SavepointReader.read`."""
+        """Start with the whole content of a savepoint; parameters as in `SavepointReader.read`."""
         reader = SavepointReader.read(spark, path, trusted=trusted)
         return SavepointWriter(spark, reader, trusted=reader._trusted)
 

@@ -1,4 +1,4 @@
-"""What it means that two runs have the same results, and where they have not."""
+"""Comparison of the results of two runs, and their first difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a harness runs: the kernel's operator or step of one function, epoch by epoch."""
+"""The core of a harness: the kernel's operator or step of one function, epoch by epoch."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Outputs = dict[str, list[StreamRecord]]
 
 @dataclass
 class State:
-    """All that an epoch of a harness commits."""
+    """Everything that an epoch of a harness commits."""
 
     store: MemoryStore = field(default_factory=MemoryStore)
     directory: Directory = field(default_factory=Directory)

@@ -29,15 +29,17 @@ from millstream.datastream.functions import KeySelector
 from millstream.datastream.stream_types import key_of
 from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.reduce import ReduceOperator
-from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports
+from millstream.kernel.reports import Reports
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.sequenced import ChannelOperator
 from millstream.kernel.state import Cursor
+from millstream.kernel.totals import JobParts, Totals
+from millstream.metrics import OperatorMetrics
 from millstream.plan.graph import StatelessNode
-from millstream.plan.planner import reads_watermark
+from millstream.plan.watermark_reads import reads_watermark
 from millstream.testing.cores import Core, KeyedCore, State, StepCore
 from millstream.testing.marks import checked_time
 from millstream.testing.records import StreamRecord
-from millstream.testing.totals import Totals
 
 __all__ = ["KeyedProcessHarness", "ProcessHarness"]
 
@@ -64,14 +66,14 @@ _ADAPTERS: dict[str, Callable[[Any], Any]] = {
 
 
 class _Harness:
-    """What both harnesses share: every call is a small epoch, committed if it succeeds."""
+    """Base of both harnesses: every call is a small epoch, committed if it succeeds."""
 
     def __init__(self, function: Any, name: str) -> None:
         self.info = OperatorInfo(name, UID, user_location())
         self.function = function
         self._copy = _pickled(function)
         self._reports = Reports()
-        self._totals = Totals()
+        self._totals = Totals(JobParts(operators={UID: name}))
         self._state = State()
         self._output: list[StreamRecord | Watermark] = []
         self._sides: dict[str, list[StreamRecord]] = {}
@@ -168,10 +170,13 @@ class _Harness:
         try:
             outputs = self._core.run(state, element, after=after, ends=ends)
         except BaseException:
-            self._reports.take()
+            self._reports.take(0)
             raise
         self._state = state
-        self._totals.add(*self._reports.take())
+        counts = self._reports.of(self.info)
+        counts.records_in += element is not None
+        counts.records_out += sum(map(len, outputs.values()))
+        self._totals.add(self._reports.take(0))
         for tag, records in outputs.items():
             target: list[Any] = self._sides.setdefault(tag, []) if tag else self._output
             target.extend(records)
@@ -183,11 +188,11 @@ class _Harness:
         return [item.value for item in self._output if isinstance(item, StreamRecord)]
 
     def get_output(self) -> list[StreamRecord | Watermark]:
-        """All that was emitted so far: values with event times, and watermarks in their places."""
+        """Everything emitted so far: values with event times, and watermarks in between."""
         return list(self._output)
 
     def get_side_output(self, tag: OutputTag | str) -> list[StreamRecord]:
-        """What the function has emitted to a side output so far, with event times."""
+        """Return what the function has emitted to a side output so far, with event times."""
         tag_id = tag.tag_id if isinstance(tag, OutputTag) else tag
         return list(self._sides.get(tag_id, ()))
 
@@ -197,12 +202,12 @@ class _Harness:
         self._sides.clear()
 
     def accumulators(self) -> dict[str, Any]:
-        """What the function's accumulators have come to, by name."""
+        """The values of the function's accumulators, by name."""
         return self._totals.accumulators()
 
-    def counters(self) -> dict[str, int]:
-        """What the function's metrics have counted, by name."""
-        return dict(self._totals.counters)
+    def metrics(self) -> OperatorMetrics:
+        """Measurements: counters and other metrics of the function, records in and out."""
+        return self._totals.metrics().operators[UID]
 
     # -- state -----------------------------------------------------------------------------------
 
@@ -227,14 +232,14 @@ class _Harness:
         return self._core.count(self._state)[2]
 
     def snapshot(self) -> bytes:
-        """All that a checkpoint would hold: state, timers and clocks."""
+        """The content of a checkpoint: state, timers and clocks."""
         return self._state.to_bytes()
 
     def restore(self, snapshot: bytes) -> None:
         """Go on from a snapshot, as a restarted task does: with a new copy of the function.
 
         The copy is what the function was when the harness was made; a function that has not been
-        used yet is used itself. What was emitted stays.
+        used yet is used itself. Records that were emitted stay.
         """
         function = self._fresh_function()
         state = State.from_bytes(snapshot)
@@ -375,7 +380,7 @@ class ProcessHarness(_Harness):
 
 
 def _kind_of(function: Any, kind: str | None, kinds: dict[str, FunctionKind]) -> str:
-    """What a function is for, as said or as its class says; checked as the stream would."""
+    """The kind of a function, as given or by its class; checked as the stream would."""
     found = kind or next((k for k, v in kinds.items() if isinstance(function, v.base)), None)
     if found is None and "process" in kinds and hasattr(function, "process_element"):
         found = "process"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -12,6 +11,7 @@ import numpy as np
 
 from millstream.common.errors import MillstreamError, PlanError
 from millstream.common.time import MIN_TIMESTAMP
+from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.buffers import (
     DATA,
     NO_TIMESTAMP,
@@ -23,13 +23,18 @@ from millstream.kernel.buffers import (
     merged,
 )
 from millstream.kernel.pages import MemoryStore
+from millstream.kernel.reports import TaskReport
 from millstream.kernel.snapshot.job import JobState, exported, restored, without
 from millstream.kernel.stages import Block, KeyedProgram, control_rows
 from millstream.kernel.time import Control
+from millstream.kernel.totals import Totals
+from millstream.metrics import JobMetrics
 from millstream.plan.compile import Compiler, Programs
 from millstream.plan.graph import JobGraph, SourceNode
 from millstream.plan.numbering import with_numbers
 from millstream.plan.options import JobOptions
+from millstream.plan.parts import job_parts
+from millstream.plan.physical import NOTHING, Stored
 from millstream.plan.planner import Component, plan
 from millstream.plan.restoring import (
     Offsets,
@@ -37,6 +42,8 @@ from millstream.plan.restoring import (
     depths,
     key_types,
     non_restored,
+    panes_of_windows,
+    record_types,
     refuse_ended,
     refuse_other_keys,
     refuse_other_layouts,
@@ -47,7 +54,6 @@ from millstream.plan.specs import ChannelSpec, CollectSpec, refuse_shorter
 from millstream.testing.copies import FunctionCopies
 from millstream.testing.records import StreamRecord
 from millstream.testing.sources import MarkedChannels, abort_error
-from millstream.testing.totals import Totals
 
 Output = tuple[Any, int | None]
 Place = tuple[int, int]
@@ -58,7 +64,7 @@ Reads = Mapping[Place, int] | int | None
 
 @dataclass
 class Snapshot:
-    """All that an epoch commits."""
+    """Everything that an epoch commits."""
 
     stores: dict[tuple[int, int], MemoryStore] = field(default_factory=dict)
     positions: dict[Place, int] = field(default_factory=dict)
@@ -80,14 +86,16 @@ class LocalSavepoint:
     offsets: Offsets
     epoch: int
     now_ms: int
+    records: Mapping[str, TypeInformation] = field(default_factory=dict)
+    as_panes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
 class _Gathered:
-    """What an epoch gives to sinks, by their ids, and what its tasks report."""
+    """The records of an epoch for sinks, by their ids, and the reports of its tasks."""
 
     outputs: dict[int, list[StreamRecord]]
-    reports: list[Any]
+    reports: list[TaskReport]
 
 
 class LocalJob:
@@ -111,8 +119,10 @@ class LocalJob:
     savepoint
         Go on from what another job's `savepoint` gave, which may be that of another program.
     allow_non_restored_state
-        Go on without the state of operators that this program has not, and without the states that
-        their functions do not ask for any more.
+        Continue without the state of operators that this program does not have, and without the
+        states that their functions no longer ask for.
+    totals
+        Where the metrics of the whole job are added up, if it has other parts.
     """
 
     def __init__(
@@ -125,6 +135,7 @@ class LocalJob:
         copy_functions: bool = False,
         savepoint: LocalSavepoint | None = None,
         allow_non_restored_state: bool = False,
+        totals: Totals | None = None,
     ) -> None:
         self.options = options or JobOptions(parallelism=1)
         if allow_non_restored_state:
@@ -134,30 +145,33 @@ class LocalJob:
         self.batch = batch
         self._copies = FunctionCopies(graph) if copy_functions else None
         self._index = component
+        self._stored = NOTHING
+        if savepoint is not None:
+            self._stored = Stored(savepoint.layouts, savepoint.as_panes)
         self.component: Component = self._planned(graph)
         self.now_ms = 0
         self.committed = Snapshot()
         self.outputs: dict[str, list[Output]] = {n.name: [] for n in self.component.sinks}
         self.records: dict[int, list[StreamRecord]] = {n.id: [] for n in self.component.sinks}
-        self.totals = Totals()
+        self.totals = totals or totals_of([self.component])
         self._abort: MillstreamError | None = None
         self.start()
         if savepoint is not None:
             self._restore(savepoint, allow_non_restored_state)
 
     def _planned(self, graph: JobGraph) -> Component:
-        components = plan(graph).components
+        components = plan(graph, self.options.configuration, self._stored).components
         if self._index is None and len(components) != 1:
             raise PlanError("LOCAL_COMPONENTS", "a local job takes one connected program")
         return components[self._index or 0]
 
     @property
-    def counters(self) -> dict[str, int]:
-        """What the operators have counted in committed epochs."""
-        return self.totals.counters
+    def metrics(self) -> JobMetrics:
+        """The measurements of committed epochs."""
+        return self.totals.metrics()
 
     def start(self) -> None:
-        """Start or restart: functions are opened anew, on the state of the last committed epoch."""
+        """Start or restart: functions are opened again, on the state of the last committed epoch."""
         if self._copies is not None:
             self.component = self._planned(self._copies.graph())
         compiler = Compiler(
@@ -189,7 +203,7 @@ class LocalJob:
     # -- savepoints ------------------------------------------------------------------------------
 
     def savepoint(self) -> LocalSavepoint:
-        """All that was committed, apart from this program."""
+        """Everything that was committed, separate from this program."""
         component, positions = self.component, {}
         for (number, channel), position in self.committed.positions.items():
             positions[component.uids[component.sources[number].id], channel] = position
@@ -203,6 +217,8 @@ class LocalJob:
             channel_offsets(component),
             self.committed.epoch,
             self.now_ms,
+            record_types(component),
+            panes_of_windows(component),
         )
 
     def _restore(self, savepoint: LocalSavepoint, allow_non_restored_state: bool) -> None:
@@ -213,6 +229,10 @@ class LocalJob:
         stored = {uid: operator.key_type for uid, operator in savepoint.state.operators.items()}
         refuse_other_keys(stored, [self.component])
         state = without(savepoint.state, gone)
+        state.operators = {
+            uid: replace(o, layout=savepoint.layouts.get(uid), records=savepoint.records.get(uid))
+            for uid, o in state.operators.items()
+        }
         stores = restored(state, self.programs.stages, self.component.timelines())
         sources = {self.component.uids[n.id]: i for i, n in enumerate(self.component.sources)}
         positions = {
@@ -290,12 +310,14 @@ class LocalJob:
         epoch, work.epoch = work.epoch, work.epoch + 1
         self.committed = work
         self._starting = False
-        for counters, accumulators, _ in gathered.reports:
-            self.totals.add(counters, accumulators)
+        for report in gathered.reports:
+            self.totals.add(report)
+        self.totals.end_epoch(self.component.index, epoch)
         by_name: dict[str, list[Output]] = {}
         for node in self.component.sinks:
             records = gathered.outputs.get(node.id)
             if records is not None:
+                self.totals.add_written(self.component.uids[node.id], len(records))
                 by_name.setdefault(node.name, []).extend(records)
                 self.outputs[node.name].extend(records)
                 self.records[node.id].extend(records)
@@ -371,12 +393,17 @@ class LocalJob:
                     decode(row.header, row.payload, codec_for(edge.type_info))
                 )
             elif row.kind == REPORT:
-                reports.append(pickle.loads(row.payload))
+                reports.append(TaskReport.from_bytes(row.payload))
         return _Gathered({sink: in_order(found) for sink, found in parts.items()}, reports)
 
     def state_entries(self) -> int:
         """How many values the state store holds, headers apart: 0 when everything was cleaned up."""
         return sum(len([n for n in s if n != "header"]) for s in self.committed.stores.values())
+
+
+def totals_of(components: Iterable[Component]) -> Totals:
+    """The totals of a job in memory. Its time does not pass, so nothing has a rate."""
+    return Totals(job_parts(components), now=lambda: 0.0)
 
 
 def in_order(parts: list[Records]) -> list[StreamRecord]:

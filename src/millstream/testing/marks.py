@@ -162,7 +162,7 @@ class Fuses:
         return is_first
 
     def mend(self) -> None:
-        """Begin anew: every mark acts once more."""
+        """Reset: every mark acts once more."""
         self._burnt.clear()
         if self._folder is not None:
             for name in os.listdir(self._folder):

@@ -39,7 +39,7 @@ class Job:
 
 
 def job_of(program: Program, schedule: Schedule) -> Job:
-    """What ``execute`` would run, with the settings of the schedule in place of the program's."""
+    """The job that ``execute`` would run, with the settings of the schedule."""
     env, graph = _built(program)
     options = env._settings.options(None)
     chosen = env.get_config().get_parallelism()
@@ -102,7 +102,7 @@ def _observe(built: object) -> None:
 
 
 def replace_sources(graph: JobGraph, sources: Sources) -> None:
-    """Put other sources in place of the named ones; all that remain must be readable here."""
+    """Replace the named sources; all other sources must be readable here."""
     for name, source in sources.items():
         found = [n for n in graph if isinstance(n, SourceNode) and name in (n.name, n.uid)]
         if not found:

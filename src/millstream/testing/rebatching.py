@@ -21,7 +21,7 @@ REFERENCE = Schedule(epochs="all", slots=1, parallelism=1, restarts="marks")
 
 @dataclass(frozen=True)
 class RebatchReport:
-    """What `rebatch` has done.
+    """The result of `rebatch`.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ def rebatch(
     Parameters
     ----------
     program
-        As in `run_local`. A function is called for each run; it should make its sources anew.
+        As in `run_local`. A function is called for each run; it should create its sources each time.
     cuts, slots, parallelism
         The program runs under all combinations of these.
     splits

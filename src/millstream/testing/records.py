@@ -1,4 +1,4 @@
-"""What comes out of a test run: values with their event times."""
+"""Results of a test run: values with their event times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a local run leaves behind: its results, and what the next run goes on from."""
+"""Results of a local run, and the state from which the next run continues."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millstream.common.errors import CheckpointError, PlanError, user_location
+from millstream.metrics import JobMetrics
 from millstream.testing.local import Snapshot
 from millstream.testing.records import StreamRecord
 
@@ -18,7 +19,7 @@ RESULT = "result"
 
 @dataclass(frozen=True)
 class Results:
-    """What a local run brought.
+    """The results of a local run.
 
     Attributes
     ----------
@@ -30,8 +31,10 @@ class Results:
         How many epochs were committed.
     restarts : int
         How often the job was started again.
-    accumulators, counters : dict
-        What the functions have added up, and what they and the operators have counted.
+    accumulators : dict
+        What the functions have added up.
+    metrics : JobMetrics
+        What the operators and the functions have measured, by uid.
     """
 
     sinks: dict[str, list[StreamRecord]]
@@ -39,7 +42,7 @@ class Results:
     epochs: int
     restarts: int = 0
     accumulators: dict[str, Any] = field(default_factory=dict)
-    counters: dict[str, int] = field(default_factory=dict)
+    metrics: JobMetrics = field(default_factory=JobMetrics)
 
     def values(self, sink: str | None = None) -> list[Any]:
         """The values of a sink; without a name, of the only one or of the observed stream."""
@@ -62,7 +65,7 @@ class Results:
         return list(self.sinks[sink])
 
     def get_accumulator_result(self, accumulator_name: str) -> Any:
-        """What an accumulator came to; None if there is no such accumulator."""
+        """Return the result of an accumulator; None if there is no such accumulator."""
         return self.accumulators.get(accumulator_name)
 
 
@@ -82,7 +85,7 @@ class Checkpoint:
         self._ended: set[int] = set()
 
     def begin(self, shape: object) -> bool:
-        """Whether a run of a job of this shape goes on from here; else it begins anew."""
+        """Whether a run of a job of this shape continues from here; if not, it starts from 0."""
         if self.finished or not self._parts:
             # As on Spark: a finished job does not go on, the next one is a new one.
             self.finished, self._shape = False, shape
@@ -105,7 +108,7 @@ class Checkpoint:
             self._ended.add(component)
 
     def load(self, component: int) -> Snapshot | None:
-        """What a part of the job has committed."""
+        """Return the committed state of a part of the job."""
         data = self._parts.get(component)
         return None if data is None else pickle.loads(data)
 

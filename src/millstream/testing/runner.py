@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from millstream.common.errors import PlanError
+from millstream.kernel.totals import Totals
 from millstream.plan.graph import JobGraph, Node, SinkNode, SourceNode
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.plan.planner import Component, plan
 from millstream.plan.specs import ChannelSpec, CollectSpec
-from millstream.testing.local import LocalJob, Place
+from millstream.testing.local import LocalJob, Place, totals_of
 from millstream.testing.marks import AbortError
 from millstream.testing.programs import Program, Sources, job_of, replace_sources
 from millstream.testing.records import StreamRecord
@@ -20,7 +21,6 @@ from millstream.testing.results import Checkpoint, Results
 from millstream.testing.schedules import Cut, Cutter, Restarts, Schedule
 from millstream.testing.sinks import Collected
 from millstream.testing.sources import MarkedChannels
-from millstream.testing.totals import Totals
 
 __all__ = ["Settings", "execute", "run_local"]
 
@@ -113,7 +113,7 @@ def run_local(
 
 @dataclass(frozen=True)
 class Settings:
-    """What a local run needs beside its schedule, see `run_local`."""
+    """Settings of a local run besides its schedule, see `run_local`."""
 
     sources: Sources = field(default_factory=dict)
     ms_per_epoch: int = 1_000
@@ -133,11 +133,12 @@ def execute(
     replace_sources(job.graph, settings.sources)
     if rearm:
         _rearm(job.graph)
-    components = plan(job.graph).components
+    components = plan(job.graph, job.options.configuration).components
     checkpoint = checkpoint or Checkpoint()
     if not checkpoint.begin(_shape(components, job.options)):
         _forget(job.graph)
     parts: list[_Part] = []
+    totals = totals_of(components)
     for component in components:
         if not checkpoint.has_ended(component.index):
             local = LocalJob(
@@ -146,11 +147,12 @@ def execute(
                 batch=job.batch,
                 component=component.index,
                 copy_functions=settings.copy_functions,
+                totals=totals,
             )
             parts.append(_Part(local, component.index, schedule, checkpoint))
             parts[-1].run(settings.ms_per_epoch)
     checkpoint.finished = all(checkpoint.has_ended(component.index) for component in components)
-    return _results(job.graph, parts, checkpoint.finished)
+    return _results(job.graph, parts, totals, checkpoint.finished)
 
 
 def _rearm(graph: JobGraph) -> None:
@@ -166,7 +168,7 @@ def _shape(components: Iterable[Component], options: JobOptions) -> object:
 
 
 def _forget(graph: JobGraph) -> None:
-    """A job that begins anew delivers all records again."""
+    """A job that starts from the beginning delivers all records again."""
     for node in graph:
         if isinstance(node, SinkNode) and isinstance(node.sink, CollectSpec):
             owner = getattr(node.sink.deliver, "__self__", None)
@@ -174,19 +176,17 @@ def _forget(graph: JobGraph) -> None:
                 owner.clear()
 
 
-def _results(graph: JobGraph, parts: list[_Part], finished: bool) -> Results:
+def _results(graph: JobGraph, parts: list[_Part], totals: Totals, finished: bool) -> Results:
     records: dict[int, list[StreamRecord]] = {}
-    totals = Totals()
     for part in parts:
         records |= part.job.records
-        totals.merge(part.job.totals)
     return Results(
         {name: records.get(node.id, []) for name, node in _named_sinks(graph).items()},
         finished,
         max((part.committed for part in parts), default=0),
         sum(part.restarts for part in parts),
         totals.accumulators(),
-        totals.counters,
+        totals.metrics(),
     )
 
 

@@ -14,10 +14,10 @@ __all__ = ["CollectSink", "Collected", "collect"]
 
 
 class Collected:
-    """What a `CollectSink` has taken: committed epochs only, each once.
+    """The records of a `CollectSink`: committed epochs only, each once.
 
-    Iterating gives the values. `run_local` empties it when a job begins anew, and lets it grow when
-    a job goes on from a checkpoint.
+    Iterating gives the values. `run_local` empties it when a job starts from the beginning, and
+    lets it grow when a job continues from a checkpoint.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class MarkedChannels:
 
 
 def abort_error(channel: int, position: int) -> AbortError:
-    """What an ABORT mark raises."""
+    """The error that an ABORT mark raises."""
     return AbortError(
         "TEST_ABORT",
         f"channel {channel} of a TestSource has come to an ABORT mark before record {position}",

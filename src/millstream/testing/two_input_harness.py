@@ -47,7 +47,7 @@ class _TwoInputCore(KeyedCore):
 class KeyedTwoInputHarness(_Harness):
     """Runs a function on connected streams with keys; time is moved by hand, for each input.
 
-    It has all of `KeyedProcessHarness`, but for its input.
+    It has everything of `KeyedProcessHarness`, except for its input.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class KeyedTwoInputHarness(_Harness):
     # -- state -----------------------------------------------------------------------------------
 
     def snapshot(self) -> bytes:
-        """All that a checkpoint would hold: state, timers and clocks."""
+        """The content of a checkpoint: state, timers and clocks."""
         return pickle.dumps((super().snapshot(), self._watermarks), protocol=5)
 
     def restore(self, snapshot: bytes) -> None:

@@ -209,6 +209,8 @@ def main() -> int:
     names = arguments.names or [*program_names(), *QUERIES, *JAVA]
     with tempfile.TemporaryDirectory(prefix="flink-parity-") as logs:
         os.environ["FLINK_LOG_DIR"] = logs
+        # PyFlink makes a folder for each collection, and never deletes it.
+        tempfile.tempdir = logs
         results = run_all(names)
     arguments.out.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", "utf-8")
     return 0 if len(results) == len(names) else 1

@@ -227,7 +227,7 @@ def test_without_links_nothing_is_created_either_when_the_right_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
 ) -> None:
     """The right is taken away before the file has its name, or right after."""
-    aside, path, opened = tmp_path / "aside", tmp_path / "a", durable.private
+    aside, path, opened = tmp_path / "aside", tmp_path / "a", durable.private  # type: ignore[attr-defined]
 
     def taken_away(*_: Any) -> None:
         shutil.rmtree(aside)
@@ -251,7 +251,7 @@ def test_without_links_nothing_is_created_either_when_the_right_is_gone(
 def test_without_links_the_file_of_the_one_who_took_the_right_away_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    aside, path, opened = tmp_path / "aside", tmp_path / "a", durable.private
+    aside, path, opened = tmp_path / "aside", tmp_path / "a", durable.private  # type: ignore[attr-defined]
 
     def overtaken(opening: str, flags: int) -> int:
         descriptor = opened(opening, flags)

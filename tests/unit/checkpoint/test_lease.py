@@ -158,7 +158,7 @@ ELSEWHERE = pytest.mark.parametrize("elsewhere", [{"host": "other"}, {"pid_space
 
 @ELSEWHERE
 def test_a_driver_elsewhere_is_given_up_when_it_is_silent_while_it_is_watched(
-    tmp_path: Path, clock: Clock, elsewhere: dict[str, str], dead_pid: int
+    tmp_path: Path, clock: Clock, elsewhere: dict[str, Any], dead_pid: int
 ) -> None:
     """Its process cannot be seen from here, so that only time can tell."""
     Lease.take(str(tmp_path), "first", clock=clock)
@@ -436,7 +436,7 @@ def test_a_remote_lease_is_taken_checked_and_released(remote: Path, clock: Clock
 def test_of_two_that_write_the_same_remote_lease_the_last_one_wins(
     remote: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = lease_module.create
+    create = lease_module.create  # type: ignore[attr-defined]
 
     def overtaken(fs: Any, path: str, data: bytes, aside: str) -> bool:
         created = create(fs, path, data, aside)

@@ -12,9 +12,27 @@ from typing import Any
 import pytest
 
 from millstream.checkpoint import registry
-from millstream.checkpoint.lease import Lease
-from millstream.checkpoint.registry import Command, JobRecord, Registrar, find_jobs, request
+from millstream.checkpoint.lease import LEASE_SECONDS, Clock, Lease
+from millstream.checkpoint.registry import (
+    BAD,
+    Command,
+    JobRecord,
+    Registrar,
+    find_jobs,
+    known,
+    request,
+)
 from millstream.common.errors import CheckpointError
+from millstream.metrics import (
+    EpochMetrics,
+    JobMetrics,
+    MeterMetrics,
+    OperatorMetrics,
+    SinkMetrics,
+    SourceMetrics,
+    StateMetrics,
+    Summary,
+)
 
 Foreign = Callable[[Path], None]
 
@@ -25,9 +43,26 @@ def registrar(directory: Path, run: str = "000001", **changes: Any) -> Registrar
     return Registrar(f"{directory}/{run}", **{**facts, **changes}, now_ms=lambda: 5_000)
 
 
+METRICS = JobMetrics(
+    sources={"lines": SourceMetrics(uid="lines", name="Lines", read=30, rate=1.5)},
+    operators={
+        "count": OperatorMetrics(
+            uid="count",
+            name="Count",
+            watermark=99,
+            state=StateMetrics(3, 1, 200),
+            counters={"seen": 5},
+            gauges={"open": Summary(2, 3, 1, 2)},
+            meters={"hits": MeterMetrics(4, 0.5)},
+        )
+    },
+    sinks={"out": SinkMetrics(uid="out", name="Print", written=20)},
+    epochs=(EpochMetrics(query=0, number=3, tasks_ms=12),),
+)
+
+
 def say(one: Registrar, status: str = "RUNNING", **changes: Any) -> None:
-    said = {"epoch": 3, "records_in": 30, "records_out": 20, "watermark": 99}
-    one.say(status, **{**said, **changes})
+    one.say(status, METRICS, **changes)
 
 
 @pytest.fixture
@@ -69,6 +104,7 @@ def test_a_driver_says_what_its_job_does(directory: Path) -> None:
         path=f"{directory}/000001",
         directory=str(directory),
         alive=True,
+        metrics=METRICS,
     )
     stored = json.loads((directory / "000001" / "status.json").read_text())
     found = {"path", "directory", "alive", "problem", "distrust"}
@@ -80,10 +116,34 @@ def test_a_driver_says_what_its_job_does(directory: Path) -> None:
 def test_nothing_is_left_beside_the_status(directory: Path) -> None:
     one = registrar(directory)
     say(one)
-    say(one, epoch=4)
+    one.say("RUNNING", JobMetrics(epochs=(EpochMetrics(query=0, number=4),)))
     left = [path for path in (directory / "000001").rglob("*") if path.is_file()]
     assert [path.name for path in left] == ["status.json"]
     assert find_jobs(str(directory))[0].epoch == 4
+
+
+def with_metrics(directory: Path, change: Callable[[Any], Any]) -> JobRecord:
+    """A job whose status has other metrics than it wrote."""
+    say(registrar(directory))
+    path = directory / "000001" / "status.json"
+    stored = json.loads(path.read_text())
+    stored["metrics"] = change(stored["metrics"])
+    path.write_text(json.dumps(stored))
+    (record,) = find_jobs(str(directory))
+    return record
+
+
+@pytest.mark.parametrize("change", [lambda told: None, lambda told: {**told, "version": 99}])
+def test_metrics_of_another_version_are_not_read(
+    directory: Path, change: Callable[[Any], Any]
+) -> None:
+    record = with_metrics(directory, change)
+    assert (record.status, record.epoch, record.metrics) == ("RUNNING", 3, None)
+
+
+def test_metrics_that_make_no_sense_are_a_problem(directory: Path) -> None:
+    record = with_metrics(directory, lambda told: {**told, "sources": {"lines": {"read": "x"}}})
+    assert record.status == BAD and record.problem is not None and "read" in record.problem
 
 
 @pytest.mark.parametrize("status", ["FINISHED", "CANCELED", "FAILED"])
@@ -456,7 +516,7 @@ def test_root_does_not_give_away_what_a_link_leads_to(
     of_root.touch()
     commands = Path(record.path) / "commands"
     foreign(commands)
-    write = registry.write_json
+    write = registry.write_json  # type: ignore[attr-defined]
 
     def written_and_swapped(fs: Any, path: str, content: Any) -> None:
         write(fs, path, content)
@@ -565,3 +625,72 @@ def test_request_waits_by_the_clock_unless_told_otherwise(record: JobRecord) -> 
     finally:
         stop.set()
         thread.join()
+
+
+# -- drivers on other hosts -----------------------------------------------------------------------
+
+HOUR_MS = 3_600_000
+
+
+class OtherHost(Clock):
+    """A driver on another host, whose time of day is wrong; time passes when somebody waits for it."""
+
+    def __init__(self, directory: Path, ahead_ms: int, *, renews: bool) -> None:
+        self.lease = directory / "lease" / "00000001.json"
+        self.renews, self.passed, self.ahead_ms = renews, 0.0, ahead_ms
+        say(registrar(directory))
+        status = directory / "000001" / "status.json"
+        for path in (status, self.lease):
+            path.write_text(json.dumps({**json.loads(path.read_text()), "host": "elsewhere"}))
+        self.renew()
+
+    def renew(self) -> None:
+        content = json.loads(self.lease.read_text())
+        now_ms = self.wall_ms() + self.ahead_ms
+        self.lease.write_text(json.dumps({**content, "renewed_ms": now_ms}))
+
+    def seconds(self) -> float:
+        return self.passed
+
+    def wait(self, seconds: float) -> None:
+        self.passed += seconds
+        if self.renews:
+            self.renew()
+
+
+@pytest.mark.parametrize("ahead_ms", [0, HOUR_MS, -HOUR_MS])
+@pytest.mark.parametrize("renews", [True, False])
+def test_whether_a_driver_on_another_host_lives_is_watched(
+    directory: Path, ahead_ms: int, renews: bool
+) -> None:
+    """The time of day of another machine may be wrong: a command would refuse a job that runs."""
+    driver = OtherHost(directory, ahead_ms, renews=renews)
+    (record,) = find_jobs(str(directory))
+    assert known(record, driver).alive == renews
+    assert driver.passed < LEASE_SECONDS if renews else driver.passed >= LEASE_SECONDS
+
+
+def test_a_job_that_has_ended_is_not_watched(directory: Path) -> None:
+    driver = OtherHost(directory, 0, renews=False)
+    say(registrar(directory), "FINISHED")
+    assert not known(find_jobs(str(directory))[0], driver).alive
+    assert driver.passed == 0
+
+
+def test_a_request_to_a_driver_whose_time_of_day_is_behind_is_answered(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = OtherHost(directory, -HOUR_MS, renews=True)
+    monkeypatch.setattr("millstream.checkpoint.lease.Clock", lambda: driver)
+    (record,) = find_jobs(str(directory))
+    assert not record.alive, "at one look"
+    one = registrar(directory)
+    # It works for longer than a driver that has ended is waited for.
+    turns = [lambda command: None] * int(2 * registry.LAST_WORD_SECONDS / registry.FOLLOW_SECONDS)
+    work = Driver(one, *turns, lambda command: one.answer(command.id, "done", result="/sp"))
+
+    def wait(seconds: float) -> None:
+        driver.wait(seconds)
+        work.turn(seconds)
+
+    assert request(record, "savepoint", wait=wait) == "/sp"

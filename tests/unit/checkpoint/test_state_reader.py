@@ -208,7 +208,7 @@ NESTED = pa.struct([("f0", pa.list_(pa.time64("us"))), ("f1", pa.map_(pa.string(
 
 
 def test_columns_are_cast_within_lists_maps_and_structs_by_place() -> None:
-    values = [{"f0": [dt.time(1)], "f1": [("x", 1)]}, None, {"f0": None, "f1": []}]
+    values: list[Any] = [{"f0": [dt.time(1)], "f1": [("x", 1)]}, None, {"f0": None, "f1": []}]
     array = pa.array(values, NESTED)
     names = pa.struct([("a", pa.list_(pa.string())), ("b", pa.map_(pa.string(), pa.int64()))])
     for part in (array, array.slice(1), pa.chunked_array([array])):

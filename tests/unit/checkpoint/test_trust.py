@@ -5,6 +5,7 @@ from __future__ import annotations
 import grp
 import os
 import pwd
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -125,11 +126,18 @@ class Group:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.number = os.getgid()
         self.members = ["somebody"]
-        name = grp.getgrgid(self.number).gr_name
-        group = grp.struct_group((name, "x", self.number, self.members))
+        self.name = grp.getgrgid(self.number).gr_name
+        group = grp.struct_group((self.name, "x", self.number, self.members))
         monkeypatch.setattr(grp, "getgrgid", lambda number: group)
         monkeypatch.setattr(grp, "getgrnam", lambda wanted: group)
         monkeypatch.setattr(trust, "_group_number", lambda wanted: self.number)
+
+    def of_its_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let the group be that of the user of this process alone."""
+        me = pwd.getpwuid(os.getuid())
+        own = grp.struct_group((me.pw_name, "x", me.pw_gid, []))
+        monkeypatch.setattr(grp, "getgrgid", lambda number: own)
+        monkeypatch.setattr(pwd, "getpwall", lambda: [me])
 
 
 @pytest.fixture
@@ -147,11 +155,94 @@ def test_a_group_of_one_user_is_that_user(
 ) -> None:
     """Many systems make a group for each user, and let it write by default."""
     folder.chmod(0o775)
-    me = pwd.getpwuid(os.getuid())
-    own = grp.struct_group((me.pw_name, "x", me.pw_gid, []))
-    os.chown(folder, -1, me.pw_gid)
-    monkeypatch.setattr(grp, "getgrgid", lambda number: own)
+    group.of_its_own(monkeypatch)
     assert distrust(str(folder)) is None
+
+
+def test_a_folder_in_one_where_a_group_moves_things_is_not_trusted(
+    folder: Path, group: Group
+) -> None:
+    """Who can write to a folder above can put another folder into the place of the job's."""
+    folder.parent.chmod(0o775)
+    why = distrust(str(folder))
+    assert why == f"group {group.name} can move what is in {folder.parent}"
+    assert distrust(str(folder / "jobs/new")) == why, "before it is made, too"
+    folder.parent.chmod(0o1775)
+    assert distrust(str(folder)) is None, "there only the owner of a thing can move it"
+
+
+def test_a_folder_above_may_be_writable_for_a_group_that_is_trusted(
+    folder: Path, group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.parent.chmod(0o775)
+    monkeypatch.setenv("MILLSTREAM_SHARED_GROUP", "team")
+    assert distrust(str(folder)) is None, "its members may write to the folder itself, too"
+    monkeypatch.delenv("MILLSTREAM_SHARED_GROUP")
+    group.of_its_own(monkeypatch)
+    assert distrust(str(folder)) is None, "as many systems make a home"
+
+
+def test_a_group_is_not_of_one_user_if_it_is_the_first_group_of_another(
+    folder: Path, group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list of members of a group leaves out those whose first group it is."""
+    group.of_its_own(monkeypatch)
+    folder.chmod(0o775)
+    assert distrust(str(folder)) is None
+    me = pwd.getpwuid(os.getuid())
+    other = pwd.struct_passwd(("other", "x", SOMEBODY, me.pw_gid, "", "/", "/bin/sh"))
+    monkeypatch.setattr(pwd, "getpwall", lambda: [me, other])
+    assert f"{folder} can be written to by group" in str(distrust(str(folder)))
+
+
+def test_an_access_list_may_name_other_users(
+    folder: Path, group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `setfacl -m u:54321:rwx` writes: the mode does not say who it lets write."""
+    group.of_its_own(monkeypatch)
+    entries = [(1, 7, -1), (2, 7, SOMEBODY), (4, 0, -1), (16, 7, -1), (32, 0, -1)]
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+    for place in (folder, folder.parent):
+        try:
+            os.setxattr(place, "system.posix_acl_access", acl)
+        except OSError as error:
+            pytest.skip(f"the file system has no access lists: {error}")
+        assert "access list" in str(distrust(str(folder)))
+        os.removexattr(place, "system.posix_acl_access")
+        place.chmod(0o770)
+        assert distrust(str(folder)) is None
+
+
+def test_every_folder_on_the_way_through_a_link_counts(folder: Path) -> None:
+    """Who can move a link on the way can lead to another folder."""
+    real, links = folder / "real", folder / "links"
+    (real / "words").mkdir(parents=True)
+    links.mkdir()
+    (links / "link").symlink_to("../real")
+    assert distrust(str(links / "link/words")) is None
+    links.chmod(0o777)
+    why = f"everybody can move what is in {links}"
+    assert distrust(str(links / "link/words")) == why
+    (folder / "two").symlink_to(links / "link")
+    assert distrust(str(folder / "two/words")) == why
+    links.chmod(0o755)
+    real.chmod(0o777)
+    assert distrust(str(folder / "two/words")) == f"everybody can move what is in {real}"
+
+
+def test_a_link_of_another_user_on_the_way_is_not_trusted(folder: Path, foreign: Foreign) -> None:
+    (folder / "words").mkdir()
+    link = folder.parent / "link"
+    link.symlink_to(folder)
+    folder.parent.chmod(0o1777)
+    assert distrust(str(link / "words")) is None
+    foreign(link)
+    assert "user" in str(distrust(str(link / "words")))
+
+
+def test_a_link_to_itself_is_no_way(folder: Path) -> None:
+    (folder / "loop").symlink_to("loop")
+    assert distrust(str(folder / "loop/words")) is None, "it cannot be read or made"
 
 
 def test_a_group_that_shares_jobs_is_trusted(

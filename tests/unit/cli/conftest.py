@@ -18,8 +18,8 @@ from millstream.cli.main import main
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> Registry:
     fake = Registry()
-    monkeypatch.setattr("millstream.checkpoint.registry.find_jobs", fake.find_jobs)
-    monkeypatch.setattr("millstream.checkpoint.registry.request", fake.request)
+    for name in ("find_jobs", "known", "lives", "request"):
+        monkeypatch.setattr(f"millstream.checkpoint.registry.{name}", getattr(fake, name))
     return fake
 
 

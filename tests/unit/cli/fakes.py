@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,11 +47,20 @@ class Registry:
     roots: list[str] = field(default_factory=list)
     requests: list[tuple[str, str, str | None, bool]] = field(default_factory=list)
     on_request: Callable[[], object] = lambda: None
+    watched: dict[str, bool] = field(default_factory=dict)
+    """By the path of a run: what a watch of its lease finds, if that is not what one look says."""
 
     def find_jobs(self, root: str) -> list[JobRecord]:
         self.roots.append(root)
         below = [one for one in self.jobs if f"{one.directory}/".startswith(f"{root}/")]
         return below if root.startswith("/jobs/") else list(self.jobs)
+
+    def lives(self, record: JobRecord, watch: object) -> bool:
+        alive = any(one.alive for one in self.jobs if one.path == record.path)
+        return self.watched.get(record.path, alive)
+
+    def known(self, record: JobRecord) -> JobRecord:
+        return replace(record, alive=self.lives(record, None))
 
     def request(
         self,

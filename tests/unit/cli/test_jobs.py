@@ -13,6 +13,16 @@ from tests.unit.cli.fakes import Json, Registry, Run, Savepoints, make_record
 
 from millstream.checkpoint.registry import JobRecord
 from millstream.common.errors import CheckpointError
+from millstream.metrics import (
+    EpochMetrics,
+    JobMetrics,
+    MeterMetrics,
+    OperatorMetrics,
+    SinkMetrics,
+    SourceMetrics,
+    StateMetrics,
+    Summary,
+)
 
 ONE, TWO = make_record(1), make_record(2)
 DEAD = replace(TWO, alive=False)
@@ -81,6 +91,45 @@ def test_info_tells_all_that_is_known(registry: Registry, run: Run, run_json: Js
     assert run("--quiet", "info", "job-1")[1] == "RUNNING\n"
 
 
+METRICS = JobMetrics(
+    sources={"in": SourceMetrics(uid="in", name="Lines", read=12_000, rate=99.6, backlog=5)},
+    operators={
+        "one": OperatorMetrics(
+            uid="one",
+            name="Keyed Process",
+            records_in=4_000,
+            records_out=30,
+            late=2,
+            skipped=1,
+            watermark=0,
+            state=StateMetrics(keys=7, timers=3, bytes=1_500),
+            counters={"words": 8},
+            gauges={"open": Summary(2, 3, 1, 2)},
+            meters={"hits": MeterMetrics(40, 2.5)},
+        ),
+        "two": OperatorMetrics(uid="two", name="Keyed Process"),
+    },
+    sinks={"out": SinkMetrics(uid="out", name="Print", written=300, counters={"rows\x1b": 9})},
+    epochs=(EpochMetrics(query=0, number=7, total_ms=820, tasks_ms=487),),
+)
+
+
+def test_info_shows_the_metrics_of_each_part(registry: Registry, run: Run, run_json: Json) -> None:
+    registry.jobs = [replace(ONE, metrics=METRICS)]
+    lines = [line.split() for line in run("info", "job-1")[1].splitlines()]
+    assert ["in", "Lines", "12,000", "100/s", "5"] in lines
+    counts = ["4,000", "30", "2", "1", "7", "3", "1.5", "kB"]
+    assert ["one", "Keyed", "Process", *counts] in [line[:11] for line in lines]
+    assert ["two", "Keyed", "Process", "0", "0", "0", "0", "-", "-", "-", "-"] in lines
+    assert ["out", "Print", "300"] in lines
+    assert ["0", "7", "820", "-", "-", "-", "487", "-", "-"] in lines
+    assert ["one", "words", "8"] in lines and ["one", "hits", "40,", "2.5/s"] in lines
+    assert ["one", "open", "1", "to", "2,", "mean", "1.5", "of", "2"] in lines
+    assert ["out", "rows\\x1b", "9"] in lines
+    told = run_json("info", "job-1")[1]["job"]["metrics"]
+    assert JobMetrics.from_dict(told) == METRICS
+
+
 # -- which job -------------------------------------------------------------------------------------
 
 
@@ -141,6 +190,19 @@ def test_cancel_asks_the_job(registry: Registry, run: Run, run_json: Json) -> No
     assert run("cancel", "job-1")[0] == 0
     assert run_json("cancel", "1")[1] == {"job_id": "1" * 32, "status": "CANCELED"}
     assert registry.requests == [("1" * 32, "cancel", None, False)] * 2
+
+
+def test_commands_go_by_the_watched_lease_and_not_by_one_look(
+    registry: Registry, savepoints: Savepoints, run: Run
+) -> None:
+    """One look compares the times of day of two hosts, and one of them may be wrong."""
+    registry.jobs = [ONE, DEAD]
+    registry.watched = {ONE.path: False, DEAD.path: True}
+    assert run("cancel", "job-1")[0] == 4
+    assert run("cancel", "job-2")[0] == 0
+    assert run("savepoint", "job-1", "/sp")[0] == 0
+    assert registry.requests == [("2" * 32, "cancel", None, False)]
+    assert [call[0] for call in savepoints.calls] == ["take_offline"]
 
 
 @pytest.mark.parametrize("command", ["cancel", "stop"])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import examples
 
 from millstream.common.errors import PlanError
 from millstream.common.serialization import (
@@ -20,6 +21,7 @@ from millstream.common.serialization import (
 from millstream.common.typeinfo import Types
 
 
+@examples(100)
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_strings_round_trip(text: str) -> None:
     schema = SimpleStringSchema()

@@ -199,9 +199,9 @@ def test_state_types_must_be_types() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: ReducingStateDescriptor("r", 3),
-        lambda: AggregatingStateDescriptor("a", operator.add),
-        lambda: AggregatingStateDescriptor("a", Count),
+        lambda: ReducingStateDescriptor("r", 3),  # type: ignore[arg-type]
+        lambda: AggregatingStateDescriptor("a", operator.add),  # type: ignore[arg-type]
+        lambda: AggregatingStateDescriptor("a", Count),  # type: ignore[arg-type]
     ],
 )
 def test_state_functions_are_checked(make: Any) -> None:

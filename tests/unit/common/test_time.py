@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import examples
 
 from millstream.common.errors import PlanError
 from millstream.common.time import (
@@ -79,6 +80,7 @@ def test_reprs() -> None:
     assert repr(Duration.of_nanos(1)) == "Duration(1 ns)"
 
 
+@examples(100)
 @given(st.integers(-(2**60), 2**60))
 def test_instant_round_trip(millis: int) -> None:
     instant = Instant.of_epoch_milli(millis)
@@ -166,6 +168,7 @@ def test_more_than_64_bits_is_refused() -> None:
         to_millis(2**63)
 
 
+@examples(100)
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from(sorted(UNITS))), min_size=1))
 def test_written_spans_read_back(parts: list[tuple[int, str]]) -> None:
     expected = sum(number * UNITS[unit] for number, unit in parts)
@@ -173,6 +176,7 @@ def test_written_spans_read_back(parts: list[tuple[int, str]]) -> None:
     assert to_millis(" ".join(f"{number}{unit}" for number, unit in parts)) == expected
 
 
+@examples(100)
 @given(st.integers(-(2**62), 2**62))
 def test_every_form_of_milliseconds_agrees(millis: int) -> None:
     forms = (millis, f"{millis} ms", str(millis), Time.milliseconds(millis))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import examples
 
 from millstream.common import _logging
 from millstream.common.errors import PlanError, TypeMismatchError
@@ -127,6 +128,7 @@ def test_alignment_is_accepted_and_explained_once(
         strategy.with_watermark_alignment("g", "never")
 
 
+@examples(100)
 @given(st.lists(st.integers(-(10**15), 10**15)), st.integers(0, 10**9))
 def test_bounded_watermarks_follow_the_latest_timestamp(timestamps: list[int], bound: int) -> None:
     output = Recorder()

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import examples
 
 from millstream.common import Row
 from millstream.datastream.aggregations import (
@@ -105,6 +106,7 @@ def test_reducers_are_plain_data(reducer: Any) -> None:
     assert one.kind in ("sum", "min", "max", "min_by", "max_by")
 
 
+@examples(100)
 @given(
     st.lists(st.integers(), min_size=1, max_size=5),
     st.data(),

@@ -182,7 +182,7 @@ class TestPrograms:
 
         results = run_local(program, epochs=1, copy_functions=False)
         assert notes == ["open client", "close"]
-        assert results.counters["client.asked"] == 3
+        assert results.metrics.operator("client").counters["asked"] == 3
         assert results.get_accumulator_result("total") == 6
 
     def test_bad_answers_are_asked_for_again(self) -> None:
@@ -356,7 +356,7 @@ class TestRefusals:
             "async_retry_strategy": NO_RETRY_STRATEGY,
         }
         with pytest.raises(PlanError) as caught:
-            AsyncDataStream.unordered_wait_with_retry(**arguments | changes)
+            AsyncDataStream.unordered_wait_with_retry(**arguments | changes)  # type: ignore[call-overload]
         check_error(caught.value, code, here=__file__, hint=hint)
         assert len(env._graph.nodes) == 1, "what is refused must leave no operator behind"
 
@@ -405,9 +405,9 @@ class TestStrategies:
 
     def test_names_of_the_java_api_are_the_same_strategies(self) -> None:
         assert AsyncRetryStrategies.no_restart() is AsyncRetryStrategies.NO_RETRY_STRATEGY
-        fixed = AsyncRetryStrategies.fixed_delay(3, 100, len)
+        fixed = AsyncRetryStrategies.fixed_delay(3, 100, len)  # type: ignore[arg-type]
         assert (fixed.get_backoff_time_millis(1), fixed.can_retry(4)) == (100, False)
-        growing = AsyncRetryStrategies.exponential_backoff(3, 100, 150, 2, len)
+        growing = AsyncRetryStrategies.exponential_backoff(3, 100, 150, 2, len)  # type: ignore[arg-type]
         assert growing.get_backoff_time_millis(2) == 150
 
     @pytest.mark.parametrize(

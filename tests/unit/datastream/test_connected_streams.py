@@ -86,7 +86,7 @@ class Enrich(KeyedCoProcessFunction):
 
     def process_element1(self, value: Any, ctx: KeyedCoProcessFunction.Context) -> Any:
         self.last.update(value[1])
-        ctx.timer_service().register_event_time_timer(ctx.timestamp() + 10)
+        ctx.timer_service().register_event_time_timer((ctx.timestamp() or 0) + 10)
 
     def process_element2(self, value: Any, ctx: KeyedCoProcessFunction.Context) -> Any:
         yield ctx.get_current_key(), value[1], self.last.value()
@@ -270,7 +270,9 @@ class TestWithoutKeys:
         assert (node.kind, node.selector, node.second) == ("co_process", *[Place.BY_CHANNEL] * 2)
         assert "by channel, for it reads the watermark" in str(stream.explain())
         results = run_local(stream, channel_order="watermark")
-        assert results.values()[1] == ("b", 44) and "in:Co-Process" in results.counters
+        assert (
+            results.values()[1] == ("b", 44) and results.metrics.operator("Co-Process").records_in
+        )
         assert run_local(stream.get_side_output(SIDE)).values() == ["c", "d"]
 
 
@@ -289,6 +291,8 @@ class TestWarnings:
 
     def test_attributes_that_are_set(self) -> None:
         class Keeps(CoMapFunction):
+            count: int
+
             def map1(self, value: Any) -> Any:
                 self.last = value
                 self.count += 1
@@ -452,13 +456,13 @@ def test_wrong_functions_elsewhere(numbers: DataStream) -> None:
 
     keyed = numbers.key_by(lambda n: n)
     with pytest.raises(PlanError) as info:
-        keyed.connect(keyed).process(Keyed())  # type: ignore[arg-type]
+        keyed.connect(keyed).process(Keyed())  # type: ignore[call-overload]
     check_error(info.value, "WRONG_FUNCTION_KIND", here=__file__, hint="a KeyedCoProcessFunction")
     with pytest.raises(PlanError) as info:
-        keyed.connect(keyed).map(Upper())  # type: ignore[arg-type]
+        keyed.connect(keyed).map(Upper())  # type: ignore[call-overload]
     check_error(info.value, "WRONG_FUNCTION_KIND", here=__file__, hint="goes into map(...)")
     with pytest.raises(PlanError) as info:
-        numbers.map(Signed())  # type: ignore[arg-type]
+        numbers.map(Signed())  # type: ignore[call-overload]
     check_error(info.value, "WRONG_FUNCTION_KIND", here=__file__, hint="connect(...).map")
 
 
@@ -479,7 +483,7 @@ def test_connect_needs_a_stream_of_the_same_environment(numbers: DataStream) -> 
     other = Env.get_execution_environment().from_collection([1])
     for wrong in (other, other.broadcast(RULES), [1]):
         with pytest.raises(PlanError) as info:
-            numbers.connect(wrong)  # type: ignore[call-overload]
+            numbers.connect(wrong)  # type: ignore[arg-type]
         check_error(info.value, "NOT_A_STREAM", here=__file__, hint="a.connect(b)")
 
 
@@ -603,7 +607,7 @@ class TestIntervalJoin:
         stream = joined.process(Pair())
         assert run_local(stream.get_side_output(OutputTag("side"))).values() == [("a", 12)]
         results = run_local(stream)
-        assert results.counters["Interval Join.numLateRecordsDropped"] == 1
+        assert results.metrics.operator("Interval Join").late == 1
         other = self.join(env).between(-5, 5).side_output_right_late_data(OutputTag("late"))
         late = other.process(Pair()).get_side_output(OutputTag("late"))
         assert run_local(late).values() == [("a", 2)]

@@ -310,9 +310,9 @@ def test_sink_refused(pairs: DataStream) -> None:
         pairs.sink_to(print)  # type: ignore[arg-type]
     check_error(info.value, "NOT_A_SINK", here=__file__, hint="add_sink")
     with pytest.raises(PlanError, match="WRONG_ARITY"):
-        pairs.foreach_batch(lambda dataframe: None)  # type: ignore[arg-type, misc]
+        pairs.foreach_batch(lambda dataframe: None)  # type: ignore[arg-type]
     with pytest.raises(PlanError, match="WRONG_ARITY"):
-        pairs.foreach_batch(lambda a, b, c, d: None)  # type: ignore[arg-type, misc]
+        pairs.foreach_batch(lambda a, b, c, d: None)  # type: ignore[arg-type]
     with pytest.raises(PlanError, match="FUNCTION_CLASS"):
         pairs.add_sink(Collecting)  # type: ignore[arg-type]
     with pytest.raises(PlanError, match="BAD_SAVE_MODE"):

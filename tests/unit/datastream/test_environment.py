@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from datastream_support import FakeRuntime, check_error, last
 
-from millstream.common import Row, Types, WatermarkStrategy
+from millstream.common import Row, Types, WatermarkStrategy, windows
 from millstream.common.errors import ConfigurationError, PlanError, TypeMismatchError
 from millstream.datastream import (
     CheckpointingMode,
@@ -19,6 +19,8 @@ from millstream.datastream import (
     RuntimeExecutionMode,
     StreamExecutionEnvironment,
     TimestampedValue,
+    timestamped_value,
+    window,
 )
 from millstream.plan.graph import SinkNode, SourceNode
 from millstream.plan.specs import ChannelSpec, DataFrameSpec, FilesSpec, SocketSpec
@@ -98,6 +100,17 @@ def test_timestamped_values_bring_their_event_times(env: Env) -> None:
     assert elements(env) == (["a", "b"], [10, 5])
 
 
+def test_there_is_one_class_of_values_with_times() -> None:
+    """Elements of `from_collection`, and what evictors see."""
+    assert window.TimestampedValue is TimestampedValue
+    assert timestamped_value.TimestampedValue is TimestampedValue
+    assert windows.TimestampedValue is TimestampedValue
+    value = TimestampedValue("a", 10)
+    assert repr(value) == "TimestampedValue(value='a', timestamp=10)"
+    assert (value.get_value(), value.get_timestamp(), value.has_timestamp()) == ("a", 10, True)
+    assert not TimestampedValue("a", None).has_timestamp()
+
+
 def test_timestamps_may_be_given_apart(env: Env) -> None:
     env.from_collection(["a", "b"], timestamps=(10, 5))
     assert elements(env) == (["a", "b"], [10, 5])
@@ -123,6 +136,7 @@ def test_element_of_a_wrong_type_is_named_with_index_type_and_line(env: Env) -> 
         ([1, 2], {"timestamps": [1]}, "TIMESTAMP_COUNT", "one timestamp for each"),
         ([1], {"timestamps": [1.5]}, "BAD_TIMESTAMP", "milliseconds"),
         ([1], {"timestamps": [None]}, "BAD_TIMESTAMP", "milliseconds"),
+        ([TimestampedValue(1, None)], {}, "BAD_TIMESTAMP", "milliseconds"),
         ([1], {"type_info": Types.LONG}, "NOT_A_TYPE", "call it"),
         ([1], {"type_info": "LONG"}, "NOT_A_TYPE", "Types"),
     ],

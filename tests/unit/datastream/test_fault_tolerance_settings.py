@@ -39,7 +39,7 @@ def test_falling_back_is_saying_nothing(env: Env) -> None:
 
 def test_anything_else_is_refused(env: Env) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        env.set_restart_strategy("fixed-delay")
+        env.set_restart_strategy("fixed-delay")  # type: ignore[arg-type]
     assert caught.value.location is not None and caught.value.location.file == __file__
 
 

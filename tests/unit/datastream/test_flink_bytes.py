@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, time
-from decimal import Decimal
+from decimal import Decimal, FloatOperation, localcontext
 from typing import Any
 
 import pytest
@@ -235,3 +235,12 @@ def test_numbers_as_java_writes_them() -> None:
         *("0.0", "-0.0", "9999999.0", "2.0E-308", "-Infinity")
     ]
     assert [java_float(n) for n in (3e38, 0.1, 1 / 3)] == ["3.0E38", "0.1", "0.33333334"]
+
+
+def test_numbers_do_not_depend_on_the_decimal_context() -> None:
+    numbers = (4.9e-324, 1.23456789012e10, 5e-10)
+    usual = [java_double(number) for number in numbers]
+    with localcontext() as context:
+        context.prec = 3
+        context.traps[FloatOperation] = True
+        assert [java_double(number) for number in numbers] == usual

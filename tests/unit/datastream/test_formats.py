@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import examples
 
 from millstream.common import Configuration, Instant, Row, Types
 from millstream.common.errors import PlanError, TypeMismatchError
@@ -205,6 +206,7 @@ def test_json_and_back_for_every_type() -> None:
     assert schema.get_produced_type() == ALL
 
 
+@examples(100)
 @given(st.text(), st.integers(-(2**63), 2**63 - 1))
 def test_json_and_back_for_any_text_and_number(word: str, n: int) -> None:
     assert from_json().build().deserialize(to_json().serialize((word, n))) == Row(word=word, n=n)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import examples
 
 from millstream.common import WatermarkStrategy
 from millstream.common.time import MAX_TIMESTAMP
@@ -77,6 +78,7 @@ def test_accumulator(kind: Any, expected: Any, empty: Any) -> None:
     assert pickle.loads(pickle.dumps(copy)).get_local_value() == expected
 
 
+@examples(100)
 @given(
     numbers,
     numbers,
@@ -125,7 +127,7 @@ def test_open_close_and_on_timer_have_defaults() -> None:
     context = Context()  # type: ignore[abstract]
     Map().open(context)
     Map().close()
-    assert Process().on_timer(1, None) is None
+    assert Process().on_timer(1, None) is None  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="abstract"):
         MapFunction()  # type: ignore[abstract]
 
@@ -154,6 +156,7 @@ def test_on_timer_gets_a_time_domain() -> None:
     assert sorted(fired, key=str) == [(domain.name, domain) for domain in TimeDomain]
 
 
+@examples(100)
 @given(st.integers(-(10**12), 10**12), st.integers(-5_000, 5_000), st.integers(1, 5_000))
 def test_window_start_is_at_or_before_the_time(timestamp: int, offset: int, size: int) -> None:
     start = TimeWindow.get_window_start_with_offset(timestamp, offset, size)

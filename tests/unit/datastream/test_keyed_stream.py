@@ -33,6 +33,7 @@ from millstream.datastream.aggregations import (
     FieldSum,
 )
 from millstream.plan.graph import KeyedNode, SinkNode, StatelessNode
+from millstream.testing import run_local
 
 Env = StreamExecutionEnvironment
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
@@ -227,7 +228,7 @@ def test_keyed_process_refuses_other_functions(pairs: DataStream, function: Any,
 
 def test_process_without_a_key_refuses_keyed_functions(pairs: DataStream) -> None:
     with pytest.raises(PlanError) as info:
-        pairs.process(Count())  # type: ignore[arg-type]
+        pairs.process(Count())  # type: ignore[call-overload]
     check_error(info.value, "WRONG_FUNCTION_KIND", here=__file__, hint="key_by(...) first")
 
 
@@ -344,3 +345,20 @@ def test_key_decides_where_records_go(pairs: DataStream, call: str) -> None:
     with pytest.raises(PlanError) as info:
         getattr(pairs.key_by(0), call)()
     check_error(info.value, "KEYED_EXCHANGE", here=__file__, hint="before key_by")
+
+
+@pytest.mark.parametrize("options", [{}, {"epochs": 1, "restarts": "every"}], ids=["one", "many"])
+def test_a_rolling_reduce_takes_none_for_a_value(options: dict[str, Any]) -> None:
+    """As the first value of a key, and as a result."""
+
+    def program(env: StreamExecutionEnvironment) -> Any:
+        numbers: DataStream[Any] = env.from_collection([None, 1, 2, 3])
+        keyed = numbers.key_by(lambda value: 0)
+        return {
+            "pairs": keyed.reduce(lambda one, other: (one, other)),
+            "nones": keyed.reduce(lambda one, other: None if other == 1 else (one, other)),
+        }
+
+    results = run_local(program, **options)
+    assert results.values("pairs") == [None, (None, 1), ((None, 1), 2), (((None, 1), 2), 3)]
+    assert results.values("nones") == [None, None, (None, 2), ((None, 2), 3)]

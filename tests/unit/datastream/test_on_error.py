@@ -72,7 +72,8 @@ def outcome(build: Build, **options: Any) -> tuple[list[Any], list[DeadLetter]]:
     found = [skipped(build, epochs=epochs, **options) for epochs in (1, 3, "all")]
     for results in found:
         assert results.sinks == found[0].sinks
-    assert len({results.counters.get("skipped:op") for results in found}) == 1
+    skips = [[one.skipped for one in results.metrics.operators.values()] for results in found]
+    assert all(one == skips[0] for one in skips)
     return found[0].values("main"), found[0].values("bad")
 
 
@@ -107,7 +108,7 @@ def test_a_map_that_fails_on_a_record() -> None:
     assert letter.error == "ValueError: invalid literal for int() with base 10: 'x'"
     assert letter.traceback.startswith(letter.error)
     assert pickle.loads(pickle.dumps(letter)) == letter
-    assert skipped(build).counters["skipped:op"] == 1
+    assert skipped(build).metrics.operator("op").skipped == 1
 
 
 def test_the_traceback_shows_the_users_frames_and_is_cut() -> None:
@@ -308,7 +309,7 @@ def test_nothing_is_left_of_a_record_that_a_keyed_function_fails_on() -> None:
     assert main == run_local(lambda env: busy(GOOD)(env)).values()
     assert values(letters) == [event for event in EVENTS if not event[2]]
     assert [letter.timestamp for letter in letters] == [2, 2, 3]
-    assert len(letters) == skipped(busy(EVENTS)).counters["skipped:op"]
+    assert len(letters) == skipped(busy(EVENTS)).metrics.operator("op").skipped
 
 
 def test_without_the_policy_the_job_fails() -> None:
@@ -740,7 +741,7 @@ def test_what_fails_within_a_record_that_fails_is_not_counted() -> None:
     main, letters = outcome(build)
     assert values(letters) == [("a", 4, 0)]
     assert main == [1, [12], 2, [12], 3, [6], 4, [12, 6]]
-    assert skipped(build).counters["skipped:op"] == 1
+    assert skipped(build).metrics.operator("op").skipped == 1
 
 
 @pytest.mark.parametrize("failing", ["on_event_time", "clear"])
@@ -760,7 +761,7 @@ def test_a_window_whose_end_fails_is_cleared_all_the_same(failing: str) -> None:
     windowed.process(Contents()).name("op").on_error("skip").print()
     job = LocalJob(env._job_graph())
     job.run_all()
-    assert job.counters["skipped:op"] == 2
+    assert job.metrics.operator("op").skipped == 2
     assert job.outputs == {"Print": []}
     assert job.state_entries() == 0
 
@@ -824,7 +825,7 @@ def test_the_policy_of_the_job_is_for_operators_without_one(env: Env) -> None:
     numbers = env.from_collection(["1", "x", "0"]).map(int)
     shares = numbers.map(lambda n: 12 // n).name("share")
     assert run_local(shares).values() == [12]
-    assert run_local(shares).counters["skipped:share"] == 1
+    assert run_local(shares).metrics.operator("share").skipped == 1
     with pytest.raises(UserCodeError):
         run_local(shares.on_error("fail"))
 

@@ -199,4 +199,4 @@ def test_functions_are_checked(env: Env) -> None:
     with pytest.raises(PlanError, match="WRONG_ARITY"):
         partitions.reduce(lambda value: value)  # type: ignore[arg-type, misc]
     with pytest.raises(PlanError, match="WRONG_FUNCTION_KIND"):
-        partitions.aggregate(max)  # type: ignore[arg-type]
+        partitions.aggregate(max)  # type: ignore[call-overload]

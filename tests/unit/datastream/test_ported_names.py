@@ -108,7 +108,7 @@ def test_a_method_that_is_not_here_names_what_takes_its_place(env: Env) -> None:
             getattr(stream, name)
         assert str(info.value).endswith(instead)
     with pytest.raises(AttributeError, match="'DataStream' object has no attribute 'nonsense'"):
-        stream.nonsense  # noqa: B018
+        stream.nonsense  # type: ignore[attr-defined]  # noqa: B018
 
 
 # -- common ----------------------------------------------------------------------------------------

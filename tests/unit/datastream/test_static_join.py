@@ -75,7 +75,7 @@ class Price:
         PRICES,
         [Row(**price) for price in PRICES],
         [Named(**price) for price in PRICES],
-        [Price(**price) for price in PRICES],
+        [Price(**price) for price in PRICES],  # type: ignore[arg-type]
         (dict(price) for price in PRICES),
         pa.Table.from_pylist(PRICES),
         pa.RecordBatch.from_pylist(PRICES),
@@ -131,7 +131,8 @@ def test_a_spark_dataframe_is_read_once(env: Env) -> None:
 
 
 def test_an_empty_table(env: Env) -> None:
-    for table in ([], pa.Table.from_pylist(PRICES).slice(0, 0)):
+    empty: list[Any] = []
+    for table in (empty, pa.Table.from_pylist(PRICES).slice(0, 0)):
         joined = orders(env).join_static(table, 0, "item", how="left", function=amount)
         assert run_local(joined).values() == [(3, None), (1, None), (2, None)]
 

@@ -12,7 +12,6 @@ import millstream
 
 BUILD = """
 from millstream.datastream import StreamExecutionEnvironment
-from millstream.testing import run_local
 
 def build():
     env = StreamExecutionEnvironment.get_execution_environment()
@@ -40,7 +39,7 @@ def test_forgotten(program: str, tmp_path: Path) -> None:
     # An environment that nobody holds any more was forgotten all the same.
     (line,) = stderr_of(program, tmp_path).splitlines()
     assert line.startswith("millstream: streams were built at ")
-    assert line.endswith("app.py:7, but execute() was never called: nothing has run")
+    assert line.endswith("app.py:6, but execute() was never called: nothing has run")
 
 
 @pytest.mark.parametrize(
@@ -49,7 +48,7 @@ def test_forgotten(program: str, tmp_path: Path) -> None:
         "StreamExecutionEnvironment.get_execution_environment()",
         "build().get_execution_plan()",
         "build().close()",
-        "run_local(build())",
+        "from millstream.testing import run_local\nrun_local(build())",
     ],
 )
 def test_not_forgotten(program: str, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def locked(value: Any, *_: Any) -> Any:
     return value
 
 
-class Holds(MapFunction, ProcessFunction, KeyedProcessFunction, CoMapFunction):
+class Holds(MapFunction, ProcessFunction, KeyedProcessFunction, CoMapFunction):  # type: ignore[misc]
     def __init__(self) -> None:
         self.parts = {"guard": threading.Lock()}
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import examples
 
 import millstream.datastream as api
 from millstream.common import Duration, Time
@@ -131,6 +132,7 @@ def test_sliding_with_holes() -> None:
     assert found == [[], [(5, 7)], [(5, 7)], []]
 
 
+@examples(100)
 @given(
     st.integers(FIRST, LAST),
     st.integers(1, 10**6) | st.integers(1, MAX_TIMESTAMP),
@@ -259,6 +261,7 @@ def test_sessions_merge_if_they_overlap_or_touch(windows: Any, merges: Any) -> N
     assert callback.seen == [(spans(*parts), TimeWindow(*whole)) for parts, whole in merges]
 
 
+@examples(100)
 @given(st.lists(st.tuples(st.integers(-30, 30), st.integers(1, 8)), max_size=12))
 def test_merged_sessions_are_apart(pairs: list[tuple[int, int]]) -> None:
     windows = {TimeWindow(start, start + length) for start, length in pairs}
@@ -302,6 +305,7 @@ def test_count_sliding(size: int, slide: int, ids: list[list[int]]) -> None:
     assert numbers(CountSlidingWindowAssigner.of(size, slide), len(ids), Context()) == ids
 
 
+@examples(100)
 @given(st.integers(1, 9), st.integers(1, 9))
 def test_full_count_windows_hold_their_size(size: int, slide: int) -> None:
     found = numbers(CountSlidingWindowAssigner.of(size, slide), 60, Context())

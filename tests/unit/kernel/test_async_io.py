@@ -20,7 +20,8 @@ from millstream.common.types import Row
 from millstream.kernel import async_io
 from millstream.kernel.async_io import AsyncSpec, AsyncStep
 from millstream.kernel.order import OrderKeys
-from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports
+from millstream.kernel.reports import Reports
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.steps import Flow, Step
 
 INFO = OperatorInfo("ask", "ask-uid")
@@ -104,7 +105,7 @@ class Collect(Step):
 class Asker:
     """An `AsyncFunction` made of a plain function."""
 
-    def __init__(self, invoke: Callable[[Any], Any]) -> None:
+    def __init__(self, invoke: Callable[..., Any]) -> None:
         self.async_invoke = invoke
 
 
@@ -140,7 +141,7 @@ def sent(step: AsyncStep) -> Flow:
 def push(step: AsyncStep, values: list[Any]) -> list[Any]:
     """What is sent on for a batch."""
     step.push(flow_of(values))
-    return sent(step).values
+    return list(sent(step).values)
 
 
 def results(function: Any, values: list[Any], **options: Any) -> list[Any]:
@@ -851,7 +852,7 @@ class TestLife:
             assert push(step, [1, 2]) == [2, 3]
             assert push(step, [3]) == [4]
         assert client.notes == ["open", "close"]
-        assert reports.counters == {"ask.asked": 3}
+        assert reports.of(step.info).function.counters["asked"].get_count() == 3
 
     def test_loop_and_threads_end_with_the_step(self) -> None:
         with opened(new_step(lambda n: n)) as step:

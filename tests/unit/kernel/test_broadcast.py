@@ -292,7 +292,7 @@ class TestState:
         def element(function: Any, value: Any, ctx: Any) -> None:
             ctx.get_broadcast_state(MapStateDescriptor("others"))
 
-        with pytest.raises(PlanError, match="'others', which it has not") as info:
+        with pytest.raises(PlanError, match="'others', which it does not have") as info:
             job([(("a",), 1)], Function(element), keyed=keyed).run_all()
         assert "there is 'rules'" in (info.value.hint or "")
 
@@ -735,8 +735,9 @@ class TestWhoSpeaks:
         function = Kept()
         function.kept = empty()
         watched = Buffers(function)
+        watched.before_others()
         assert not watched.differ()
-        watched.note()
+        watched.before_others()
         if isinstance(function.kept, dict):
             function.kept["a"].append(1)
         else:

@@ -211,7 +211,7 @@ class TestOrder:
     def test_path_does_not_depend_on_what_else_is_in_the_block(self) -> None:
         """A block without repeated rows takes a short cut; its keys must be the same."""
         alone, among = Graph(NUMBERS[1:2]), Graph(NUMBERS[1:3])
-        flat = ["flat_map", lambda n: ["x"] * n]
+        flat: list[Any] = ["flat_map", lambda n: ["x"] * n]
         (one,) = self.keys(alone, alone.step(*flat))
         first, *_ = self.keys(among, among.step(*flat))
         assert one == first

@@ -22,7 +22,7 @@ SHARE = min(1.0, float(os.environ.get("MILLSTREAM_EXAMPLES", "1")))
 class Compared(tuple[int, None]):
     """A timer that counts how often it is compared."""
 
-    count = 0
+    count = 0  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
         Compared.count += 1

@@ -8,7 +8,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, FloatOperation, Inexact, Rounded, localcontext
 from enum import Enum, IntEnum
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -25,7 +25,7 @@ from millstream.common.types import Row
 from millstream.kernel.hashing import HashCache, stable_hash, stable_hashes, tie_breaker
 from millstream.kernel.key_encoding import KeyEncodingError, encode_key
 from millstream.kernel.keys import encoding_of, identities, identity, map_identity, shown
-from strategies import examples
+from strategies import examples, sampled
 
 
 class Color(Enum):
@@ -140,6 +140,10 @@ def test_hashes_are_stable_for_ever(key: Any, expected: int) -> None:
     assert stable_hash(key) == expected
 
 
+SEEDS = sampled(("1", "2"), "seeds")
+"""Of Python's `hash()` in other processes; this one has a seed of its own."""
+
+
 def test_hashes_do_not_depend_on_the_process() -> None:
     code = (
         "from millstream.kernel.hashing import stable_hash as h; print(h('a'), h(frozenset('ab')))"
@@ -151,7 +155,7 @@ def test_hashes_do_not_depend_on_the_process() -> None:
             capture_output=True,
             check=True,
         ).stdout
-        for seed in ("1", "2")
+        for seed in SEEDS
     }
     assert outputs == {f"{stable_hash('a')} {stable_hash(frozenset('ab'))}\n".encode()}
 
@@ -223,7 +227,7 @@ def test_no_encoding_depends_on_the_process() -> None:
         "from key_pool import POOL; from millstream.kernel.key_encoding import encode_key;"
         "print([encode_key(key) for key in POOL])"
     )
-    for seed in ("1", "2"):
+    for seed in SEEDS:
         found = subprocess.run(
             [sys.executable, "-c", code],
             env={"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": seed},
@@ -264,6 +268,11 @@ class ByIdentity:
     name: str
 
 
+@dataclass(frozen=True)
+class ByFields:
+    name: str
+
+
 @dataclass
 class Changeable:
     name: str
@@ -278,6 +287,36 @@ class OwnEquality:
 
     def __hash__(self) -> int:
         return hash(self.name.lower())
+
+
+@dataclass(frozen=True, eq=False)
+class Grown(ByFields):
+    """Inherits an ``__eq__`` that does not know its own field."""
+
+    size: int
+
+
+MADE_BY_EXEC: dict[str, Any] = {"dataclass": dataclass, "__name__": __name__}
+exec(
+    """
+@dataclass(frozen=True)
+class SameObject:
+    name: str
+    def __eq__(self, other): return self is other
+    def __hash__(self): return 1
+
+@dataclass(frozen=True)
+class Plain:
+    name: str
+""",
+    MADE_BY_EXEC,
+)
+
+
+def test_a_dataclass_is_a_key_wherever_its_source_is() -> None:
+    """What counts is what its ``__eq__`` does."""
+    plain = MADE_BY_EXEC["Plain"]
+    assert encode_key(plain("a")) == encode_key(plain("a")) != encode_key(plain("b"))
 
 
 class Caseless(str):
@@ -303,6 +342,8 @@ class Caseless(str):
         (Changeable("a"), "UNSUPPORTED_KEY"),
         (OwnEquality("a"), "UNSUPPORTED_KEY"),
         (Caseless("a"), "UNSUPPORTED_KEY"),
+        (Grown("a", 1), "UNSUPPORTED_KEY"),
+        (MADE_BY_EXEC["SameObject"]("a"), "UNSUPPORTED_KEY"),
         (Decimal("1E+999999999"), "UNSUPPORTED_KEY"),
         (pd.NaT, "UNSUPPORTED_KEY"),
         (np.timedelta64(1, "s"), "UNSUPPORTED_KEY"),
@@ -353,3 +394,14 @@ def test_cache_gives_the_same_hashes_and_is_bounded(monkeypatch: pytest.MonkeyPa
 )
 def test_hashes_of_many_keys_are_those_of_each(keys: list[object]) -> None:
     assert stable_hashes(keys) == [stable_hash(key) for key in keys]
+
+
+def test_the_decimal_context_of_a_program_is_of_no_concern() -> None:
+    keys = [Decimal(text) for text in ("0.1", "0.5", "1.0", "1E+30", "0.12345678901234567890123")]
+    usual = [encode_key(key) for key in keys]
+    with localcontext() as context:
+        context.prec = 3
+        for signal in (FloatOperation, Inexact, Rounded):
+            context.traps[signal] = True
+        assert [encode_key(key) for key in keys] == usual
+        assert identity(keys[1]) == identity(0.5)

@@ -93,7 +93,7 @@ def at(*times: int, name: Any = "a") -> list[Event]:
     return [((name, ts), ts) for ts in times]
 
 
-def pairs(started: LocalJob, size: int | None = None) -> list[tuple[int, int, int]]:
+def pairs(started: LocalJob, size: int | None = None) -> list[tuple[int, int, Any]]:
     """Left time, right time and event time of each result, sorted."""
     started.run_all(size)
     return sorted((left[1], right[1], ts) for (left, right), ts in started.outputs["out"])
@@ -225,7 +225,7 @@ class TestLate:
     def test_without_a_tag_they_are_counted(self, size: int | None) -> None:
         started = job(at(20, 18, 3), at(20, 7), -5, 5, tags=(None, RIGHT_LATE))
         started.run_all(size)
-        assert started.counters["join.numLateRecordsDropped"] == 2
+        assert started.metrics.operator("join").late == 2
         assert started.outputs["left late"] == []
         assert started.outputs["right late"] == [(("a", 7), 7)]
 

@@ -18,7 +18,8 @@ from millstream.common.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo, Reports
+from millstream.kernel.reports import Reports
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.state import Cursor, bind, sweep
 
 
@@ -343,7 +344,7 @@ class TestTimeToLiveInAJob:
         assert b"\x8c\x01a" not in page
 
     def test_expired_state_goes_without_being_touched_again(self) -> None:
-        """DESIGN 6: each epoch sweeps a few pages in turn."""
+        """design.md 6: each epoch sweeps a few pages in turn."""
         started = keyed_job(self.EVENTS, self.remembering(ttl()))
         started.epoch(2, now_ms=0)
         for now_ms in range(100, 150):

@@ -41,7 +41,7 @@ def test_a_pane_comes_back_as_it_was_added() -> None:
     again = opened(store)
     again.add(0, records(3))
     assert [part.ts.tolist() for part in again.load(0)] == [[1, 2], [3]]
-    assert [part.values.tolist() for part in again.load(1)] == [[(11,)]]
+    assert [part.values.tolist() for part in again.load(1)] == [[(11,)]]  # type: ignore[union-attr]
 
 
 def test_nothing_is_left_of_panes_that_are_dropped() -> None:

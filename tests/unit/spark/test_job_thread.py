@@ -35,7 +35,7 @@ from millstream.spark import job as job_module
 from millstream.spark.client import JobClient
 from millstream.spark.job import Place, _Body, _made, _open_place, _strategy
 from millstream.spark.outside import Outside
-from millstream.spark.progress import Totals
+from millstream.spark.progress import EpochTotals
 from millstream.spark.writer import EpochReport
 
 PATIENCE_SECONDS = 30
@@ -122,7 +122,7 @@ class Job:
         self.options = options or JobOptions(
             name="fake", savepoint_path="/from", show_progress=False
         )
-        self.client = JobClient(run.job_id, Totals(), str(folder / "savepoints"))
+        self.client = JobClient(run.job_id, EpochTotals(), str(folder / "savepoints"))
         self.made: list[tuple[Run, JobOptions]] = []
         self.left = list(executions)
         outside = Outside(run, lease, self.client, self.options, None) if registered else None
@@ -555,10 +555,10 @@ def test_savepoints_wait_for_each_other_and_none_is_forgotten(tmp_path: Path) ->
 
 def test_savepoints_that_cannot_be_are_refused_at_once() -> None:
     with pytest.raises(ConfigurationError) as caught:
-        JobClient("0" * 32, Totals()).savepoint()
+        JobClient("0" * 32, EpochTotals()).savepoint()
     assert caught.value.code == "NO_SAVEPOINT_DIRECTORY" and caught.value.hint
     with pytest.raises(CheckpointError) as refused:
-        JobClient("0" * 32, Totals(), batch=True).stop_with_savepoint("/s")
+        JobClient("0" * 32, EpochTotals(), batch=True).stop_with_savepoint("/s")
     assert refused.value.code == "NO_SAVEPOINT_OF_BATCH"
 
 
@@ -567,7 +567,7 @@ def test_savepoints_that_cannot_be_are_refused_at_once() -> None:
 
 def asked(job: Job, *arguments: Any, **named: Any) -> str | None:
     record = wait_until(lambda: [r for r in find_jobs(job.directory) if r.status == "RUNNING"])[0]
-    return request(record, *arguments, timeout=PATIENCE_SECONDS, **named)
+    return request(record, *arguments, timeout=PATIENCE_SECONDS, **named)  # type: ignore[misc]
 
 
 def test_another_process_can_cancel(tmp_path: Path) -> None:
@@ -695,7 +695,7 @@ def test_a_savepoint_of_somebody_else_is_not_used(
 ) -> None:
     path = tmp_path / "saved"
     path.mkdir()
-    texts = dict.fromkeys(("id", "job_id", "name", "channel_order"), "x")
+    texts: dict[str, Any] = dict.fromkeys(("id", "job_id", "name", "channel_order"), "x")
     parts: dict[str, Any] = {"operators": {}, "states": {}, "sources": {}, "time": {}, "tables": ()}
     Savepoint(path=str(path), epoch=1, created_ms=1, **texts, **parts).write()
     foreign(path)
@@ -718,7 +718,9 @@ def test_a_start_from_a_savepoint_that_fails_leaves_no_run_to_resume(
     env = StreamExecutionEnvironment.get_execution_environment()
     env.from_collection([1, 2]).print()
     path.mkdir()
-    texts = dict.fromkeys(("id", "job_id", "name"), "x") | {"channel_order": "arrival"}
+    texts: dict[str, Any] = dict.fromkeys(("id", "job_id", "name"), "x") | {
+        "channel_order": "arrival"
+    }
     parts: dict[str, Any] = {"operators": {}, "states": {}, "sources": {}}
     parts |= {"time": {"ended": []}, "tables": ()}
     Savepoint(path=str(path), epoch=1, created_ms=1, **texts, **parts).write()

@@ -16,7 +16,7 @@ from millstream.spark.restore import note_sources
 
 def savepoint(folder: Path) -> Savepoint:
     files = {"lines": {"source": "files", "offset": None, "files": "sources/lines.json"}}
-    texts = dict.fromkeys(("id", "job_id", "name", "channel_order"), "x")
+    texts: dict[str, Any] = dict.fromkeys(("id", "job_id", "name", "channel_order"), "x")
     parts: dict[str, Any] = {"operators": {}, "states": {}, "time": {}, "tables": ()}
     (folder / "sources").mkdir(parents=True)
     return Savepoint(path=str(folder), epoch=1, created_ms=1, sources=files, **texts, **parts)

@@ -210,7 +210,7 @@ def test_a_task_that_comes_late_calls_no_sink_function(tmp_path: Path) -> None:
     driver = Driver(tmp_path, FunctionSinkSpec(function=Invoked()))
     rows = Rows(1)
     task: list[Any] = []
-    rows.mapInArrow = lambda run, schema: task.append(run) or rows  # type: ignore[method-assign, func-returns-value]
+    rows.mapInArrow = lambda run, schema: task.append(run) or rows  # type: ignore[assignment, method-assign]
     rows.found = []
     driver.writer._run_tasks(rows, driver.writer.token(0))  # type: ignore[arg-type]
     driver.replace()
@@ -262,7 +262,7 @@ def test_each_attempt_of_a_driver_has_its_own_token(tmp_path: Path) -> None:
 
 
 class Database:
-    """The recipe of docs/fault-tolerance.md."""
+    """The recipe of docs/operate/fault-tolerance.md."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

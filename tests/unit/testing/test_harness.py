@@ -130,7 +130,7 @@ class TestCounts:
         harness.process_watermark(3)
         harness.process_elements((("a", 1), 2), (("a", 2), 5), timestamped=True)
         assert harness.accumulators() == {"seen": 2}
-        assert harness.counters() == {"sessions.aside": 1}
+        assert harness.metrics().counters == {"aside": 1}
 
     def test_output_can_be_cleared(self) -> None:
         harness = sessions()

@@ -42,7 +42,8 @@ class TestIndependent:
         assert len(report) == len(report.schedules) == 5 * 6 + 6 + 1
         assert report.results.values("late") == [("b", 5), ("a", 8)]
         assert (
-            str(report) == f"{report.results.counters['out:Keyed Process']} records, "
+            str(report)
+            == f"{report.results.metrics.operator('Keyed Process').records_out} records, "
             "the same under 37 schedules"
         )
 
@@ -123,7 +124,7 @@ class TestDependent:
         CALLS[0] = 0
         layout = {"cuts": ("all",), "slots": (1,), "parallelism": (1,)}
         with pytest.raises(AssertionError, match="outside of its state"):
-            rebatch(lambda env: env.from_collection(WORDS).map(numbered), **layout)
+            rebatch(lambda env: env.from_collection(WORDS).map(numbered), **layout)  # type: ignore[arg-type]
 
     def test_processing_time_is_caught(self) -> None:
         with pytest.raises(AssertionError, match=r"\('be', 1000\)"):

@@ -130,8 +130,8 @@ class TestPrograms:
         assert results.values("late") == [("b", 5), ("a", 8)]
         assert results.get_accumulator_result("seen") == len(EVENTS)
         assert results.accumulators == {"seen": len(EVENTS)}
-        assert results.counters["Keyed Process.aside"] == 2
-        assert results.counters["in:Keyed Process"] == len(EVENTS)
+        operator = results.metrics.operator("Keyed Process")
+        assert operator.counters == {"aside": 2} and operator.records_in == len(EVENTS)
         assert results.get_accumulator_result("nothing") is None
 
     def test_totals_count_committed_epochs_only(self) -> None:
@@ -139,7 +139,7 @@ class TestPrograms:
         results = run_local(sessions(marks), restarts="every", epochs=3)
         assert results.restarts > 2
         assert results.accumulators == {"seen": len(EVENTS)}
-        assert results.counters["Keyed Process.aside"] == 2
+        assert results.metrics.operator("Keyed Process").counters == {"aside": 2}
 
 
 class TestSettings:

@@ -1,4 +1,4 @@
-"""What sources and sinks are: descriptions that the plan understands."""
+"""Sources and sinks: descriptions that the plan understands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millstream.common.absent import missing_name
 from millstream.common.typeinfo import TypeInformation
@@ -39,7 +39,7 @@ class Source(ABC):
         """Return what is to be read."""
 
     def to_specs(self) -> tuple[SourceSpec, ...]:
-        """Return all that is to be read, for a source that stands for several."""
+        """Return all parts to read, for a source that stands for several."""
         return (self.to_spec(),)
 
     def get_produced_type(self) -> TypeInformation | None:
@@ -59,4 +59,5 @@ class Sink(ABC):
         """Return what is to be written."""
 
 
-__getattr__ = missing_name(__name__)
+if not TYPE_CHECKING:
+    __getattr__ = missing_name(__name__)

@@ -19,7 +19,7 @@ __all__ = ["DataGeneratorSource", "GeneratorFunction", "RateLimiterStrategy"]
 
 
 class GeneratorFunction(MapFunction):
-    """Makes a record of its number; a plain function does as well."""
+    """Makes a record from its number; a plain function is accepted as well."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ class DataGeneratorSource(Source):
     count
         How many records; None for no end.
     rate_limiter_strategy
-        How fast; by default as fast as it goes.
+        How fast; by default without a limit.
     type_info
         The type of the records; by default the function's return annotation.
     parts
-        Over how many channels the numbers are dealt.
+        The number of channels.
 
     Examples
     --------

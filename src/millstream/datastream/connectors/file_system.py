@@ -10,6 +10,7 @@ from typing import Any, Self
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.execution_config import accepted_without_effect
 from millstream.common.time import to_millis
+from millstream.common.type_aliases import DurationLike
 from millstream.common.typeinfo import TypeInformation
 from millstream.datastream.checkpoint_storage import checked_path
 from millstream.datastream.connectors.base import Conversion, Sink, Source
@@ -84,7 +85,7 @@ class FileSource(Source):
         charset
             UTF-8 or ASCII, which Spark reads.
         watch
-            Go on for ever with files that appear later.
+            Also read files that appear later, without an end.
         """
         return FileSource(_paths(paths), StreamFormat.text_line_format(charset), watch)
 
@@ -104,7 +105,7 @@ class FileSource(Source):
         header
             Whether the first line has the names.
         watch
-            Go on for ever with files that appear later.
+            Also read files that appear later, without an end.
         **options
             What else Spark's reader takes, such as ``sep=";"``.
         """
@@ -166,8 +167,8 @@ class FileSourceBuilder:
     def __init__(self, source: FileSource) -> None:
         self._source = source
 
-    def monitor_continuously(self, discovery_interval: Any) -> FileSourceBuilder:
-        """Go on for ever with files that appear later; each epoch looks for new ones."""
+    def monitor_continuously(self, discovery_interval: DurationLike) -> FileSourceBuilder:
+        """Watch for files that appear later; each epoch looks for new ones."""
         to_millis(discovery_interval, "discovery_interval")
         accepted_without_effect("discovery_interval", "every epoch looks for new files")
         return self._with(watch=True)

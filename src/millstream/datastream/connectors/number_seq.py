@@ -19,8 +19,8 @@ class NumberSequenceSource(Source):
     start, end
         The first and the last number.
     parts
-        Over how many channels the numbers are dealt. With one they come in order. It does not
-        follow the parallelism, so that the result does not either.
+        The number of channels. With one the numbers come in order. It does not
+        follow the parallelism, so the result does not depend on it either.
 
     Examples
     --------

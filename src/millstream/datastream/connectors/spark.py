@@ -14,7 +14,7 @@ _MODES = ("append", "overwrite", "ignore", "error", "errorifexists")
 class SparkSink(Sink):
     """Writes each epoch with a Spark batch writer, by the name of its format and its options.
 
-    Whether an epoch that is written twice after a crash shows twice is up to the format.
+    After a crash an epoch may be written twice; whether that is visible depends on the format.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class SparkSink(Sink):
     mode
         Spark's save mode.
     **options
-        The options of the format. A name that is no Python word goes in as ``**{"a.b": "c"}``.
+        The options of the format. Pass a name that is no Python identifier as ``**{"a.b": "c"}``.
 
     Examples
     --------

@@ -311,7 +311,7 @@ class _WrittenLine:
 
 
 class _LineBuilder:
-    """What the builders for reading and for writing lines share."""
+    """Base of the builders for reading and for writing lines."""
 
     def __init__(self, type_info: TypeInformation) -> None:
         self._type = named_row_type(type_info, "Builder")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millstream.common.absent import missing_name
 from millstream.common.configuration import Configuration
@@ -63,4 +63,5 @@ class ParquetBulkWriters:
         return BulkWriterFactory("parquet", {}, named_row_type(row_type, "row_type"))
 
 
-__getattr__ = missing_name(__name__)
+if not TYPE_CHECKING:
+    __getattr__ = missing_name(__name__)

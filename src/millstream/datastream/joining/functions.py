@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal
+from typing import Any, Generic, Literal
 
 from millstream.common._type_certainty import no_surer_than
+from millstream.common.type_variables import IN, IN1, IN2, OUT
 from millstream.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
 from millstream.datastream.function_checks import FunctionKind, check_function
 from millstream.datastream.functions import Function
 from millstream.datastream.stream_types import declared_type, output_type_of
 from millstream.datastream.windowing.functions import ProcessWindowFunction
+from millstream.kernel.copying import frozen
 
 __all__ = [
     "CO_GROUP",
@@ -33,8 +35,8 @@ __all__ = [
 JoinKind = Literal["inner", "left", "right", "full"]
 
 
-class JoinFunction(Function):
-    """One result for a pair of records. A record may be in many pairs: do not change it.
+class JoinFunction(Function, Generic[IN1, IN2, OUT]):
+    """One result for a pair of records, which it may change: each pair has copies of its own.
 
     Examples
     --------
@@ -46,12 +48,12 @@ class JoinFunction(Function):
     """
 
     @abstractmethod
-    def join(self, first: Any, second: Any) -> Any:
-        """Return what becomes of a pair. In an outer join one of the two may be None."""
+    def join(self, first: IN1, second: IN2) -> OUT:
+        """Return the result for a pair. In an outer join one of the two may be None."""
 
 
-class FlatJoinFunction(Function):
-    """Any number of results for a pair of records. A record may be in many pairs: do not change it.
+class FlatJoinFunction(Function, Generic[IN1, IN2, OUT]):
+    """Any number of results for a pair of records, which it may change: each pair has its own copies.
 
     Examples
     --------
@@ -64,11 +66,11 @@ class FlatJoinFunction(Function):
     """
 
     @abstractmethod
-    def join(self, first: Any, second: Any) -> Iterable[Any] | None:
-        """Return or yield what becomes of a pair; None stands for nothing."""
+    def join(self, first: IN1, second: IN2) -> Iterable[OUT] | None:
+        """Return or yield the results for a pair; None means no result."""
 
 
-class CrossFunction(Function):
+class CrossFunction(Function, Generic[IN1, IN2, OUT]):
     """One result for a pair of records, each of the first stream with each of the second.
 
     Examples
@@ -81,11 +83,11 @@ class CrossFunction(Function):
     """
 
     @abstractmethod
-    def cross(self, first: Any, second: Any) -> Any:
-        """Return what becomes of a pair."""
+    def cross(self, first: IN1, second: IN2) -> OUT:
+        """Return the result for a pair."""
 
 
-class CoGroupFunction(Function):
+class CoGroupFunction(Function, Generic[IN1, IN2, OUT]):
     """Any number of results for all records of a key, from two streams.
 
     Examples
@@ -99,11 +101,11 @@ class CoGroupFunction(Function):
     """
 
     @abstractmethod
-    def co_group(self, first: list[Any], second: list[Any]) -> Iterable[Any] | None:
-        """Return or yield what becomes of the records of a key; one of the lists may be empty."""
+    def co_group(self, first: list[IN1], second: list[IN2]) -> Iterable[OUT] | None:
+        """Return or yield the results for the records of a key; one of the lists may be empty."""
 
 
-class MapPartitionFunction(Function):
+class MapPartitionFunction(Function, Generic[IN, OUT]):
     """Any number of results for all records of a partition.
 
     Examples
@@ -116,8 +118,8 @@ class MapPartitionFunction(Function):
     """
 
     @abstractmethod
-    def map_partition(self, values: list[Any]) -> Iterable[Any] | None:
-        """Return or yield what becomes of the records of a partition, which are in order."""
+    def map_partition(self, values: list[IN]) -> Iterable[OUT] | None:
+        """Return or yield the results for the records of a partition, which are in order."""
 
 
 _PAIR = ("first", "second")
@@ -136,15 +138,19 @@ MAP_PARTITION = FunctionKind(
 class PairFunction:
     """A function of two records in one form: it gives a collection of results.
 
+    ``copies``: the function can change the records. It has copies then, because a record may be in
+    many pairs.
+
     Examples
     --------
     >>> list(PairFunction(lambda first, second: first + second, _JOIN)(1, 2))
     [3]
     """
 
-    def __init__(self, function: Any, kind: FunctionKind) -> None:
+    def __init__(self, function: Any, kind: FunctionKind, *, copies: bool = True) -> None:
         self._function = function
         self._call = _call_of(function, kind)
+        self._copies = copies
         self._flat = kind.yields
 
     def open(self, runtime_context: Any) -> None:
@@ -156,6 +162,8 @@ class PairFunction:
         _close(self._function)
 
     def __call__(self, first: Any, second: Any) -> Iterable[Any]:
+        if self._copies:
+            first, second = frozen(first), frozen(second)
         result = self._call(first, second)
         if not self._flat:
             return (result,)
@@ -170,6 +178,8 @@ def pair_function(
     output_type: Any,
     types: tuple[TypeInformation | None, TypeInformation | None],
     call: str = "apply",
+    *,
+    shared: bool = False,
 ) -> tuple[PairFunction, TypeInformation | None]:
     """Return a checked function of pairs and the type of its results.
 
@@ -184,12 +194,16 @@ def pair_function(
         The types of both records.
     call : str
         Who asks, for messages.
+    shared : bool
+        Whether others can change the records of a result when they are needed again.
     """
+    mutable = any(known is None or not known.is_immutable for known in types)
     if function is None:
-        return PairFunction(_pair, _JOIN), declared_type(output_type) or _pair_type(*types)
+        pairs = PairFunction(_pair, _JOIN, copies=mutable and shared)
+        return pairs, declared_type(output_type) or _pair_type(*types)
     kind = _kind_of(function)._replace(call=call)
     check_function(function, kind)
-    return PairFunction(function, kind), output_type_of(output_type, function, kind)
+    return PairFunction(function, kind, copies=mutable), output_type_of(output_type, function, kind)
 
 
 def _kind_of(function: Any) -> FunctionKind:
@@ -244,6 +258,8 @@ class JoinedWindow(ProcessWindowFunction):
     >>> list(window.process("key", None, [(0, 1)]))
     [(1, None)]
     """
+
+    leaves_elements = True
 
     def __init__(self, function: PairFunction, kind: JoinKind) -> None:
         self.function = function

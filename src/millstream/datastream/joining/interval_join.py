@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.output_tag import OutputTag
 from millstream.common.time import to_millis
-from millstream.datastream.co_functions import ProcessJoinFunction
+from millstream.common.type_aliases import DurationLike
+from millstream.common.type_variables import T1, T2
 from millstream.datastream.connected_streams import check_keys
 from millstream.datastream.data_stream import DataStream
 from millstream.datastream.function_checks import PROCESS_JOIN, check_function
@@ -17,13 +18,20 @@ from millstream.datastream.windowing.streams import Lateness
 from millstream.kernel.two_inputs.specs import IntervalJoinSpec
 from millstream.plan.graph import KeyedNode
 
+if TYPE_CHECKING:
+    from millstream.common.type_aliases import TypeLike
+    from millstream.common.type_variables import V
+    from millstream.datastream.co_functions import ProcessJoinFunction
+
 __all__ = ["IntervalJoin", "IntervalJoined"]
 
 
-class IntervalJoin:
+class IntervalJoin(Generic[T1, T2]):
     """Two keyed streams that are about to be joined; made by `KeyedStream.interval_join`."""
 
-    def __init__(self, left: KeyedStream, right: KeyedStream, lateness: Lateness) -> None:
+    def __init__(
+        self, left: KeyedStream[Any, T1], right: KeyedStream[Any, T2], lateness: Lateness
+    ) -> None:
         left._check_stream(right, "a.key_by(...).interval_join(b.key_by(...))")
         if not isinstance(right, KeyedStream):
             raise PlanError(
@@ -43,8 +51,10 @@ class IntervalJoin:
         self._right = right
         self._lateness = lateness
 
-    def between(self, lower_bound: Any, upper_bound: Any) -> IntervalJoined:
-        """Say how far apart a pair may be: ``left + lower <= right <= left + upper``.
+    def between(
+        self, lower_bound: DurationLike, upper_bound: DurationLike
+    ) -> IntervalJoined[T1, T2]:
+        """Set how far apart a pair may be: ``left + lower <= right <= left + upper``.
 
         Parameters
         ----------
@@ -58,7 +68,7 @@ class IntervalJoin:
         return IntervalJoined(self._left, self._right, lower, upper, self._lateness)
 
 
-class IntervalJoined:
+class IntervalJoined(Generic[T1, T2]):
     """Two keyed streams joined by event time; what is left is the function for each pair.
 
     Examples
@@ -83,7 +93,12 @@ class IntervalJoined:
     """
 
     def __init__(
-        self, left: KeyedStream, right: KeyedStream, lower: int, upper: int, lateness: Lateness
+        self,
+        left: KeyedStream[Any, T1],
+        right: KeyedStream[Any, T2],
+        lower: int,
+        upper: int,
+        lateness: Lateness,
     ) -> None:
         self._left = left
         self._right = right
@@ -104,25 +119,33 @@ class IntervalJoined:
         self._is_open[1] = True
         return self
 
-    def side_output_left_late_data(self, output_tag: OutputTag) -> Self:
+    def side_output_left_late_data(self, output_tag: OutputTag[Any]) -> Self:
         """Send late records of the left stream to a side output.
 
-        Without it they are counted, as metric ``numLateRecordsDropped`` of the operator.
+        Without it they are counted, as metric ``late`` of the operator.
         """
         self._late_tags[0] = _checked_tag(output_tag, "side_output_left_late_data")
         return self
 
-    def side_output_right_late_data(self, output_tag: OutputTag) -> Self:
+    def side_output_right_late_data(self, output_tag: OutputTag[Any]) -> Self:
         """Send late records of the right stream to a side output."""
         self._late_tags[1] = _checked_tag(output_tag, "side_output_right_late_data")
         return self
 
+    @overload
+    def process(self, process_join_function: ProcessJoinFunction[T1, T2, V]) -> DataStream[V]: ...
+
+    @overload
     def process(
-        self, process_join_function: ProcessJoinFunction, output_type: Any = None
-    ) -> DataStream:
+        self,
+        process_join_function: ProcessJoinFunction[T1, T2, object],
+        output_type: TypeLike[V] | None,
+    ) -> DataStream[V]: ...
+
+    def process(self, process_join_function: Any, output_type: Any = None) -> DataStream[Any]:
         """Call a function with each pair of records.
 
-        Pairs come as soon as the later one is there. What is emitted has the event time of the
+        A pair is emitted as soon as its later record comes. A result has the event time of the
         later one.
 
         Parameters

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, cast
 
 from millstream.common.errors import PlanError, user_location
 from millstream.common.time import positive_millis
+from millstream.common.type_aliases import DurationLike
+from millstream.common.type_variables import IN, T
 from millstream.common.typeinfo import TypeInformation
 from millstream.datastream.function_checks import (
     FLAT_MAP,
@@ -30,11 +32,19 @@ from millstream.datastream.operator_settings import StreamSettings, positive_int
 from millstream.datastream.stream_types import key_of
 
 if TYPE_CHECKING:
+    from millstream.common.type_aliases import TypeLike
+    from millstream.common.type_variables import V
     from millstream.datastream.data_stream import DataStream
+    from millstream.datastream.function_types import Key
+
+    _PairLike: TypeAlias = (
+        Callable[[IN, Any], object]
+        | JoinFunction[IN, Any, object]
+        | FlatJoinFunction[IN, Any, object]
+    )
 
 __all__ = ["TableJoinMethods"]
 
-Key = Callable[[Any], Any] | KeySelector | int | str
 How = Literal["inner", "left"]
 
 _LOAD = FunctionKind("join_changing", NoFunctionClass, "", ())
@@ -102,7 +112,7 @@ class _ChangingJoin(_TableJoin, ProcessFunction):
 
 @dataclasses.dataclass(frozen=True)
 class _Loader:
-    """Reads a table anew, in a task."""
+    """Reads a table again, in a task."""
 
     load: Callable[[], Any]
     right_key: Key
@@ -116,20 +126,20 @@ class _Loader:
 # -- the methods of streams ------------------------------------------------------------------------
 
 
-class TableJoinMethods(StreamSettings):
+class TableJoinMethods(StreamSettings, Generic[T]):
     """The methods of `DataStream` that join it with tables."""
 
     def join_static(
         self,
         table: Any,
-        left_key: Key,
+        left_key: Key[T],
         right_key: Key | None = None,
         how: How = "inner",
-        function: Callable[[Any, Any], Any] | JoinFunction | FlatJoinFunction | None = None,
-        output_type: Any = None,
+        function: _PairLike[T] | None = None,
+        output_type: TypeLike[V] | None = None,
         *,
         max_bytes: int = MAX_BYTES,
-    ) -> DataStream:
+    ) -> DataStream[V]:
         """Join each record with the rows of a table that does not change.
 
         The table is read now, here on the driver, and travels with the function: there is no
@@ -164,28 +174,28 @@ class TableJoinMethods(StreamSettings):
         >>> run_local(joined).values()
         [(('pen', 3), Row(item='pen', price=2.5))]
         """
-        stream = cast("DataStream", self)
+        stream = cast("DataStream[T]", self)
         rows = read_table(table, positive_int("max_bytes", max_bytes))
         left = stream.key_by(left_key)
         right, right_type = _right_selector(rows, _or_left(right_key, left_key), "join_static")
         check_key_types(left._key_type, right_type, "join_static")
         types = (stream._node.output_type, rows.type_info)
-        pairs, type_info = pair_function(function, output_type, types, "join_static")
+        pairs, type_info = pair_function(function, output_type, types, "join_static", shared=True)
         join = _StaticJoin(rows.by(right), left._selector, pairs, _checked_how(how))
         return stream._stateless("flat_map", "Join Static", join, FLAT_MAP, type_info)
 
     def join_changing(
         self,
         load: Callable[[], Any],
-        left_key: Key,
+        left_key: Key[T],
         right_key: Key | None = None,
-        refresh: Any = "1 min",
+        refresh: DurationLike = "1 min",
         how: How = "inner",
-        function: Callable[[Any, Any], Any] | JoinFunction | FlatJoinFunction | None = None,
-        output_type: Any = None,
+        function: _PairLike[T] | None = None,
+        output_type: TypeLike[V] | None = None,
         *,
         max_bytes: int = MAX_BYTES,
-    ) -> DataStream:
+    ) -> DataStream[V]:
         """Join each record with the rows of a table that changes slowly.
 
         Every task loads the table at its first record, and again when it has become too old. So
@@ -217,9 +227,10 @@ class TableJoinMethods(StreamSettings):
         >>> run_local(amounts).values()
         [7.5, None]
         """
-        stream = cast("DataStream", self)
+        stream = cast("DataStream[T]", self)
         check_function(load, _LOAD)
-        pairs, type_info = pair_function(function, output_type, (None, None), "join_changing")
+        types = (None, None)
+        pairs, type_info = pair_function(function, output_type, types, "join_changing", shared=True)
         loader = _Loader(load, _or_left(right_key, left_key), positive_int("max_bytes", max_bytes))
         refresh_ms = positive_millis(refresh, "refresh")
         selector = stream.key_by(left_key)._selector

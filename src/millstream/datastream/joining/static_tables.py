@@ -40,7 +40,7 @@ class Table:
     is_flat: bool
 
     def rows(self, key: Any) -> list[Row]:
-        """Return the rows with a key, made anew: a function may change what it gets."""
+        """Return new copies of the rows with a key: a function may change them."""
         found = self.values.get(map_identity(key), ())
         return [
             named_row(self.names, values if self.is_flat else copy.deepcopy(values))

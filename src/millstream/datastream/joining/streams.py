@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, cast, overload
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.output_tag import OutputTag
+from millstream.common.type_aliases import DurationLike
+from millstream.common.type_variables import A1, A2, T1, T2, K, T
 from millstream.common.typeinfo import PickledBytesTypeInfo, TupleTypeInfo, TypeInformation
 from millstream.datastream.bounded_operations import require_bounded, whole_input_spec
 from millstream.datastream.function_checks import check_function
-from millstream.datastream.functions import KeySelector
+from millstream.datastream.joining.apply import OfGroups, OfPairs, WithFunction
 from millstream.datastream.joining.functions import (
     CO_GROUP,
     CoGroupedWindow,
-    CoGroupFunction,
     CrossFunction,
-    FlatJoinFunction,
     JoinedWindow,
-    JoinFunction,
     JoinKind,
     pair_function,
 )
@@ -35,7 +34,10 @@ from millstream.kernel.windows.spec import WindowSpec
 from millstream.plan.graph import KeyedNode, Selector
 
 if TYPE_CHECKING:
+    from millstream.common.type_aliases import TypeLike
+    from millstream.common.type_variables import V
     from millstream.datastream.data_stream import DataStream, KeyedStream
+    from millstream.datastream.function_types import Key
 
 __all__ = [
     "CoGroupedStreams",
@@ -48,7 +50,6 @@ __all__ = [
     "check_key_types",
 ]
 
-Key = Callable[[Any], Any] | KeySelector | int | str
 Made = tuple[ProcessWindowFunction, TypeInformation | None]
 """A function of windows, and the type of what it emits."""
 
@@ -56,14 +57,14 @@ _NUMBERS = frozenset({"BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "BIG_IN
 _BOUNDED_ONLY = "add .window(...) to join within windows, or use interval_join"
 
 
-class _TwoStreams(ABC):
+class _TwoStreams(ABC, Generic[T1, T2]):
     """Two streams on their way to one operator."""
 
     _name: str
 
-    def __init__(self, first: DataStream, second: object) -> None:
+    def __init__(self, first: DataStream[T1], second: object) -> None:
         self._first = first
-        self._second = _checked_stream(first, second, self._name)
+        self._second: DataStream[T2] = _checked_stream(first, second, self._name)
 
     @property
     def _types(self) -> tuple[TypeInformation | None, TypeInformation | None]:
@@ -71,7 +72,7 @@ class _TwoStreams(ABC):
 
     @abstractmethod
     def _made(self, function: Any, output_type: Any) -> Made:
-        """What becomes of the function that ``apply`` got."""
+        """The window function made from the function that ``apply`` got."""
 
     def _operator(
         self,
@@ -93,15 +94,17 @@ class _TwoStreams(ABC):
         )
 
 
-class _Matched(_TwoStreams):
+class _Matched(_TwoStreams[T1, T2], Generic[T1, T2, A1, A2, K]):
     """Two streams whose records meet by key."""
 
-    def where(self, key_selector: Key, key_type: Any = None) -> Where:
-        """Say what the key of the first stream is, see `DataStream.key_by`."""
+    def where(
+        self, key_selector: Key[T1], key_type: TypeLike | None = None
+    ) -> Where[T2, A1, A2, K]:
+        """Set the key of the first stream, see `DataStream.key_by`."""
         return Where(self, self._first.key_by(key_selector, key_type))
 
 
-class JoinedStreams(_Matched):
+class JoinedStreams(_Matched[T1, T2, A1, A2, OfPairs]):
     """Two streams to be joined: made by ``a.join(b)`` and the outer joins.
 
     Every record of the first stream meets every record of the second that has the same key and is
@@ -119,7 +122,7 @@ class JoinedStreams(_Matched):
     [('ada', 3, 'London'), ('ada', 4, 'London')]
     """
 
-    def __init__(self, first: DataStream, second: object, kind: JoinKind = "inner") -> None:
+    def __init__(self, first: DataStream[T1], second: object, kind: JoinKind = "inner") -> None:
         self._kind: JoinKind = kind
         self._name = "join" if kind == "inner" else f"{kind}_outer_join"
         super().__init__(first, second)
@@ -129,7 +132,7 @@ class JoinedStreams(_Matched):
         return JoinedWindow(pairs, self._kind), type_info
 
 
-class CoGroupedStreams(_Matched):
+class CoGroupedStreams(_Matched[T1, T2, list[T1], list[T2], OfGroups], Generic[T1, T2]):
     """Two streams to be co-grouped: made by ``a.co_group(b)``.
 
     The function gets all records of a key and window at once, those of each stream in a list. It
@@ -158,31 +161,35 @@ class CoGroupedStreams(_Matched):
         return CoGroupedWindow(function, CO_GROUP), output_type_of(output_type, function, CO_GROUP)
 
 
-class Where:
+class Where(Generic[T2, A1, A2, K]):
     """A join that knows the key of its first stream; `equal_to` gives that of the second."""
 
-    def __init__(self, streams: _Matched, first: KeyedStream) -> None:
+    def __init__(self, streams: _Matched[Any, T2, A1, A2, K], first: KeyedStream[Any, Any]) -> None:
         self._streams = streams
         self._first = first
 
-    def equal_to(self, key_selector: Key, key_type: Any = None) -> EqualTo:
-        """Say what the key of the second stream is; it must have the type of the first one's."""
+    def equal_to(
+        self, key_selector: Key[T2], key_type: TypeLike | None = None
+    ) -> EqualTo[A1, A2, K]:
+        """Set the key of the second stream; it must have the type of the first key."""
         second = self._streams._second.key_by(key_selector, key_type)
         check_key_types(self._first._key_type, second._key_type, self._streams._name)
         return EqualTo(self._streams, self._first, second)
 
 
-class EqualTo:
+class EqualTo(WithFunction[A1, A2, K]):
     """A join that knows both keys: it takes windows, or, on bounded streams, the whole input."""
 
-    def __init__(self, streams: _Matched, first: KeyedStream, second: KeyedStream) -> None:
+    def __init__(
+        self, streams: _Matched[Any, Any, A1, A2, K], first: KeyedStream, second: KeyedStream
+    ) -> None:
         self._streams = streams
         self._first = first
         self._second = second
 
     def window(
         self, window_assigner: WindowAssigner[Any, Any], lateness: Lateness = "channel"
-    ) -> WithWindow:
+    ) -> WithWindow[A1, A2, K]:
         """Cut both streams into windows: only records of one window meet.
 
         Parameters
@@ -194,19 +201,7 @@ class EqualTo:
         """
         return WithWindow(self._streams, self._first, self._second, window_assigner, lateness)
 
-    def apply(
-        self,
-        function: Callable[[Any, Any], Any]
-        | JoinFunction
-        | FlatJoinFunction
-        | CoGroupFunction
-        | None = None,
-        output_type: Any = None,
-    ) -> DataStream:
-        """Let all records meet, whatever their time; the results come when both streams have ended.
-
-        Both must be bounded. Parameters are those of `WithWindow.apply`.
-        """
+    def _operator(self, function: Any, output_type: Any) -> DataStream[Any]:
         streams = self._streams
         inputs = [self._first, self._second]
         require_bounded(f"{streams._name} without a window", inputs, _BOUNDED_ONLY)
@@ -216,7 +211,7 @@ class EqualTo:
         return streams._operator(spec, type_info, selectors, self._first._key_type)
 
 
-class WithWindow:
+class WithWindow(WithFunction[A1, A2, K]):
     """A join within windows.
 
     Triggers, evictors and assigners that look at records see those of both streams, as pairs of
@@ -246,7 +241,7 @@ class WithWindow:
 
     def __init__(
         self,
-        streams: _Matched,
+        streams: _Matched[Any, Any, A1, A2, K],
         first: KeyedStream,
         second: KeyedStream,
         assigner: WindowAssigner[Any, Any],
@@ -259,22 +254,22 @@ class WithWindow:
         self._second_late_tag: OutputTag | None = None
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
-        """Say when windows fire, in place of the assigner's own rule."""
+        """Set when windows fire, instead of the assigner's own rule."""
         self._windows.trigger(trigger)
         return self
 
     def evictor(self, evictor: Evictor[Any, Any]) -> Self:
-        """Say which records are removed from a window before and after its function is called."""
+        """Set which records are removed from a window before and after its function is called."""
         self._windows.evictor(evictor)
         return self
 
-    def allowed_lateness(self, time_ms: Any) -> Self:
-        """Keep windows for so long after their end: a late record makes them fire once more."""
+    def allowed_lateness(self, time_ms: DurationLike) -> Self:
+        """Keep windows for this time after their end: a late record makes them fire once more."""
         self._windows.allowed_lateness(time_ms)
         return self
 
     def side_output_late_data(
-        self, output_tag: OutputTag, second_tag: OutputTag | None = None
+        self, output_tag: OutputTag[Any], second_tag: OutputTag[Any] | None = None
     ) -> Self:
         """Send records that are too late for all their windows to a side output, as they came.
 
@@ -296,31 +291,7 @@ class WithWindow:
         self._second_late_tag = output_tag if second_tag is None else second_tag
         return self
 
-    def apply(
-        self,
-        function: Callable[[Any, Any], Any]
-        | JoinFunction
-        | FlatJoinFunction
-        | CoGroupFunction
-        | None = None,
-        output_type: Any = None,
-    ) -> DataStream:
-        """Call a function for what meets in a window.
-
-        Parameters
-        ----------
-        function
-            Of a join: a `JoinFunction`, a `FlatJoinFunction` or a plain function of two records;
-            one that yields gives any number of results. Without one the results are the pairs. Of
-            a co-group: a `CoGroupFunction` or a plain function of two lists.
-        output_type
-            The type of the results, see `DataStream.map`.
-
-        Returns
-        -------
-        DataStream
-            The results. Their event time is the last one of the window.
-        """
+    def _operator(self, function: Any, output_type: Any) -> DataStream[Any]:
         made, type_info = self._streams._made(function, output_type)
         windows = self._windows
         spec = WindowSpec(
@@ -338,7 +309,7 @@ class WithWindow:
         return self._streams._operator(spec, type_info, selectors, self._first._key_type)
 
 
-class CrossedStreams(_TwoStreams):
+class CrossedStreams(_TwoStreams[T1, T2]):
     """Two bounded streams whose records all meet: made by ``a.cross(b)``.
 
     All records come to one place, so this is for small streams.
@@ -355,11 +326,30 @@ class CrossedStreams(_TwoStreams):
 
     _name = "cross"
 
+    @overload
+    def apply(self, function: None = None) -> DataStream[tuple[T1, T2]]: ...
+
+    @overload
+    def apply(
+        self, function: Callable[[T1, T2], V] | CrossFunction[T1, T2, V]
+    ) -> DataStream[V]: ...
+
+    @overload
     def apply(
         self,
-        function: Callable[[Any, Any], Any] | CrossFunction | None = None,
-        output_type: Any = None,
-    ) -> DataStream:
+        function: Callable[[T1, T2], object] | CrossFunction[T1, T2, object] | None = None,
+        *,
+        output_type: TypeLike[V],
+    ) -> DataStream[V]: ...
+
+    @overload
+    def apply(
+        self,
+        function: Callable[[T1, T2], object] | CrossFunction[T1, T2, object] | None,
+        output_type: TypeLike[V] | None,
+    ) -> DataStream[V]: ...
+
+    def apply(self, function: Any = None, output_type: Any = None) -> DataStream[Any]:
         """Call a function for each pair of records; without one the results are the pairs."""
         require_bounded("cross", [self._first, self._second], "join by key and window instead")
         made, type_info = self._made(function, output_type)
@@ -371,44 +361,43 @@ class CrossedStreams(_TwoStreams):
         return JoinedWindow(pairs, "inner"), type_info
 
 
-class JoinMethods(StreamSettings):
+class JoinMethods(StreamSettings, Generic[T]):
     """The methods of `DataStream` that join it with another stream."""
 
-    def join(self, other_stream: DataStream) -> JoinedStreams:
+    def join(self, other_stream: DataStream[V]) -> JoinedStreams[T, V, T, V]:
         """Join with another stream: ``a.join(b).where(...).equal_to(...).window(...).apply(...)``.
 
         Without ``window(...)`` bounded streams are joined as a whole. See `JoinedStreams`.
         """
-        return JoinedStreams(cast("DataStream", self), other_stream)
+        return JoinedStreams(cast("DataStream[T]", self), other_stream)
 
-    def left_outer_join(self, other_stream: DataStream) -> JoinedStreams:
+    def left_outer_join(self, other_stream: DataStream[V]) -> JoinedStreams[T, V, T, V | None]:
         """Join, and keep records of this stream that meet no other: the second one then is None."""
-        return JoinedStreams(cast("DataStream", self), other_stream, "left")
+        return JoinedStreams(cast("DataStream[T]", self), other_stream, "left")
 
-    def right_outer_join(self, other_stream: DataStream) -> JoinedStreams:
+    def right_outer_join(self, other_stream: DataStream[V]) -> JoinedStreams[T, V, T | None, V]:
         """Join, and keep records of the other stream that meet none: the first one then is None."""
-        return JoinedStreams(cast("DataStream", self), other_stream, "right")
+        return JoinedStreams(cast("DataStream[T]", self), other_stream, "right")
 
-    def full_outer_join(self, other_stream: DataStream) -> JoinedStreams:
+    def full_outer_join(
+        self, other_stream: DataStream[V]
+    ) -> JoinedStreams[T, V, T | None, V | None]:
         """Join, and keep records of both streams that meet no other: the missing one is None."""
-        return JoinedStreams(cast("DataStream", self), other_stream, "full")
+        return JoinedStreams(cast("DataStream[T]", self), other_stream, "full")
 
-    def co_group(self, other_stream: DataStream) -> CoGroupedStreams:
+    def co_group(self, other_stream: DataStream[V]) -> CoGroupedStreams[T, V]:
         """Bring the records of a key together, of both streams: see `CoGroupedStreams`."""
-        return CoGroupedStreams(cast("DataStream", self), other_stream)
+        return CoGroupedStreams(cast("DataStream[T]", self), other_stream)
 
-    def cross(self, other_stream: DataStream) -> CrossedStreams:
+    def cross(self, other_stream: DataStream[V]) -> CrossedStreams[T, V]:
         """Let each record of this bounded stream meet each of another: see `CrossedStreams`."""
-        return CrossedStreams(cast("DataStream", self), other_stream)
+        return CrossedStreams(cast("DataStream[T]", self), other_stream)
 
 
-S = TypeVar("S", bound=StreamSettings)
-
-
-def _checked_stream(first: S, second: object, call: str) -> S:
+def _checked_stream(first: StreamSettings, second: object, call: str) -> Any:
     is_stream = isinstance(second, JoinMethods)
     if is_stream and second._env is first._env:  # type: ignore[attr-defined]
-        return cast(S, second)
+        return second
     found = "a stream of another environment" if is_stream else short_repr(second)
     raise PlanError(
         "NOT_A_STREAM",

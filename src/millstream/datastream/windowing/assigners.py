@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from enum import Enum
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP, positive_millis, to_millis
-from millstream.common.windows import TimeWindow, Window
+from millstream.common.type_aliases import DurationLike
+from millstream.common.type_variables import IN, W2, W
+from millstream.common.windows import TimeWindow
 from millstream.datastream.functions import RuntimeContext
-from millstream.datastream.windowing.timed_triggers import Span
 from millstream.datastream.windowing.triggers import (
     EventTimeTrigger,
     ProcessingTimeTrigger,
@@ -33,9 +34,6 @@ __all__ = [
     "clamped_window",
 ]
 
-T = TypeVar("T")
-W = TypeVar("W", bound=Window)
-W2 = TypeVar("W2", bound=Window)
 
 FIRST_START = MIN_TIMESTAMP + 1
 """Where the first window begins; `MIN_TIMESTAMP` stands for no time."""
@@ -43,8 +41,8 @@ FIRST_START = MIN_TIMESTAMP + 1
 _LAST_START = MAX_TIMESTAMP - 1
 
 
-class WindowAssigner(ABC, Generic[T, W]):
-    """Tells which windows a record belongs to.
+class WindowAssigner(ABC, Generic[IN, W]):
+    """Decides which windows a record belongs to.
 
     One object serves all keys. State per key comes from ``context.get_runtime_context()``.
 
@@ -79,7 +77,7 @@ class WindowAssigner(ABC, Generic[T, W]):
 
     @abstractmethod
     def assign_windows(
-        self, element: T, timestamp: int, context: WindowAssigner.WindowAssignerContext
+        self, element: IN, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[W]:
         """Return the windows of a record; it is dropped if there are none.
 
@@ -94,7 +92,7 @@ class WindowAssigner(ABC, Generic[T, W]):
         """
 
     @abstractmethod
-    def get_default_trigger(self, env: Any = None) -> Trigger[T, W]:
+    def get_default_trigger(self, env: Any = None) -> Trigger[IN, W]:
         """Return the trigger of windowed streams that name none; ``env`` is there for Flink's sake."""
 
     def get_window_serializer(self) -> Any:
@@ -109,7 +107,7 @@ class WindowAssigner(ABC, Generic[T, W]):
         """Return whether windows end by the watermark, and not by the processing time."""
 
 
-class MergingWindowAssigner(WindowAssigner[T, W]):
+class MergingWindowAssigner(WindowAssigner[IN, W]):
     """An assigner whose windows can become one, such as sessions.
 
     Examples
@@ -120,7 +118,7 @@ class MergingWindowAssigner(WindowAssigner[T, W]):
     """
 
     class MergeCallback(ABC, Generic[W2]):
-        """Takes what is to be merged."""
+        """Takes the windows to merge."""
 
         @abstractmethod
         def merge(self, to_be_merged: Iterable[W2], merge_result: W2) -> None:
@@ -137,7 +135,7 @@ class MergingWindowAssigner(WindowAssigner[T, W]):
         windows
             All windows of a key.
         callback : MergeCallback
-            Is told which windows become which.
+            Takes each group of windows and the window that replaces it.
         """
 
 
@@ -155,7 +153,7 @@ def clamped_window(start: int, end: int) -> TimeWindow:
 
 
 class TimeAssigner(WindowAssigner[Any, TimeWindow]):
-    """An assigner that needs nothing but the record and a time, of whichever clock."""
+    """An assigner that needs only the record and a time, of either clock."""
 
     @abstractmethod
     def _windows(self, element: Any, time: int) -> list[TimeWindow]:
@@ -220,8 +218,8 @@ class WindowStagger(Enum):
 class _TumblingWindows(TimeAssigner):
     def __init__(
         self,
-        size: Span,
-        offset: Span | None = None,
+        size: DurationLike,
+        offset: DurationLike | None = None,
         window_stagger: WindowStagger = WindowStagger.ALIGNED,
     ) -> None:
         name = type(self).__name__
@@ -239,8 +237,8 @@ class _TumblingWindows(TimeAssigner):
     @classmethod
     def of(
         cls,
-        size: Span,
-        offset: Span | None = None,
+        size: DurationLike,
+        offset: DurationLike | None = None,
         window_stagger: WindowStagger = WindowStagger.ALIGNED,
     ) -> Self:
         """Return an assigner of windows that follow each other.
@@ -288,14 +286,18 @@ class TumblingProcessingTimeWindows(_TumblingWindows, ProcessingTimeAssigner):
 
 
 class _SlidingWindows(TimeAssigner):
-    def __init__(self, size: Span, slide: Span, offset: Span | None = None) -> None:
+    def __init__(
+        self, size: DurationLike, slide: DurationLike, offset: DurationLike | None = None
+    ) -> None:
         name = type(self).__name__
         self.size = positive_millis(size, f"the size of {name}")
         self.slide = positive_millis(slide, f"the slide of {name}")
         self.offset = _checked_offset(offset, self.slide, name, "slide")
 
     @classmethod
-    def of(cls, size: Span, slide: Span, offset: Span | None = None) -> Self:
+    def of(
+        cls, size: DurationLike, slide: DurationLike, offset: DurationLike | None = None
+    ) -> Self:
         """Return an assigner of windows that begin at regular intervals.
 
         Parameters
@@ -340,7 +342,7 @@ class SlidingProcessingTimeWindows(_SlidingWindows, ProcessingTimeAssigner):
     """
 
 
-def _checked_offset(offset: Span | None, period: int, name: str, period_name: str) -> int:
+def _checked_offset(offset: DurationLike | None, period: int, name: str, period_name: str) -> int:
     if offset is None:
         return 0
     millis = to_millis(offset, f"the offset of {name}", allow_negative=True)

@@ -17,7 +17,7 @@ __all__ = ["DeltaFunction", "DeltaTrigger", "checked_delta", "checked_threshold"
 
 
 class DeltaFunction(ABC):
-    """Tells how far apart two records are, for `DeltaTrigger` and `DeltaEvictor`.
+    """Returns how far apart two records are, for `DeltaTrigger` and `DeltaEvictor`.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def checked_threshold(threshold: Any, place: str) -> float:
 class DeltaTrigger(QuietTrigger):
     """Fires when a record is further than a threshold from the one that fired last.
 
-    The first record of a window never fires: it is what the next ones are measured from.
+    The first record of a window never fires: the next ones are measured from it.
 
     Parameters
     ----------

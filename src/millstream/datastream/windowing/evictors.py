@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.time import to_millis
-from millstream.common.windows import TimestampedValue, Window
+from millstream.common.type_aliases import DurationLike
+from millstream.common.type_variables import IN, WINDOW
+from millstream.common.windows import TimestampedValue
 from millstream.datastream.windowing.delta_trigger import (
     DeltaFunction,
     checked_delta,
     checked_threshold,
 )
-from millstream.datastream.windowing.timed_triggers import Span
 from millstream.metrics import MetricGroup
 
 __all__ = ["CountEvictor", "DeltaEvictor", "Evictor", "TimeEvictor"]
 
-T = TypeVar("T")
-W = TypeVar("W", bound=Window)
 
-
-class Evictor(ABC, Generic[T, W]):
+class Evictor(ABC, Generic[IN, WINDOW]):
     """Takes records out of a window when its trigger fires.
 
     Both methods get the records of the window in the order they came in, and change that list.
@@ -60,7 +58,11 @@ class Evictor(ABC, Generic[T, W]):
 
     @abstractmethod
     def evict_before(
-        self, elements: list[TimestampedValue], size: int, window: W, ctx: Evictor.EvictorContext
+        self,
+        elements: list[TimestampedValue[IN]],
+        size: int,
+        window: WINDOW,
+        ctx: Evictor.EvictorContext,
     ) -> None:
         """Remove records before the function sees them.
 
@@ -78,7 +80,11 @@ class Evictor(ABC, Generic[T, W]):
 
     @abstractmethod
     def evict_after(
-        self, elements: list[TimestampedValue], size: int, window: W, ctx: Evictor.EvictorContext
+        self,
+        elements: list[TimestampedValue[IN]],
+        size: int,
+        window: WINDOW,
+        ctx: Evictor.EvictorContext,
     ) -> None:
         """Remove records after the function has seen them."""
 
@@ -170,12 +176,12 @@ class TimeEvictor(_OneSidedEvictor):
     ['b']
     """
 
-    def __init__(self, window_size: Span, do_evict_after: bool = False) -> None:
+    def __init__(self, window_size: DurationLike, do_evict_after: bool = False) -> None:
         self.window_size = to_millis(window_size, "the window size of TimeEvictor")
         self.do_evict_after = do_evict_after
 
     @classmethod
-    def of(cls, window_size: Span, do_evict_after: bool = False) -> Self:
+    def of(cls, window_size: DurationLike, do_evict_after: bool = False) -> Self:
         """Return an evictor that keeps the records of the last ``window_size``."""
         return cls(window_size, do_evict_after)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, Generic
+from typing import Generic
 
+from millstream.common.type_aliases import Emitted
+from millstream.common.type_variables import IN, KEY, OUT, WINDOW, W
 from millstream.datastream.base_functions import Function, KeyedStateStore
-from millstream.datastream.type_variables import IN, KEY, OUT, W2, W
 
 __all__ = [
     "AllWindowFunction",
@@ -17,8 +18,8 @@ __all__ = [
 ]
 
 
-class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
-    """Any number of results for a window and its key.
+class WindowFunction(Function, Generic[IN, OUT, KEY, WINDOW]):
+    """Gives any number of results for a window and its key.
 
     Examples
     --------
@@ -28,23 +29,23 @@ class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
     """
 
     @abstractmethod
-    def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None:
-        """Return or yield what becomes of the records of a window."""
+    def apply(self, key: KEY, window: WINDOW, inputs: Iterable[IN]) -> Iterable[OUT] | None:
+        """Return or yield the results for the records of a window."""
 
 
-class AllWindowFunction(Function, Generic[IN, OUT, W]):
-    """Any number of results for a window over all records, without keys."""
-
-    @abstractmethod
-    def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None:
-        """Return or yield what becomes of the records of a window."""
-
-
-class _Context(ABC, Generic[W2]):
-    """The circumstances of one firing."""
+class AllWindowFunction(Function, Generic[IN, OUT, WINDOW]):
+    """Gives any number of results for a window over all records, without keys."""
 
     @abstractmethod
-    def window(self) -> W2:
+    def apply(self, window: WINDOW, inputs: Iterable[IN]) -> Iterable[OUT] | None:
+        """Return or yield the results for the records of a window."""
+
+
+class _Context(ABC, Generic[W]):
+    """The context of one firing."""
+
+    @abstractmethod
+    def window(self) -> W:
         """Return the window."""
 
     @abstractmethod
@@ -53,7 +54,7 @@ class _Context(ABC, Generic[W2]):
 
     @abstractmethod
     def current_watermark(self) -> int:
-        """Return how far event time has come."""
+        """Return the watermark."""
 
     @abstractmethod
     def window_state(self) -> KeyedStateStore:
@@ -64,8 +65,8 @@ class _Context(ABC, Generic[W2]):
         """Return the state of the key, shared by all its windows."""
 
 
-class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
-    """Any number of results for a window, with the clocks and with state.
+class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, WINDOW]):
+    """Gives any number of results for a window, with the clocks and with state.
 
     ``yield value`` emits, ``yield tag, value`` goes to a side output. The type parameters are for type
     checkers and may be left out: ``ProcessWindowFunction[tuple, str, str, TimeWindow]`` takes tuples,
@@ -78,26 +79,30 @@ class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
     ...         yield key, context.window().start, len(elements)
     """
 
-    class Context(_Context[W2]):
-        """The circumstances of one firing."""
+    class Context(_Context[W]):
+        """The context of one firing."""
 
     @abstractmethod
-    def process(self, key: KEY, context: Any, elements: Iterable[IN]) -> Iterable[Any] | None:
-        """Return or yield what becomes of a window. It is called at each firing."""
+    def process(
+        self, key: KEY, context: ProcessWindowFunction.Context[WINDOW], elements: Iterable[IN]
+    ) -> Emitted[OUT]:
+        """Return or yield the results of a window. It is called at each firing."""
 
-    def clear(self, context: Any) -> None:
-        """Forget the state of a window, which will not fire again."""
+    def clear(self, context: ProcessWindowFunction.Context[WINDOW]) -> None:
+        """Clear the state of a window, which will not fire again."""
 
 
-class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
-    """Any number of results for a window over all records, without keys."""
+class ProcessAllWindowFunction(Function, Generic[IN, OUT, WINDOW]):
+    """Gives any number of results for a window over all records, without keys."""
 
-    class Context(_Context[W2]):
-        """The circumstances of one firing."""
+    class Context(_Context[W]):
+        """The context of one firing."""
 
     @abstractmethod
-    def process(self, context: Any, elements: Iterable[IN]) -> Iterable[Any] | None:
-        """Return or yield what becomes of a window. It is called at each firing."""
+    def process(
+        self, context: ProcessAllWindowFunction.Context[WINDOW], elements: Iterable[IN]
+    ) -> Emitted[OUT]:
+        """Return or yield the results of a window. It is called at each firing."""
 
-    def clear(self, context: Any) -> None:
-        """Forget the state of a window, which will not fire again."""
+    def clear(self, context: ProcessAllWindowFunction.Context[WINDOW]) -> None:
+        """Clear the state of a window, which will not fire again."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, overload
 
 from millstream.common._type_certainty import guessed
 from millstream.common.errors import PlanError, short_repr, user_location
+from millstream.common.type_variables import IN, OUT, T
 from millstream.common.typeinfo import TypeInformation
 from millstream.datastream.bounded_operations import (
     distinct,
@@ -24,7 +25,7 @@ from millstream.datastream.function_checks import (
     plain_callable,
     refuse_open,
 )
-from millstream.datastream.functions import AggregateFunction, KeySelector, ReduceFunction
+from millstream.datastream.functions import AggregateFunction
 from millstream.datastream.joining.functions import (
     MAP_PARTITION,
     MapPartitionFunction,
@@ -39,7 +40,14 @@ from millstream.kernel.windows.contents import Aggregated, Reduced
 from millstream.plan.graph import Selector
 
 if TYPE_CHECKING:
+    from millstream.common.type_aliases import TypeLike
+    from millstream.common.type_variables import V
     from millstream.datastream.data_stream import DataStream
+    from millstream.datastream.function_types import Key, ReduceLike
+
+    MapPartitionLike: TypeAlias = (
+        Callable[[list[IN]], Iterable[OUT] | None] | MapPartitionFunction[IN, OUT]
+    )
 
 __all__ = ["Order", "PartitionMethods", "PartitionWindowedStream"]
 
@@ -61,7 +69,7 @@ class Order(Enum):
     DESCENDING = "descending"
 
 
-class PartitionWindowedStream:
+class PartitionWindowedStream(Generic[T]):
     """A bounded stream cut into partitions, each of which is computed as a whole at the end.
 
     On a keyed stream a partition holds the records of a key. Without keys it holds the records of
@@ -85,7 +93,7 @@ class PartitionWindowedStream:
     """
 
     def __init__(
-        self, stream: DataStream, selector: Selector, key_type: TypeInformation | None
+        self, stream: DataStream[T], selector: Selector, key_type: TypeInformation | None
     ) -> None:
         hint = "use a window that ends: tumbling, sliding, session or count windows"
         require_bounded("full_window_partition", [stream], hint)
@@ -93,11 +101,19 @@ class PartitionWindowedStream:
         self._selector = selector
         self._key_type = key_type
 
+    @overload
+    def map_partition(self, map_partition_function: MapPartitionLike[T, V]) -> DataStream[V]: ...
+
+    @overload
     def map_partition(
         self,
-        map_partition_function: Callable[[list[Any]], Iterable[Any] | None] | MapPartitionFunction,
-        output_type: Any = None,
-    ) -> DataStream:
+        map_partition_function: MapPartitionLike[T, object],
+        output_type: TypeLike[V] | None,
+    ) -> DataStream[V]: ...
+
+    def map_partition(
+        self, map_partition_function: Any, output_type: Any = None
+    ) -> DataStream[Any]:
         """Call a function with the records of each partition, in order.
 
         Parameters
@@ -114,9 +130,9 @@ class PartitionWindowedStream:
 
     def sort_partition(
         self,
-        field: int | str | Callable[[Any], Any] | KeySelector,
+        field: Key[T],
         order: Order = Order.ASCENDING,
-    ) -> DataStream:
+    ) -> DataStream[T]:
         """Sort the records of each partition; those that are equal stay in their order.
 
         Parameters
@@ -145,15 +161,23 @@ class PartitionWindowedStream:
         function = _Sort(self._stream.key_by(field)._selector, order is Order.DESCENDING)
         return self._operator("Sort Partition", function, self._stream._node.output_type)
 
-    def reduce(self, reduce_function: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
+    def reduce(self, reduce_function: ReduceLike[T]) -> DataStream[T]:
         """Fold the records of each partition into one, as they come, see `WindowedStream.reduce`."""
         fold = Reduced(plain_callable(reduce_function, REDUCE))
         of_type = guessed(self._stream._node.output_type)
         return self._operator("Reduce Partition", PassedOn(), of_type, fold)
 
+    @overload
+    def aggregate(self, aggregate_function: AggregateFunction[T, Any, V]) -> DataStream[V]: ...
+
+    @overload
     def aggregate(
-        self, aggregate_function: AggregateFunction, output_type: Any = None
-    ) -> DataStream:
+        self,
+        aggregate_function: AggregateFunction[T, Any, object],
+        output_type: TypeLike[V] | None,
+    ) -> DataStream[V]: ...
+
+    def aggregate(self, aggregate_function: Any, output_type: Any = None) -> DataStream[Any]:
         """Fold the records of each partition into an accumulator, as they come."""
         check_function(aggregate_function, _AGGREGATE)
         refuse_open(aggregate_function, "aggregate")
@@ -184,26 +208,28 @@ class _Sort(ProcessWindowFunction):
         return sorted(elements, key=self._sort_key, reverse=self._descending)
 
 
-class PartitionMethods(StreamSettings):
+class PartitionMethods(StreamSettings, Generic[T]):
     """The methods of `DataStream` that work on bounded streams as a whole."""
 
-    def full_window_partition(self) -> PartitionWindowedStream:
+    def full_window_partition(self) -> PartitionWindowedStream[T]:
         """Compute whole partitions of this bounded stream, see `PartitionWindowedStream`."""
-        stream = cast("DataStream", self)
+        stream = cast("DataStream[T]", self)
         place = Place.BY_CHANNEL if follows_sources(stream) else Place.ONE_SLOT
         return PartitionWindowedStream(stream, place, None)
 
+    @overload
+    def map_partition(self, func: MapPartitionLike[T, V]) -> DataStream[V]: ...
+
+    @overload
     def map_partition(
-        self,
-        func: Callable[[list[Any]], Iterable[Any] | None] | MapPartitionFunction,
-        output_type: Any = None,
-    ) -> DataStream:
+        self, func: MapPartitionLike[T, object], output_type: TypeLike[V] | None
+    ) -> DataStream[V]: ...
+
+    def map_partition(self, func: Any, output_type: Any = None) -> DataStream[Any]:
         """Call a function with all records of a partition, see `PartitionWindowedStream`."""
         return self.full_window_partition().map_partition(func, output_type)
 
-    def distinct(
-        self, key_selector: Callable[[Any], Any] | KeySelector | int | str | None = None
-    ) -> DataStream:
+    def distinct(self, key_selector: Key[T] | None = None) -> DataStream[T]:
         """Keep one record of those that are equal, or that have the same key: the first in order.
 
         The stream must be bounded; the results come at its end.
@@ -221,14 +247,14 @@ class PartitionMethods(StreamSettings):
         >>> sorted(run_local(env.from_collection([3, 1, 3, 1, 2]).distinct()).values())
         [1, 2, 3]
         """
-        stream = cast("DataStream", self)
+        stream = cast("DataStream[T]", self)
         hint = "keep the keys seen in state: key_by(...).process(...), with a time to live"
         require_bounded("distinct", [stream], hint)
         if key_selector is None:
             return distinct(stream.key_by(itself, stream.get_type()))
         return distinct(stream.key_by(key_selector))
 
-    def first(self, n: int) -> DataStream:
+    def first(self, n: int) -> DataStream[T]:
         """Keep the first ``n`` records, of a keyed stream those of each key.
 
         The stream must be bounded; the results come at its end. First is what comes first in the
@@ -242,4 +268,4 @@ class PartitionMethods(StreamSettings):
         >>> run_local(env.from_collection([5, 1, 4, 2]).first(2)).values()
         [5, 1]
         """
-        return first_records(cast("DataStream", self), n, Place.ONE_SLOT, None)
+        return first_records(cast("DataStream[T]", self), n, Place.ONE_SLOT, None)

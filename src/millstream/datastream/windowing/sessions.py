@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.time import positive_millis, to_millis
+from millstream.common.type_aliases import DurationLike
 from millstream.common.windows import TimeWindow
 from millstream.datastream.function_checks import FunctionKind, check_function
 from millstream.datastream.windowing.assigners import (
@@ -17,7 +18,6 @@ from millstream.datastream.windowing.assigners import (
     TimeAssigner,
     clamped_window,
 )
-from millstream.datastream.windowing.timed_triggers import Span
 
 __all__ = [
     "DynamicEventTimeSessionWindows",
@@ -29,9 +29,9 @@ __all__ = [
 
 
 class SessionWindowTimeGapExtractor(ABC):
-    """Tells how long a pause after a record ends its session.
+    """Returns how long a pause after a record ends its session.
 
-    A plain function will do as well.
+    A plain function works as well.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class SessionWindowTimeGapExtractor(ABC):
     """
 
     @abstractmethod
-    def extract(self, element: Any) -> Span:
+    def extract(self, element: Any) -> DurationLike:
         """Return the pause: milliseconds, or any other span of time."""
 
 
@@ -57,11 +57,11 @@ class _SessionWindows(TimeAssigner, MergingWindowAssigner[Any, TimeWindow]):
 
 
 class _FixedGap(_SessionWindows):
-    def __init__(self, session_gap: Span) -> None:
+    def __init__(self, session_gap: DurationLike) -> None:
         self.gap = positive_millis(session_gap, f"the gap of {type(self).__name__}")
 
     @classmethod
-    def with_gap(cls, size: Span) -> Self:
+    def with_gap(cls, size: DurationLike) -> Self:
         """Return an assigner of sessions that a pause ends.
 
         Parameters
@@ -78,7 +78,7 @@ class _FixedGap(_SessionWindows):
         return (self.gap,)
 
 
-Extractor = SessionWindowTimeGapExtractor | Callable[[Any], Span]
+Extractor = SessionWindowTimeGapExtractor | Callable[[Any], DurationLike]
 _EXTRACTOR = FunctionKind(
     "with_dynamic_gap", SessionWindowTimeGapExtractor, "extract", ("element",)
 )
@@ -96,7 +96,7 @@ class _DynamicGap(_SessionWindows):
 
     @classmethod
     def with_dynamic_gap(cls, extractor: Extractor) -> Self:
-        """Return an assigner of sessions that a pause ends which depends on the record.
+        """Return an assigner of sessions; the pause that ends one depends on the record.
 
         Parameters
         ----------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, overload
 
 from millstream.common._type_certainty import guessed, no_surer_than
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.output_tag import OutputTag
 from millstream.common.time import to_millis
+from millstream.common.type_aliases import DurationLike
+from millstream.common.type_variables import K, T, W
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.datastream.aggregations import (
     FieldMaxBy,
@@ -17,7 +18,7 @@ from millstream.datastream.aggregations import (
 )
 from millstream.datastream.field_aggregates import FieldAggregates
 from millstream.datastream.function_checks import REDUCE, FunctionKind, check_function, refuse_open
-from millstream.datastream.functions import AggregateFunction, ReduceFunction
+from millstream.datastream.functions import AggregateFunction
 from millstream.datastream.stream_types import checked_field, output_type_of
 from millstream.datastream.windowing.adapters import Count, CountedKey, PassedOn, in_one_form
 from millstream.datastream.windowing.assigners import (
@@ -44,7 +45,12 @@ from millstream.kernel.windows.spec import Alignment, WindowSpec
 from millstream.plan.graph import KeyedNode, Selector
 
 if TYPE_CHECKING:
+    from millstream.common.type_aliases import TypeLike
+    from millstream.common.type_variables import V2, V
+    from millstream.common.windows import CountWindow
     from millstream.datastream.data_stream import DataStream
+    from millstream.datastream.function_types import AnyWindowFunction, ReduceLike
+    from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 __all__ = ["AllWindowedStream", "Lateness", "WindowedStream", "count_assigner"]
 
@@ -62,17 +68,17 @@ _IN_WINDOWS = (
 )
 
 
-class _Windows(FieldAggregates):
-    """What windows with and without keys share: how they are cut, fire, and forget."""
+class _Windows(FieldAggregates[T], Generic[K, T, W]):
+    """Base of windows with and without keys: assigner, trigger, evictor and lateness."""
 
     _functions: tuple[type, ...]
 
     def __init__(
         self,
-        stream: DataStream,
+        stream: DataStream[T],
         selector: Selector,
-        key_type: TypeInformation | None,
-        assigner: WindowAssigner[Any, Any],
+        key_type: TypeInformation[K] | None,
+        assigner: WindowAssigner[Any, W],
         lateness: Lateness,
     ) -> None:
         self._stream = stream
@@ -88,7 +94,7 @@ class _Windows(FieldAggregates):
         self._late_tag: OutputTag | None = None
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
-        """Say when windows fire, in place of the assigner's own rule."""
+        """Set when windows fire, instead of the assigner's own rule."""
         self._trigger = _checked(trigger, Trigger, "trigger")
         if isinstance(self._assigner, MergingWindowAssigner) and not trigger.can_merge():
             raise PlanError(
@@ -100,12 +106,12 @@ class _Windows(FieldAggregates):
         return self
 
     def evictor(self, evictor: Evictor[Any, Any]) -> Self:
-        """Say which records are removed from a window before and after its function is called."""
+        """Set which records are removed from a window before and after its function is called."""
         self._evictor = _checked(evictor, Evictor, "evictor")
         return self
 
-    def allowed_lateness(self, time_ms: Any) -> Self:
-        """Keep windows for so long after their end: a late record makes them fire once more."""
+    def allowed_lateness(self, time_ms: DurationLike) -> Self:
+        """Keep windows for this time after their end: a late record makes them fire once more."""
         if not self._assigner.is_event_time():
             raise PlanError(
                 "LATENESS_IN_PROCESSING_TIME",
@@ -124,39 +130,61 @@ class _Windows(FieldAggregates):
         self._allowed_lateness_ms = lateness
         return self
 
-    def side_output_late_data(self, output_tag: OutputTag) -> Self:
+    def side_output_late_data(self, output_tag: OutputTag[Any]) -> Self:
         """Send records that are too late for all their windows to a side output.
 
-        Without it they are counted, as metric ``numLateRecordsDropped`` of the operator.
+        Without it they are counted, as metric ``late`` of the operator.
         """
         self._late_tag = _checked(output_tag, OutputTag, "side_output_late_data")
         return self
 
-    def get_execution_environment(self) -> Any:
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
         """Return the environment that the stream belongs to."""
         return self._stream.get_execution_environment()
 
-    def get_input_type(self) -> TypeInformation:
+    def get_input_type(self) -> TypeInformation[T]:
         """Return the type of the records."""
         return self._stream.get_type()
 
     # -- functions -------------------------------------------------------------------------------
 
+    @overload
+    def reduce(self, reduce_function: ReduceLike[T]) -> DataStream[T]: ...
+
+    @overload
+    def reduce(
+        self, reduce_function: ReduceLike[T], window_function: AnyWindowFunction[T, V, K, W]
+    ) -> DataStream[V]: ...
+
+    @overload
     def reduce(
         self,
-        reduce_function: Callable[[Any, Any], Any] | ReduceFunction,
-        window_function: Any = None,
-        output_type: Any = None,
-    ) -> DataStream:
+        reduce_function: ReduceLike[T],
+        window_function: AnyWindowFunction[T, object, K, W] | None = None,
+        *,
+        output_type: TypeLike[V],
+    ) -> DataStream[V]: ...
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: ReduceLike[T],
+        window_function: AnyWindowFunction[T, object, K, W] | None,
+        output_type: TypeLike[V] | None = None,
+    ) -> DataStream[V]: ...
+
+    def reduce(
+        self, reduce_function: Any, window_function: Any = None, output_type: Any = None
+    ) -> DataStream[Any]:
         """Fold the records of a window into one, as they come.
 
         Parameters
         ----------
         reduce_function
-            A function of what was folded so far and of the new record. It must be associative, and
+            A function of the result so far and of the new record. It must be associative, and
             commutative if the stream has several channels.
         window_function
-            Gets the folded record, with the key and the window: what it yields is emitted then.
+            Gets the folded record, with the key and the window; its results are emitted.
         output_type
             The type of the results, see `DataStream.map`.
         """
@@ -167,13 +195,48 @@ class _Windows(FieldAggregates):
         own_type = guessed(self._input_type())
         return self._folded("Reduce", fold, window_function, output_type, own_type)
 
+    @overload
     def aggregate(
         self,
-        aggregate_function: AggregateFunction,
+        aggregate_function: AggregateFunction[T, Any, V],
+        *,
+        accumulator_type: TypeLike | None = None,
+    ) -> DataStream[V]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, Any, V2],
+        window_function: AnyWindowFunction[V2, V, K, W],
+        accumulator_type: TypeLike | None = None,
+    ) -> DataStream[V]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, Any, V2],
+        window_function: AnyWindowFunction[V2, object, K, W] | None = None,
+        accumulator_type: TypeLike | None = None,
+        *,
+        output_type: TypeLike[V],
+    ) -> DataStream[V]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, Any, V2],
+        window_function: AnyWindowFunction[V2, object, K, W] | None,
+        accumulator_type: TypeLike | None = None,
+        output_type: TypeLike[V] | None = None,
+    ) -> DataStream[V]: ...
+
+    def aggregate(
+        self,
+        aggregate_function: Any,
         window_function: Any = None,
         accumulator_type: Any = None,
         output_type: Any = None,
-    ) -> DataStream:
+    ) -> DataStream[Any]:
         """Fold the records of a window into an accumulator, as they come.
 
         Parameters
@@ -181,7 +244,7 @@ class _Windows(FieldAggregates):
         aggregate_function
             The `AggregateFunction`. Windows that merge call its ``merge``.
         window_function
-            Gets the result, with the key and the window: what it yields is emitted then.
+            Gets the result, with the key and the window; its results are emitted.
         accumulator_type
             Accepted as in PyFlink; accumulators are stored as they are.
         output_type
@@ -193,14 +256,6 @@ class _Windows(FieldAggregates):
         kind = FunctionKind("aggregate", AggregateFunction, "get_result", ("accumulator",))
         own_type = output_type_of(None, aggregate_function, kind)
         return self._folded("Aggregate", fold, window_function, output_type, own_type)
-
-    def apply(self, window_function: Any, output_type: Any = None) -> DataStream:
-        """Call a window function with the key, the window and its records."""
-        return self._whole("Apply", self._functions[0], window_function, output_type)
-
-    def process(self, process_window_function: Any, output_type: Any = None) -> DataStream:
-        """Call a process window function: with the window, the clocks, and state."""
-        return self._whole("Process", self._functions[1], process_window_function, output_type)
 
     # -- how the operator is made ----------------------------------------------------------------
 
@@ -271,18 +326,14 @@ class _Windows(FieldAggregates):
         return self._evictor is None and type(self._trigger) is EventTimeTrigger
 
     def _session_gap(self) -> int | None:
-        """The gap of sessions that fire and forget by the time alone, and at once."""
-        plain = self._fires_by_time_alone() and not self._allowed_lateness_ms
-        if (
-            plain
-            and self._lateness == "channel"
-            and type(self._assigner) is EventTimeSessionWindows
-        ):
-            return self._assigner.gap
+        """The gap of sessions that fire by the time alone."""
+        assigner = self._assigner
+        if self._fires_by_time_alone() and type(assigner) is EventTimeSessionWindows:
+            return assigner.gap
         return None
 
     def _alignment(self) -> Alignment | None:
-        """How windows follow from the time, if they do and fire and forget by it alone."""
+        """How windows follow from the time, if they do and fire by it alone."""
         assigner = self._assigner
         if not self._fires_by_time_alone():
             return None
@@ -293,7 +344,7 @@ class _Windows(FieldAggregates):
         return None
 
 
-class WindowedStream(_Windows):
+class WindowedStream(_Windows[K, T, W]):
     """A keyed stream cut into windows, each key by itself.
 
     Examples
@@ -316,25 +367,83 @@ class WindowedStream(_Windows):
 
     _functions = (WindowFunction, ProcessWindowFunction)
 
-    def count(self) -> DataStream:
+    @overload
+    def apply(self, window_function: WindowFunction[T, V, K, W]) -> DataStream[V]: ...
+
+    @overload
+    def apply(
+        self, window_function: WindowFunction[T, object, K, W], output_type: TypeLike[V] | None
+    ) -> DataStream[V]: ...
+
+    def apply(self, window_function: Any, output_type: Any = None) -> DataStream[Any]:
+        """Call a window function with the key, the window and its records."""
+        return self._whole("Apply", WindowFunction, window_function, output_type)
+
+    @overload
+    def process(
+        self, process_window_function: ProcessWindowFunction[T, V, K, W]
+    ) -> DataStream[V]: ...
+
+    @overload
+    def process(
+        self,
+        process_window_function: ProcessWindowFunction[T, object, K, W],
+        output_type: TypeLike[V] | None,
+    ) -> DataStream[V]: ...
+
+    def process(self, process_window_function: Any, output_type: Any = None) -> DataStream[Any]:
+        """Call a process window function: with the window, the clocks, and state."""
+        return self._whole("Process", ProcessWindowFunction, process_window_function, output_type)
+
+    def count(self) -> DataStream[tuple[K, int]]:
         """Count the records of each window: pairs (key, number)."""
         key_type = self._key_type
         type_info = None if key_type is None else Types.TUPLE([key_type, Types.LONG()])
         of_pairs = no_surer_than(type_info, key_type)
-        return self._operator("Count", CountedKey(), of_pairs, Aggregated(Count()))
+        return self._operator("Count", CountedKey(), of_pairs, Aggregated(Count(), is_ours=True))
 
 
-class AllWindowedStream(_Windows):
+class AllWindowedStream(_Windows[Any, T, W], Generic[T, W]):
     """A stream cut into windows over all records; they are computed in one place."""
 
     _functions = (AllWindowFunction, ProcessAllWindowFunction)
 
-    def count(self) -> DataStream:
+    @overload
+    def apply(self, window_function: AllWindowFunction[T, V, W]) -> DataStream[V]: ...
+
+    @overload
+    def apply(
+        self, window_function: AllWindowFunction[T, object, W], output_type: TypeLike[V] | None
+    ) -> DataStream[V]: ...
+
+    def apply(self, window_function: Any, output_type: Any = None) -> DataStream[Any]:
+        """Call a window function with the window and its records."""
+        return self._whole("Apply", AllWindowFunction, window_function, output_type)
+
+    @overload
+    def process(
+        self, process_window_function: ProcessAllWindowFunction[T, V, W]
+    ) -> DataStream[V]: ...
+
+    @overload
+    def process(
+        self,
+        process_window_function: ProcessAllWindowFunction[T, object, W],
+        output_type: TypeLike[V] | None,
+    ) -> DataStream[V]: ...
+
+    def process(self, process_window_function: Any, output_type: Any = None) -> DataStream[Any]:
+        """Call a process window function: with the window, the clocks, and state."""
+        return self._whole(
+            "Process", ProcessAllWindowFunction, process_window_function, output_type
+        )
+
+    def count(self) -> DataStream[int]:
         """Count the records of each window."""
-        return self._operator("Count", PassedOn(), Types.LONG(), Aggregated(Count()))
+        return self._operator("Count", PassedOn(), Types.LONG(), Aggregated(Count(), is_ours=True))
 
 
-def count_assigner(size: int, slide: int) -> WindowAssigner[Any, Any]:
+def count_assigner(size: int, slide: int) -> WindowAssigner[Any, CountWindow]:
     """Return the assigner of ``count_window``; a slide of 0 is none."""
     if slide == 0:
         return CountTumblingWindowAssigner.of(size)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from datetime import timedelta
 from typing import Any, Self
 
 from millstream.common.state import ReducingStateDescriptor, ValueStateDescriptor
-from millstream.common.time import MAX_TIMESTAMP, MAX_WATERMARK, Duration, Time, positive_millis
+from millstream.common.time import MAX_TIMESTAMP, MAX_WATERMARK, positive_millis
+from millstream.common.type_aliases import DurationLike
 from millstream.common.typeinfo import Types
 from millstream.common.windows import TriggerResult
 from millstream.datastream.windowing.triggers import QuietTrigger, Trigger, checked_trigger
@@ -16,22 +16,19 @@ __all__ = [
     "ContinuousEventTimeTrigger",
     "ContinuousProcessingTimeTrigger",
     "ProcessingTimeoutTrigger",
-    "Span",
 ]
-
-Span = Duration | Time | timedelta | str | int
 
 
 class _ContinuousTrigger(QuietTrigger):
     """Fires at every multiple of an interval; the next one is kept in state."""
 
-    def __init__(self, interval: Span) -> None:
+    def __init__(self, interval: DurationLike) -> None:
         self.interval = positive_millis(interval, f"the interval of {type(self).__name__}")
         # Of windows that merge, the one that would have fired first decides.
         self._fire_time = ReducingStateDescriptor("fire-time", min, Types.LONG())
 
     @classmethod
-    def of(cls, interval: Span) -> Self:
+    def of(cls, interval: DurationLike) -> Self:
         """Return a trigger that fires at every multiple of an interval."""
         return cls(interval)
 
@@ -109,7 +106,7 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
         if fire_time.get() != time:
             return TriggerResult.CONTINUE
         fire_time.clear()
-        # The global window has no end: after the last watermark it would fire for ever.
+        # The global window has no end: after the last watermark it would fire forever.
         if ctx.get_current_watermark() < MAX_WATERMARK:
             self._schedule(time, window, ctx)
         return TriggerResult.FIRE
@@ -132,7 +129,7 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
 class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
     """Fires at every multiple of an interval of processing time.
 
-    It knows nothing of event time: event-time windows get early results from it, and none at
+    It ignores event time: event-time windows get early results from it, and none at
     their end.
 
     Parameters
@@ -167,7 +164,7 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
     def _schedule(self, after: int, now: int, window: Any, ctx: Trigger.TriggerContext) -> None:
         time = min(after + self.interval, MAX_TIMESTAMP)
         # An end that has passed is no time to wait for: event-time windows of old records have
-        # theirs long before the processing time, and a timer there would fire for ever.
+        # theirs long before the processing time, and a timer there would fire forever.
         if now < window.max_timestamp() < time:
             time = window.max_timestamp()
         if time > now:
@@ -195,9 +192,9 @@ class ProcessingTimeoutTrigger(QuietTrigger):
     timeout : span of time
         How long to wait for it, in processing time.
     reset_timer_on_new_record : bool
-        Let every record begin the timeout anew.
+        Let every record restart the timeout.
     should_clear_on_timeout : bool
-        Let the nested trigger begin anew when a timer fires, and the next record a new timeout.
+        Reset the nested trigger when a timer fires, and start a new timeout with the next record.
 
     Examples
     --------
@@ -209,7 +206,7 @@ class ProcessingTimeoutTrigger(QuietTrigger):
     def __init__(
         self,
         nested_trigger: Trigger[Any, Any],
-        timeout: Span,
+        timeout: DurationLike,
         reset_timer_on_new_record: bool = False,
         should_clear_on_timeout: bool = True,
     ) -> None:
@@ -223,7 +220,7 @@ class ProcessingTimeoutTrigger(QuietTrigger):
     def of(
         cls,
         nested_trigger: Trigger[Any, Any],
-        timeout: Span,
+        timeout: DurationLike,
         reset_timer_on_new_record: bool = False,
         should_clear_on_timeout: bool = True,
     ) -> Self:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.state import ReducingStateDescriptor, StateDescriptor
+from millstream.common.type_variables import IN, WINDOW
 from millstream.common.typeinfo import Types
-from millstream.common.windows import TriggerResult, Window
+from millstream.common.windows import TriggerResult
 from millstream.datastream.operator_settings import positive_int
 from millstream.metrics import MetricGroup
 
@@ -25,11 +26,8 @@ __all__ = [
     "checked_trigger",
 ]
 
-T = TypeVar("T")
-W = TypeVar("W", bound=Window)
 
-
-class Trigger(ABC, Generic[T, W]):
+class Trigger(ABC, Generic[IN, WINDOW]):
     """Decides when the function of a window is called.
 
     One object serves all keys and windows, so it must not remember anything by itself: state per
@@ -92,7 +90,7 @@ class Trigger(ABC, Generic[T, W]):
             """Return state of the current key and window."""
 
     class OnMergeContext(TriggerContext):
-        """What a trigger sees of a window that several others have become."""
+        """Context of a trigger for a window that several others have merged into."""
 
         @abstractmethod
         def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
@@ -100,7 +98,7 @@ class Trigger(ABC, Generic[T, W]):
 
     @abstractmethod
     def on_element(
-        self, element: T, timestamp: int, window: W, ctx: Trigger.TriggerContext
+        self, element: IN, timestamp: int, window: WINDOW, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         """Decide after a record was put into a window.
 
@@ -118,19 +116,21 @@ class Trigger(ABC, Generic[T, W]):
 
     @abstractmethod
     def on_processing_time(
-        self, time: int, window: W, ctx: Trigger.TriggerContext
+        self, time: int, window: WINDOW, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         """Decide when a processing-time timer fires."""
 
     @abstractmethod
-    def on_event_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
+    def on_event_time(
+        self, time: int, window: WINDOW, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
         """Decide when an event-time timer fires."""
 
     def can_merge(self) -> bool:
         """Return whether the trigger works with windows that merge, such as sessions."""
         return False
 
-    def on_merge(self, window: W, ctx: Trigger.OnMergeContext) -> None:
+    def on_merge(self, window: WINDOW, ctx: Trigger.OnMergeContext) -> None:
         """Carry state and timers over to the window that several others have become."""
         raise PlanError(
             "TRIGGER_CANNOT_MERGE",
@@ -139,12 +139,12 @@ class Trigger(ABC, Generic[T, W]):
         )
 
     @abstractmethod
-    def clear(self, window: W, ctx: Trigger.TriggerContext) -> None:
-        """Forget the state and the timers of a window that goes away."""
+    def clear(self, window: WINDOW, ctx: Trigger.TriggerContext) -> None:
+        """Clear the state and the timers of a window that is removed."""
 
 
 class QuietTrigger(Trigger[Any, Any]):
-    """Does nothing, whatever happens; a built-in trigger overrides what it cares for."""
+    """Never does anything; built-in triggers override the methods that they need."""
 
     def on_element(
         self, element: Any, timestamp: int, window: Any, ctx: Trigger.TriggerContext
@@ -280,7 +280,7 @@ class CountTrigger(QuietTrigger):
     """Fires at every n-th record of a window.
 
     The records stay in the window, so the next time the function sees them again; wrap the trigger
-    into `PurgingTrigger` to begin anew.
+    into `PurgingTrigger` to start from 0.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ class CountTrigger(QuietTrigger):
 
 
 class PurgingTrigger(QuietTrigger):
-    """Throws the content of the window away whenever another trigger fires.
+    """Empties the window whenever another trigger fires.
 
     Parameters
     ----------

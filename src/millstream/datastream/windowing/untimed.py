@@ -41,7 +41,7 @@ class _CountAssigner(WindowAssigner[Any, CountWindow]):
         return number
 
     def get_default_trigger(self, env: Any = None) -> Trigger[Any, CountWindow]:
-        # A full window gets no more records: without the purge it would stay in state for ever.
+        # A full window gets no more records: without the purge it would stay in state forever.
         return PurgingTrigger.of(CountTrigger.of(self.window_size))
 
     def is_event_time(self) -> bool:

@@ -37,7 +37,7 @@ def renumbered(stored: Mapping[str, int], now: Mapping[str, int]) -> dict[int, i
 
 @dataclass(frozen=True)
 class Births:
-    """What becomes of stored births. ``depths``: by stored depth, the one of now.
+    """Conversion of stored births. ``depths``: the present depth by the stored one.
 
     ``origins``: given for state of versions that knew the births -1 and 1 only. There the path of a
     timer says which operator's it is; an operator that the program has not keeps its birth.

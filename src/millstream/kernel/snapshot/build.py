@@ -13,40 +13,49 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from millstream.common._arrow_decode import whole
 from millstream.common.errors import CheckpointError
-from millstream.kernel.buffers import Hashes, Received, Records, encode, merged
+from millstream.common.time import MIN_TIMESTAMP
+from millstream.kernel.buffers import (
+    ARROW_STREAM,
+    ArrowCodec,
+    Codec,
+    Hashes,
+    PickleCodec,
+    Received,
+    Records,
+    encode,
+    merged,
+)
 from millstream.kernel.columns import Columns, as_list
+from millstream.kernel.edges import InEdge
 from millstream.kernel.hashing import stable_hash, stable_hashes
 from millstream.kernel.key_encoding import KeyEncodingError
 from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.keys import identities, map_identity
 from millstream.kernel.order import COLUMNS as ORDER_COLUMNS
-from millstream.kernel.order import Ints, OrderKeys, distinct
-from millstream.kernel.pages import Directory, MemoryStore, Page, PageStore
+from millstream.kernel.order import Ints, OrderKeys, arrival_step, distinct
+from millstream.kernel.pages import Directory, MemoryStore, PageStore
 from millstream.kernel.runtime import OperatorInfo
-from millstream.kernel.sequenced import TimelineOperator
 from millstream.kernel.slot_state import HEADER, SlotState, encoded_header
 from millstream.kernel.snapshot.births import Births
-from millstream.kernel.snapshot.export import OperatorState
+from millstream.kernel.snapshot.export import OperatorState, received_table
 from millstream.kernel.snapshot.layouts import WINDOWS, converter
+from millstream.kernel.snapshot.pane_windows import held_panes, ints
+from millstream.kernel.snapshot.parts import Part, renew_timers
 from millstream.kernel.snapshot.tables import (
     BROADCAST,
-    DETAIL,
     HASH,
     PANES,
     TIMERS,
     Table,
-    TimerTable,
     is_broadcast,
     state_name,
 )
-from millstream.kernel.stages import HostedOperator, InEdge, KeyedProgram
-from millstream.kernel.two_inputs.broadcast import BROADCAST as BROADCAST_INPUT
-from millstream.kernel.two_inputs.broadcast import BroadcastMaps, BroadcastOperator
+from millstream.kernel.snapshot.window_panes import records_of
+from millstream.kernel.stages import HostedOperator, KeyedProgram
+from millstream.kernel.two_inputs.broadcast import BroadcastMaps
 from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.pane_store import PaneStore, by_pane
 
@@ -66,7 +75,7 @@ def shelves_of(hashes: Ints, bits: int) -> Ints:
 
 def slots_of(operator: KeyedOperator, hashes: Ints, slots: int) -> Ints:
     """The slots where keys with these hashes have their state."""
-    if isinstance(operator, TimelineOperator) and operator.one_channel:
+    if operator.in_one_slot:
         return np.full(len(hashes), stable_hash(0) % slots, np.int64)
     return hashes % slots
 
@@ -127,7 +136,7 @@ def waiting_edges(stages: Sequence[KeyedProgram]) -> list[list[WaitingEdge]]:
         for hosted in stage.operators
         for edge in hosted.edges
     ]
-    held = {tag: stage for stage in stages for tag in stage.held_edges}
+    held = {tag: stage for stage in stages for tag in stage.waiting.held}
     return [
         [waiting for waiting, own in edges if held.get(waiting.edge.tag, own) is stage]
         for stage in stages
@@ -135,9 +144,9 @@ def waiting_edges(stages: Sequence[KeyedProgram]) -> list[list[WaitingEdge]]:
 
 
 def _waiting(hosted: HostedOperator, edge: InEdge) -> WaitingEdge:
-    is_broadcast = isinstance(hosted.operator, BroadcastOperator) and edge.input == BROADCAST_INPUT
+    everywhere = edge.input == hosted.operator.copied_input
     siblings = sum(other.input == edge.input for other in hosted.edges)
-    return WaitingEdge(edge, is_broadcast, siblings)
+    return WaitingEdge(edge, everywhere, siblings)
 
 
 class SlotBuilder:
@@ -168,11 +177,13 @@ class SlotBuilder:
         self._operators = {
             hosted.operator.info.uid: hosted.operator for hosted in program.operators
         }
-        # A pane's buffers are brought together now and then, so they stay in hand.
+        # A pane's buffers are brought together now and then, so they stay in memory.
         self._panes: dict[str, PaneStore] = {}
         self._pane_values = MemoryStore()
         edges = waiting_edges([program])[0] if edges is None else edges
         self._edges = {waiting.edge.name: waiting for waiting in edges}
+        # Sums that waited for other channels, for operators that keep windows in pages now.
+        self._held_panes: dict[str, pa.Table] = {}
 
     def take(self) -> Iterator[tuple[str, bytes]]:
         """The values that are ready."""
@@ -181,6 +192,9 @@ class SlotBuilder:
 
     def finish(self) -> Iterator[tuple[str, bytes]]:
         """The rest, with the header."""
+        for uid, panes in list(self._held_panes.items()):
+            for shelf in distinct(shelves_of(ints(panes, "hash"), self.bits[uid])).tolist():
+                self._add_shelf(uid, self._with_held(uid, {}, shelf))
         for panes in self._panes.values():
             panes.close()
         self.store.put(HEADER, encoded_header(self.state))
@@ -194,25 +208,34 @@ class SlotBuilder:
         everywhere = {state: table for state, table in tables.items() if is_broadcast(state)}
         if everywhere:
             self._add_broadcast(uid, everywhere)
-        self._add_shelf(uid, {s: t for s, t in tables.items() if s not in everywhere})
+        on_shelf = {s: t for s, t in tables.items() if s not in everywhere}
+        if on_shelf and uid in self._held_panes:
+            some = ints(next(iter(on_shelf.values())), "hash")[:1]
+            on_shelf = self._with_held(uid, on_shelf, int(shelves_of(some, self.bits[uid])[0]))
+        self._add_shelf(uid, on_shelf)
+
+    def _with_held(self, uid: str, tables: dict[str, pa.Table], shelf: int) -> dict[str, pa.Table]:
+        """The tables of a shelf, with the sums that waited to be added there."""
+        held = self._held_panes[uid]
+        mine = shelves_of(ints(held, "hash"), self.bits[uid]) == shelf
+        self._held_panes[uid] = held.filter(pa.array(~mine))
+        panes = [tables[PANES]] if PANES in tables else []
+        return tables | {PANES: pa.concat_tables([*panes, held.filter(pa.array(mine))])}
 
     def _add_shelf(self, uid: str, tables: Mapping[str, pa.Table]) -> None:
-        keyed = {state: t for state, t in tables.items() if state != PANES}
-        if PANES in tables:
-            self._add_panes(uid, tables[PANES])
-        if not keyed:
+        parts = self._parts(uid, tables)
+        if not parts:
             return
         directory = self._directory(uid)
-        states = [table for table in keyed if table != TIMERS]
+        states = [table for table in parts if table != TIMERS]
         pages = PageStore(self.store, uid, directory, list(map(state_name, states)))
+        pages.size = self.state.sizes[uid]
         # An operator's own cells stay in its pages, whatever they are.
         declared = self.known[uid].states.values()
         growing = {info.name for info in declared if info.shape != "value" and not info.layout}
         pages.growing = [i for i, name in enumerate(pages.names) if name in growing]
-        parts = {name: _Part(self.known[uid].table(name), rows) for name, rows in keyed.items()}
-        self._convert(uid, parts)
         hashes = np.concatenate([part.hashes for part in parts.values()]).astype(np.uint32)
-        pages.prepare(hashes, sum(rows.nbytes for rows in keyed.values()))
+        pages.prepare(hashes, sum(rows.nbytes for rows in tables.values()))
         # Buckets are renumbered when the directory doubles; the lowest hash of a page is not.
         firsts = distinct(directory.buckets(hashes))
         lowest = (firsts.astype(np.int64) << (32 - directory.depth)).tolist()
@@ -224,35 +247,77 @@ class SlotBuilder:
             if TIMERS in parts:
                 parts[TIMERS].fill(page, low, end, -1, len(states))
             pages.write(page)
+        self.state.note_size(pages)
 
-    def _convert(self, uid: str, parts: Mapping[str, _Part]) -> None:
-        """Make up the windows as the operator does now, if it is a window operator."""
-        operator = self._operators[uid]
-        if isinstance(operator, WindowOperator) and WINDOWS in parts:
-            layout = self.known[uid].info(WINDOWS).layout
-            convert = converter(layout, operator)
-            for entry in parts[WINDOWS].fields[-1]:
-                if entry[0] is not None:
-                    if self.births.changes:
-                        entry[0] = self.births.content(layout, entry[0])
-                    entry[0] = convert(entry[0])
+    def _parts(self, uid: str, tables: Mapping[str, pa.Table]) -> dict[str, Part]:
+        """The rows on a shelf as the operator keeps them now; what it keeps by pane is stored here."""
+        operator: Any = self._operators[uid]
+        keyed = {state: table for state, table in tables.items() if state != PANES}
+        parts = {name: Part.of(self.known[uid].table(name), t) for name, t in keyed.items()}
+        if operator.keeps_panes:
+            if PANES in tables:
+                self._add_panes(uid, tables[PANES])
+            if WINDOWS in parts:
+                self._add_windows(uid, parts.pop(WINDOWS))
+                parts.pop(TIMERS, None)
+            return parts
+        if PANES in tables:
+            parts[WINDOWS] = self._windows_of(uid, tables[PANES], operator)
+        if operator.keeps_windows and WINDOWS in parts:
+            if PANES not in tables:
+                self._convert(uid, parts[WINDOWS], operator)
+            if PANES in tables or operator.fires_by_time_alone:
+                renew_timers(parts, operator, self.state.clocks.get(uid, MIN_TIMESTAMP))
+        return {name: part for name, part in parts.items() if len(part.hashes)}
+
+    def _windows_of(self, uid: str, panes: pa.Table, operator: WindowOperator) -> Part:
+        """The windows of the panes on a shelf."""
+        known = self.known[uid].panes
+        assert known is not None
+        hosted = next(h for h in self.program.operators if h.operator is operator)
+        clock = self.state.clocks.get(uid, MIN_TIMESTAMP)
+        found = known.or_of(hosted.records).windows(panes, operator, clock, self.births)
+        return Part.of_windows(found)
+
+    def _convert(self, uid: str, part: Part, operator: WindowOperator) -> None:
+        """Make up the windows as the operator does now."""
+        layout = self.known[uid].info(WINDOWS).layout
+        convert = converter(layout, operator)
+        for entry in part.fields[-1]:
+            if entry[0] is not None:
+                if self.births.changes:
+                    entry[0] = self.births.content(layout, entry[0])
+                entry[0] = convert(entry[0])
 
     def _directory(self, uid: str) -> Directory:
-        directory = self.state.directories.get(uid)
-        if directory is None:
-            directory = self.state.directories[uid] = Directory()
-            if self.bits.get(uid, 0):
-                directory.split(0, 0, self.bits[uid])
+        is_new = uid not in self.state.directories
+        directory = self.state.pages_of(uid)
+        if is_new and self.bits.get(uid, 0):
+            directory.split(0, 0, self.bits[uid])
         return directory
 
     # -- panes -----------------------------------------------------------------------------------
 
-    def _add_panes(self, uid: str, table: pa.Table) -> None:
-        operator = self._operators[uid]
-        codec = operator.codec  # type: ignore[attr-defined]
+    def _pane_store(self, uid: str) -> PaneStore:
         if uid not in self._panes:
+            codec = self._operators[uid].codec  # type: ignore[attr-defined]
             self._panes[uid] = PaneStore(self._pane_values, uid, codec, merged)
-        numbers = [_ints(table, name) for name in ("ts", *ORDER_COLUMNS)]
+        return self._panes[uid]
+
+    def _add_windows(self, uid: str, windows: Part) -> None:
+        """Add windows of single records to an operator that keeps panes."""
+        operator: Any = self._operators[uid]
+        layout, clock = (
+            self.known[uid].info(WINDOWS).layout,
+            self.state.clocks.get(uid, MIN_TIMESTAMP),
+        )
+        records, panes = records_of(windows, layout, operator, clock, self.births)
+        for pane, part in by_pane(records, np.array(panes, np.int64)).items() if panes else ():
+            self._pane_store(uid).add(pane, part)
+
+    def _add_panes(self, uid: str, table: pa.Table) -> None:
+        codec = self._operators[uid].codec  # type: ignore[attr-defined]
+        numbers = [ints(table, name) for name in ("ts", *ORDER_COLUMNS)]
         ts, stamp, born, channel, frag, pos = numbers
         paths = np.array(table.column("path").to_pylist(), np.bytes_)
         if self.births.changes:
@@ -263,10 +328,10 @@ class SlotBuilder:
             Columns(codec.type_info, arrays),
             ts,
             OrderKeys(stamp, born, channel, frag, pos, paths),
-            _ints(table, "hash").astype(np.uint32),
+            ints(table, "hash").astype(np.uint32),
         )
-        for pane, part in by_pane(records, _ints(table, "pane")).items():
-            self._panes[uid].add(pane, part)
+        for pane, part in by_pane(records, ints(table, "pane")).items():
+            self._pane_store(uid).add(pane, part)
 
     # -- what has no key -------------------------------------------------------------------------
 
@@ -276,16 +341,44 @@ class SlotBuilder:
         maps = BroadcastMaps(OperatorInfo(uid, uid), by_name)
         maps.load(self.store)
         for name, table in by_name.items():
-            part = _Part(self.known[uid].table(f"{BROADCAST}/{name}"), table)
+            part = Part.of(self.known[uid].table(f"{BROADCAST}/{name}"), table)
             maps.writable[name].put_all(dict(zip(*part.fields, strict=True)))
         maps.save()
 
     def add_held(self, table: pa.Table) -> None:
         """Add the records that wait for other channels, as far as they are this slot's."""
         for row in table.to_pylist():
+            uid = _input_of(row["edge"])
+            if self._becomes_windows(uid):
+                self._hold_sums(uid, row["edge"], row["header"], row["payload"])
+                continue
             waiting = self._edge_of(row["edge"])
             if waiting is not None and (row["whole"] or not waiting.everywhere):
                 self._hold(waiting, row["header"], row["payload"])
+
+    def _becomes_windows(self, uid: str) -> bool:
+        """Whether sums waited for an operator that has windows of single records now."""
+        known = self.known[uid].panes if uid in self.known else None
+        if known is None or known.layout.content == "columns":
+            return False
+        edges = [waiting.edge for waiting in self._edges.values()]
+        edges += [edge for hosted in self.program.operators for edge in hosted.edges]
+        return all(edge.sums is None or _input_of(edge.name) != uid for edge in edges)
+
+    def _hold_sums(self, uid: str, edge_name: str, header: bytes, payload: bytes) -> None:
+        """Add sums that waited to the panes of their operator, if it is one of this stage."""
+        hosted = next((h for h in self.program.operators if h.operator.info.uid == uid), None)
+        known = self.known[uid].panes
+        if hosted is None or known is None:
+            return
+        received = Received.of(header, payload)
+        edge = next((e for e in hosted.edges if e.name == edge_name), hosted.edges[0])
+        number = edge.index if edge.siblings > 1 else None
+        received.keys = received.keys.through(arrival_step(hosted.operator.info.turn, number))
+        panes = held_panes(received_table(received), known.layout, hosted.lag)
+        mine = ints(panes, "hash") % self.program.slots == self.slot
+        found = [self._held_panes[uid]] if uid in self._held_panes else []
+        self._held_panes[uid] = pa.concat_tables([*found, panes.filter(pa.array(mine))])
 
     def _edge_of(self, name: str) -> WaitingEdge | None:
         """The edge of records; edges into one input of an operator can stand in for each other."""
@@ -294,11 +387,28 @@ class SlotBuilder:
         is_gone = first is not None and int(number) >= first.siblings
         return first if is_gone else self._edges.get(name)
 
+    def _codec_of(self, edge: InEdge, received: Received) -> Codec:
+        """How records that waited were encoded: as columns of their type then, or pickled."""
+        in_columns = received.data[:4] == ARROW_STREAM
+        is_other = edge.sums is not None and not self._was_sums(edge)
+        if in_columns == isinstance(edge.codec, ArrowCodec) and not is_other:
+            return edge.codec
+        known = self.known.get(_input_of(edge.name))
+        if in_columns and known is not None and known.records is not None:
+            return ArrowCodec(known.records)
+        return edge.codec if in_columns else PickleCodec()
+
+    def _was_sums(self, edge: InEdge) -> bool:
+        known = self.known.get(_input_of(edge.name))
+        panes = None if known is None else known.panes
+        # What says nothing of its layout was made by the same program.
+        return known is None or known.layout is None or panes is not None
+
     def _hold(self, waiting: WaitingEdge, header: bytes, payload: bytes) -> None:
         edge = waiting.edge
         received = Received.of(header, payload)
         try:
-            records = received.decoded(edge.codec)
+            records = received.decoded(self._codec_of(edge, received))
         except Exception as error:
             raise other_records(edge.name) from error
         if not waiting.everywhere:
@@ -310,10 +420,20 @@ class SlotBuilder:
             if not len(mine):
                 return
             records = records.take(mine)
+        if edge.sums is not None and not self._was_sums(edge):
+            sums = edge.sums.of(records)
+            if sums is None:
+                return
+            records = sums
         data = encode(records, edge.codec, raised=True)
         self.store.put(f"held/{self.state.next_held}", pickle.dumps(data))
         self.state.held[self.state.next_held] = edge.name
         self.state.next_held += 1
+
+
+def _input_of(edge_name: str) -> str:
+    """The uid of the operator that an edge leads to."""
+    return edge_name.rsplit(":", 2)[0]
 
 
 def _hashes_now(key: Callable[[Any], Any], values: list[Any], before: Hashes) -> Hashes:
@@ -333,7 +453,7 @@ def _hashes_now(key: Callable[[Any], Any], values: list[Any], before: Hashes) ->
 
 def other_records(edge: str) -> CheckpointError:
     """The error of held records of another type than those of the program."""
-    uid = edge.rsplit(":", 2)[0]
+    uid = _input_of(edge)
     return CheckpointError(
         "HELD_RECORDS_CHANGED",
         f"records wait for other channels on their way to operator {uid!r}, and they are of another "
@@ -341,67 +461,3 @@ def other_records(edge: str) -> CheckpointError:
         parameters={"uid": uid},
         hint="go on with the program as it was until they have been processed, then take a savepoint",
     )
-
-
-class _Part:
-    """The rows of one state on a shelf, sorted by hash and position."""
-
-    def __init__(self, table: Table, rows: pa.Table) -> None:
-        self.shape = table.state.shape
-        rows = rows.combine_chunks()
-        hashes = _ints(rows, "hash")
-        keys: list[npt.NDArray[Any]] = [hashes]
-        if self.shape != "value":
-            keys.insert(0, _ints(rows, "position"))
-        rows = rows.take(pa.array(np.lexsort(keys)))
-        self.hashes = _ints(rows, "hash")
-        self.keys = table.key.decode(rows)
-        self.fields = [field.decode(rows) for field in table.fields]
-        if self.shape == "map" and table.state.layout is None:
-            self.fields[0] = list(map(map_identity, self.fields[0]))
-        if table.state.expires:
-            last = rows.column("last_used").to_pylist()
-            self.fields[-1] = list(zip(self.fields[-1], last, strict=True))
-        self.domains: list[str] = []
-        if isinstance(table, TimerTable):
-            self.domains = rows.column("domain").to_pylist()
-            self.fields.append(DETAIL.decode(rows))
-
-    def fill(self, page: Page, low: int, end: int, place: int, width: int) -> None:
-        """Give a page the rows whose hashes are from low to end."""
-        first, last = np.searchsorted(self.hashes, [low, end]).tolist()
-        keys = identities(self.keys[first:last])
-        if self.domains:
-            due, details = (field[first:last] for field in self.fields)
-            rows = zip(self.domains[first:last], keys, due, details, strict=True)
-            for domain, key, time_ms, detail in rows:
-                timers = page.event_timers if domain == "event" else page.tick_timers
-                timer = (time_ms, None) if detail is None else (time_ms, *detail)
-                timers.setdefault(key, []).append(timer)
-            return
-        entries = page.entries
-        parts = [field[first:last] for field in self.fields]
-        if self.shape == "value" and not entries:
-            # What is so often the only state of an operator need not ask for each key.
-            before, after = [None] * place, [None] * (width - place - 1)
-            entries.update((k, [*before, v, *after]) for k, v in zip(keys, parts[0], strict=True))
-            return
-        for key, *content in zip(keys, *parts, strict=True):
-            cells = entries.get(key)
-            if cells is None:
-                cells = entries[key] = [None] * width
-            if self.shape == "value":
-                cells[place] = content[0]
-            elif self.shape == "list":
-                if cells[place] is None:
-                    cells[place] = []
-                cells[place].append(content[0])
-            else:
-                if cells[place] is None:
-                    cells[place] = {}
-                cells[place][content[0]] = content[1]
-
-
-def _ints(table: pa.Table, name: str) -> Ints:
-    found: Ints = whole(table.column(name)).to_numpy()
-    return found

@@ -71,7 +71,7 @@ def keys_changed(changes: list[str], where: str) -> CheckpointError:
     return CheckpointError(
         "KEY_TYPE_CHANGED",
         f"the program does not fit {where}:\n  " + "\n  ".join(changes),
-        hint="key by the same type, or give the operator another uid to begin anew",
+        hint="key by the same type, or give the operator another uid to start empty",
     )
 
 
@@ -82,8 +82,8 @@ def layout_changed(uid: str, was: str, now: str, location: Any = None) -> Checkp
         f"operator {uid!r} kept its state as {was}, and keeps it as {now} in this program",
         parameters={"uid": uid, "was": was, "is": now},
         location=location,
-        hint="let it work on the same types and windows as before, or give it another uid to begin "
-        "anew and allow non-restored state",
+        hint="let it work on the same types and windows as before, or give it another uid to start "
+        "empty, and allow non-restored state",
     )
 
 
@@ -121,6 +121,6 @@ def refuse_other_type(stored: StateInfo, asked: StateInfo, operator: object) -> 
         f"state {asked.name!r} of operator {uid!r} was a {stored}{ttl[stored.expires]}, and the program "
         f"asks for a {asked}{ttl[asked.expires]}",
         location=location,
-        hint="a type may only become wider; give the state another name to begin anew, or change it "
+        hint="a type may only become wider; give the state another name to start empty, or change it "
         "in a savepoint",
     )

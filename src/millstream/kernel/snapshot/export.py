@@ -24,7 +24,9 @@ from millstream.kernel.keys import shown
 from millstream.kernel.large import BigMap, LargeCell
 from millstream.kernel.order import COLUMNS as ORDER_COLUMNS
 from millstream.kernel.pages import MemoryStore, PageContent, Timers, decoded_page
+from millstream.kernel.reduce import REDUCED
 from millstream.kernel.slot_state import HEADER, SlotState, decoded_header
+from millstream.kernel.snapshot.pane_windows import PaneRows
 from millstream.kernel.snapshot.tables import (
     BROADCAST,
     DETAIL,
@@ -43,6 +45,7 @@ from millstream.kernel.snapshot.tables import (
 )
 from millstream.kernel.two_inputs.broadcast import decoded_maps
 from millstream.kernel.two_inputs.interval_join import CELLS, OLDER, Segments
+from millstream.kernel.windows.pane_layout import PaneLayout
 
 ROWS = 65_536
 SIDES = [(*CELLS[2 * side : 2 * side + 2], CELLS[OLDER + side]) for side in (0, 1)]
@@ -53,18 +56,33 @@ TableName = tuple[str, str]
 
 @dataclass(frozen=True)
 class OperatorState:
-    """What the manifest says of the state of an operator."""
+    """The state of an operator as the manifest describes it.
+
+    ``layout``: how it keeps its state. ``records``: the type of the records that it reads.
+    """
 
     uid: str
     key_type: TypeInformation | None = None
     states: Mapping[str, StateInfo] = field(default_factory=dict)
+    layout: str | None = None
+    records: TypeInformation | None = None
+
+    @property
+    def panes(self) -> PaneRows | None:
+        """The content that it keeps by pane, None if it keeps something else."""
+        layout = PaneLayout.read(self.layout)
+        return None if layout is None else PaneRows(self.uid, layout, self.records)
 
     def info(self, table: str) -> StateInfo:
-        """What is known of the state in a table."""
+        """The description of the state in a table."""
         if is_broadcast(table):
             return StateInfo(table, "map")
         state = state_name(table)
         return self.states.get(state) or StateInfo.own(state)
+
+    def keeps_none(self, table: str) -> bool:
+        """Whether None is a value in a table: what a rolling reduce has come to, or its first record."""
+        return table == table_name(REDUCED) and REDUCED not in self.states
 
     def table(self, name: str) -> Table:
         """The columns of a table."""
@@ -128,7 +146,7 @@ class SlotExporter:
             yield from self._add_page(uid, data)
 
     def finish(self) -> Iterator[tuple[TableName, pa.Table]]:
-        """The tables of all that is left."""
+        """The tables of everything that is left."""
         for uid, data in self._broadcast:
             self._add_broadcast(uid, data)
         for uid, data in self._pages_left:
@@ -178,7 +196,8 @@ class SlotExporter:
         self, uid: str, table: str, keys: list[Any], hashes: list[int], cells: Iterable[Any]
     ) -> None:
         cells = list(cells)
-        found = [row for row, cell in enumerate(cells) if cell is not None]
+        keeps_none = self._operators[uid].keeps_none(table)
+        found = [row for row, cell in enumerate(cells) if keeps_none or cell is not None]
         if not found:
             return
         rows = self._of((uid, table))
@@ -283,13 +302,17 @@ def _append(columns: list[list[Any]], parts: list[Any]) -> None:
 
 def pane_table(pane: int, data: bytes) -> pa.Table:
     """A buffer of a pane as rows."""
-    header, payload = pickle.loads(data)
-    received = Received.of(header, payload)
+    return received_table(Received.of(*pickle.loads(data)), pane)
+
+
+def received_table(received: Received, pane: int | None = None) -> pa.Table:
+    """A buffer of panes as rows; if it is of several, its last column but two says of which."""
     batch = pa.ipc.open_stream(received.data).read_next_batch()
     n, keys = batch.num_rows, received.keys
     assert received.hashes is not None
     paths = [keys.path] * n if isinstance(keys.path, bytes) else keys.path.tolist()
-    numbers = [received.hashes, np.full(n, pane), received.ts]
+    panes = batch.column(batch.num_columns - 3) if pane is None else np.full(n, pane)
+    numbers = [received.hashes, panes, received.ts]
     numbers += [getattr(keys, name) for name in ORDER_COLUMNS]
     arrays = [pa.array(np.asarray(column, np.int64)) for column in numbers]
     schema = pane_schema(batch.schema)

@@ -112,7 +112,7 @@ def holds_pickles(type_info: TypeInformation) -> bool:
 
 
 def untrusted(where: str) -> CheckpointError:
-    """What is pickled may run any code when it is read."""
+    """The error for pickled values that may not be read: they could run any code."""
     return CheckpointError(
         "UNTRUSTED_STATE",
         f"{where} holds pickled objects, which can run any code when they are read",

@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.common.typeinfo import TypeInformation
-from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.pages import MemoryStore
 from millstream.kernel.slot_state import HEADER, SlotState, States, decoded_header
 from millstream.kernel.snapshot.births import Births
@@ -24,7 +23,6 @@ from millstream.kernel.snapshot.layouts import WINDOWS, agreed
 from millstream.kernel.snapshot.tables import HELD, StateInfo, is_broadcast
 from millstream.kernel.stages import KeyedProgram
 from millstream.kernel.time import TimeTable
-from millstream.kernel.windows.operator import WindowOperator
 
 Place = tuple[int, int]
 """(stage, slot)"""
@@ -41,7 +39,7 @@ class JobTime:
     def of(headers: Iterable[SlotState]) -> JobTime:
         """The time in the headers of one slot of each stage, in the order of the stages.
 
-        The last stage has heard of everything: of watermarks that are made in earlier stages too.
+        The last stage knows everything, also watermarks that are made in earlier stages.
         """
         time = JobTime()
         for header in headers:
@@ -86,12 +84,19 @@ class JobState:
 
 
 def operator_states(
-    states: States, key_types: Mapping[str, TypeInformation | None]
+    states: States,
+    key_types: Mapping[str, TypeInformation | None],
+    layouts: Mapping[str, str] | None = None,
+    records: Mapping[str, TypeInformation | None] | None = None,
 ) -> dict[str, OperatorState]:
-    """What headers and a program's manifest say of the operators with state."""
+    """The operators with state, by the headers and the program's manifest."""
     return {
         uid: OperatorState(
-            uid, key_type, {n: StateInfo.from_dict(d) for n, d in states.get(uid, {}).items()}
+            uid,
+            key_type,
+            {n: StateInfo.from_dict(d) for n, d in states.get(uid, {}).items()},
+            (layouts or {}).get(uid),
+            (records or {}).get(uid),
         )
         for uid, key_type in key_types.items()
     }
@@ -132,7 +137,7 @@ def first_header(
     operators: Mapping[str, OperatorState],
     timelines: frozenset[int],
 ) -> SlotState:
-    """What every slot of a stage begins with."""
+    """The header that every slot of a stage starts with."""
     uids = [hosted.operator.info.uid for hosted in stage.operators]
     clocks = {uid: time.clocks[uid] for uid in uids if uid in time.clocks}
     states = {
@@ -143,9 +148,14 @@ def first_header(
     return SlotState(table=time.within(timelines), clocks=clocks, states=states)
 
 
-def _states(known: OperatorState, operator: KeyedOperator) -> dict[str, dict[str, Any]]:
+def _states(known: OperatorState, operator: Any) -> dict[str, dict[str, Any]]:
     infos = dict(known.states)
-    if isinstance(operator, WindowOperator) and WINDOWS in infos:
+    if not operator.keeps_windows:
+        if operator.keeps_panes:
+            infos.pop(WINDOWS, None)
+    elif known.panes is not None:
+        infos[WINDOWS] = StateInfo.own(WINDOWS, known.panes.content_of(operator))
+    elif WINDOWS in infos:
         infos[WINDOWS] = replace(infos[WINDOWS], layout=agreed(infos[WINDOWS].layout, operator))
     return {name: info.to_dict() for name, info in infos.items()}
 
@@ -189,11 +199,11 @@ def _parts(state: JobState, stage: KeyedProgram, bits: Mapping[str, int]) -> lis
 
 
 def _values(builder: SlotBuilder, parts: Parts, state: JobState) -> Iterator[tuple[str, bytes]]:
+    for table in state.tables.get(("", HELD), []):
+        builder.add_held(table)
     for (uid, _), tables in sorted(parts.items()):
         builder.add(uid, {name: pa.concat_tables(found) for name, found in tables.items()})
         yield from builder.take()
-    for table in state.tables.get(("", HELD), []):
-        builder.add_held(table)
     yield from builder.finish()
 
 

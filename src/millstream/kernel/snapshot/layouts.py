@@ -37,7 +37,7 @@ def agreed(stored: str | None, operator: WindowOperator) -> str:
 
 
 def converter(stored: str | None, operator: WindowOperator) -> Convert:
-    """What makes content of a stored layout into that of an operator; refused if nothing can."""
+    """A conversion from a stored layout to that of an operator; an error if there is none."""
     wanted = agreed(stored, operator)
     if stored is None or stored == wanted:
         return _as_it_is
@@ -52,13 +52,13 @@ def _as_it_is(content: Any) -> Any:
     return content
 
 
-def _before_all(place: int) -> Order:
+def before_all(place: int) -> Order:
     """A place in the order before that of any record."""
     return MIN_TIMESTAMP, BEFORE_ALL, 0, 0, place, b""
 
 
 def _numbered(content: list[Element]) -> list[Element]:
-    return [(value, ts, _before_all(i)) for i, (value, ts, _) in enumerate(content)]
+    return [(value, ts, before_all(i)) for i, (value, ts, _) in enumerate(content)]
 
 
 _CONVERSIONS: dict[tuple[str, str], Convert] = {
@@ -67,6 +67,6 @@ _CONVERSIONS: dict[tuple[str, str], Convert] = {
     ),
     (ELEMENTS, ORDERED_ELEMENTS): _numbered,
     (ELEMENTS, VALUES): lambda content: [value for value, _, _ in content],
-    (REDUCED, FIRST_REDUCED): lambda content: (_before_all(0), content),
+    (REDUCED, FIRST_REDUCED): lambda content: (before_all(0), content),
     (FIRST_REDUCED, REDUCED): itemgetter(1),
 }

@@ -53,10 +53,10 @@ def is_broadcast(table: str) -> bool:
 
 @dataclass(frozen=True)
 class StateInfo:
-    """What is known of a state besides its content. ``kind``: value, list, map; others are values.
+    """Description of a state. ``kind``: value, list, map; others are values.
 
     ``layout``: how an operator's own cell is made up, where there are several ways. ``opened``: the
-    function asked for it in ``open``, and will do so again.
+    function asked for it in ``open``, and does so at each start.
     """
 
     name: str
@@ -69,7 +69,7 @@ class StateInfo:
 
     @staticmethod
     def of(descriptor: StateDescriptor) -> StateInfo:
-        """What a descriptor says of its state."""
+        """Make the description of a state from its descriptor."""
         ttl = descriptor.ttl_config
         expires = ttl is not None and ttl.update_type is not StateTtlConfig.UpdateType.Disabled
         value, map_key = descriptor.type_info, None
@@ -143,7 +143,7 @@ class Table:
 
     @property
     def fields(self) -> list[Field]:
-        """What a row says besides key, hash and position."""
+        """The fields of a row besides key, hash and position."""
         value = Field.of("value", self.state.value)
         if self.state.shape == "map":
             return [Field.of("map_key", self.state.map_key), value]

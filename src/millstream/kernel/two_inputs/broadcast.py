@@ -1,7 +1,7 @@
 """Broadcast state: maps that every slot holds in full, and the operators that read and write them.
 
 The records of the broadcast input come to every slot. One takes effect at its place in the order, so a
-slot walks through all its records and timers in that order, with the pages it has met in hand, and not
+slot walks through all its records and timers in that order, with all loaded pages in memory, and not
 page by page.
 """
 
@@ -32,8 +32,9 @@ from millstream.kernel.snapshot.tables import StateInfo
 from millstream.kernel.state import Cursor, MapCell
 from millstream.kernel.sweep import in_key_order, key_order
 from millstream.kernel.two_inputs.connected import Pair
+from millstream.kernel.two_inputs.reach import Reach
 from millstream.kernel.two_inputs.specs import BroadcastSpec
-from millstream.kernel.two_inputs.told import Buffers, Reach, Told
+from millstream.kernel.two_inputs.told import Buffers, Told
 
 FORMAT = 2
 BROADCAST = 1
@@ -135,7 +136,8 @@ class BroadcastMaps:
         if found is None:
             raise PlanError(
                 "UNKNOWN_BROADCAST_STATE",
-                f"operator {self._info.name!r} asks for broadcast state {name!r}, which it has not",
+                f"operator {self._info.name!r} asks for broadcast state {name!r}, "
+                "which it does not have",
                 location=self._info.location,
                 hint=f"give its descriptor to broadcast(...); there {_are(self.names)}",
             )
@@ -160,7 +162,7 @@ def _are(names: tuple[str, ...]) -> str:
 
 
 class _Circumstances:
-    """What the contexts of both sides tell."""
+    """Common part of the contexts of both sides."""
 
     def __init__(self, operator: BroadcastOperator) -> None:
         self._owner = operator
@@ -195,6 +197,7 @@ class BroadcastOperator(KeyedOperator):
     """Runs a `BroadcastProcessFunction`: no keys, no timers."""
 
     has_two_inputs = True
+    copied_input = BROADCAST
 
     def __init__(
         self,
@@ -226,9 +229,10 @@ class BroadcastOperator(KeyedOperator):
             self.opened.infos[table] = StateInfo(table, "map", opened=True)
 
     def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
-        assert self.opened is not None
+        assert self.opened is not None and self._buffers is not None
         self.clock = clock
         self.cursor.now_ms = clock.now_ms
+        self._buffers.before_others()
         pairs: list[Pair] = []
         if records is not None:
             self._moments = records.ts, clock.at(records.keys.stamp) if self.timed else None
@@ -261,6 +265,8 @@ class BroadcastOperator(KeyedOperator):
         """Do what is due before a record."""
 
     def _element(self, row: int, value: Any, outputs: Outputs) -> None:
+        assert self._buffers is not None
+        self._buffers.before_others()
         self._call(self.function.process_element, self.element_context, row, value, outputs)
 
     def _broadcast(self, row: int, value: Any, outputs: Outputs) -> None:
@@ -270,14 +276,12 @@ class BroadcastOperator(KeyedOperator):
         self.has_heard = True
         speaks = self.opened.subtask == EMITTING_SLOT
         alone, call = self._buffers.differ(), self.function.process_broadcast_element
-        told = self.told = Told(outputs, row, value, call, speaks=speaks, alone=alone)
+        told = self.told = Told(outputs, row, value, speaks=speaks, alone=alone)
 
         def tell(value: Any, context: Any) -> None:
-            for out in call(value, context) or ():
-                told.take(out)
+            told.take_all(call(value, context))
 
         self._call(tell, self.broadcast_context, row, value, outputs)
-        self._buffers.note()
 
     def _call(self, call: Any, context: Any, row: int, value: Any, outputs: Outputs) -> None:
         self.row = row
@@ -333,7 +337,7 @@ class _NoCells(list[Any]):
 
 
 class KeyedBroadcastOperator(BroadcastOperator):
-    """Runs a `KeyedBroadcastProcessFunction`. Pages once met stay in hand until the epoch ends."""
+    """Runs a `KeyedBroadcastProcessFunction`. Loaded pages stay in memory until the epoch ends."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -438,7 +442,8 @@ class KeyedBroadcastOperator(BroadcastOperator):
                 yield key
                 self._leave(key)
 
-        self.told.sweep(visited(), lambda key: function(shown(key), state), Reach(function))
+        reach = Reach(function, self.function)
+        self.told.sweep(visited(), lambda key: function(shown(key), state), reach)
         self.cursor.cells = self._no_cells
 
     # -- timers ----------------------------------------------------------------------------------
@@ -464,7 +469,9 @@ class KeyedBroadcastOperator(BroadcastOperator):
 
     def _fire_due(self, clock: int, outputs: Outputs) -> None:
         """Fire timers of all keys up to the clock, in the order of time, key hash and key."""
+        assert self._buffers is not None
         while self._due and self._due[0][0] <= clock:
+            self._buffers.before_others()
             # It may have been deleted meanwhile, or have fired: then there is nothing to do.
             time_ms, _, _, _, key, self.page = heappop(self._due)
             self._enter(key)

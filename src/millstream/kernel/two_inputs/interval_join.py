@@ -5,7 +5,7 @@ the other side. With bounds ``lower <= right - left <= upper`` a left record can
 right one with ``ts <= left + upper`` may come that is not late, which is while the clock is not past
 that time; a right record likewise with ``left <= right - lower``.
 
-What has gone out of use can match no record that is not late, so it does not matter when it is
+An expired record can match no record on time, so it does not matter when it is
 removed: when its key is touched, or at the latest when nothing of the key is of use any more.
 
 Where a side grows long its oldest records move out of the page, into segments that are written once.
@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from millstream.common.errors import MillstreamError, PlanError
-from millstream.common.output_tag import OutputTag
 from millstream.common.pickling import dumps
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.arrivals import Incoming
@@ -36,7 +35,8 @@ from millstream.kernel.large import LargeCell, cell_id
 from millstream.kernel.order import Ints, run_ordinals
 from millstream.kernel.outputs import FLUSH, MAIN, Emit, Outputs
 from millstream.kernel.pages import PageStore
-from millstream.kernel.runtime import LATE_RECORDS, KernelRuntimeContext, OperatorInfo
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.side_outputs import is_for_side, side_result
 from millstream.kernel.two_inputs.connected import PairKey
 from millstream.kernel.two_inputs.specs import IntervalJoinSpec
 
@@ -125,7 +125,7 @@ class Segments(LargeCell):
 
 
 class _Results:
-    """What a join emits: values, each with an event time, and the row of the record that found it."""
+    """Emissions of a join: values, each with an event time, and the row of the record that found it."""
 
     def __init__(self, emit: Emit, records: Incoming) -> None:
         self._emit = emit
@@ -135,9 +135,9 @@ class _Results:
         self.rows: list[int] = []
         self._aside: dict[str, list[int]] = {}
 
-    def aside(self, tag: OutputTag, value: Any, ts: int, row: int) -> None:
+    def aside(self, tag: str, value: Any, ts: int, row: int) -> None:
         """Take a value for a side output."""
-        self._aside.setdefault(tag.tag_id, []).append(len(self.values))
+        self._aside.setdefault(tag, []).append(len(self.values))
         self.values.append(frozen(value))
         self.times.append(ts)
         self.rows.append(row)
@@ -211,7 +211,7 @@ class IntervalJoinOperator(KeyedOperator):
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
         super().open(make_context)
         assert self.opened is not None
-        self._dropped = self.opened.get_metrics_group().counter(LATE_RECORDS)
+        self._dropped = self.opened.counts.late
 
     def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
         self._results, self._pages = None, pages
@@ -219,7 +219,7 @@ class IntervalJoinOperator(KeyedOperator):
             self._results = _Results(emit, records)
             clocks = clock.at(records.keys.stamp)
             in_channel = self.spec.lateness == "channel"
-            # An earlier clock is behind the stamp, but for a channel that was idle meanwhile.
+            # An earlier clock is behind the stamp, except for a channel that was idle meanwhile.
             self._earliest = (
                 np.maximum(clocks, clock.local(records.keys.stamp)) if in_channel else clocks
             )
@@ -315,8 +315,8 @@ class IntervalJoinOperator(KeyedOperator):
                     continue
                 at = ts if ts >= other_ts else other_ts
                 for out in emitted:
-                    if out.__class__ is tuple and out and out[0].__class__ is OutputTag:
-                        results.aside(out[0], out[1], at, row)
+                    if is_for_side(out):
+                        results.aside(*side_result(out), at, row)
                     else:
                         values.append(frozen(out) if freeze else out)
                         times.append(at)
@@ -332,7 +332,7 @@ class IntervalJoinOperator(KeyedOperator):
         if tag is None:
             self._dropped.inc()
         else:
-            self._results.aside(tag, value, ts, row)
+            self._results.aside(tag.tag_id, value, ts, row)
 
     def _check_times(self, times: Ints, pairs: list[Any]) -> None:
         missing = np.flatnonzero(times == NO_TIMESTAMP)

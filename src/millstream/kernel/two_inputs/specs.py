@@ -1,4 +1,4 @@
-"""What operators of two inputs are told. Apart from the operators: the user API makes it."""
+"""Specifications of operators of two inputs. Apart from the operators: the user API makes them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class BroadcastSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalJoinSpec:
-    """All that an interval join does. Both bounds belong to the interval."""
+    """Specification of an interval join. Both bounds belong to the interval."""
 
     function: Any
     lower_ms: int

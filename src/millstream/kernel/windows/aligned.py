@@ -17,6 +17,7 @@ from millstream.common.errors import MillstreamError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.windows import TimeWindow
 from millstream.kernel.arrivals import Incoming
+from millstream.kernel.copying import frozen
 from millstream.kernel.keyed import NO_ROW, add_timer
 from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Outputs
@@ -27,7 +28,7 @@ from millstream.kernel.windows.operator import WINDOWS
 
 @dataclass
 class _Sorted:
-    """Of a page's records: where they are, in which windows, and which are late for all of theirs."""
+    """Records of a page: their places, their windows, and which are late for all of their windows."""
 
     places: Ints
     starts: Ints
@@ -87,7 +88,7 @@ class AlignedWindowOperator(DefaultTriggerOperator):
         late = np.flatnonzero(~kept & ((newest + align.size > ts) | (ts + lateness <= limit)))
         if len(places) == 1:
             return _Sorted(places[0], starts[0], late)
-        # Of each window the records in their order, whichever of their windows it is.
+        # The records of each window, in their order.
         order = np.argsort(np.concatenate(places), kind="stable")
         return _Sorted(np.concatenate(places)[order], np.concatenate(starts)[order], late)
 
@@ -102,6 +103,7 @@ class AlignedWindowOperator(DefaultTriggerOperator):
     ) -> None:
         entries, width, windows = self.page.entries, len(self.names), self._windows
         add, is_list = self.contents.add, isinstance(self.contents, Values)
+        copied = self.copies_folded
         value: Any = None
         try:
             for place, start in zip(places, starts, strict=True):
@@ -123,7 +125,8 @@ class AlignedWindowOperator(DefaultTriggerOperator):
                     entry[0].append(value)
                     continue
                 order = None if orders is None else orders[place]
-                entry[0] = add(entry[0], value, ts[place], order)
+                own = frozen(value) if copied else value
+                entry[0] = add(entry[0], own, ts[place], order)
         except MillstreamError:
             raise
         except Exception as error:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from millstream.common._type_certainty import is_declared
 from millstream.common.errors import PlanError
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.arrivals import Arrivals, Incoming
@@ -35,14 +36,10 @@ from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.order import AT_END, Ints, OrderKeys
 from millstream.kernel.outputs import MAIN, Emit
 from millstream.kernel.pages import PageStore
-from millstream.kernel.runtime import (
-    LATE_RECORDS,
-    KernelCounter,
-    KernelRuntimeContext,
-    OperatorInfo,
-)
+from millstream.kernel.reports import KernelCounter
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.steps import Flow
-from millstream.kernel.windows.pane_store import PaneStore, by_pane
+from millstream.kernel.windows.pane_store import PaneStore, by_pane, refuse_other_key
 from millstream.kernel.windows.panes import (
     FieldAggregate,
     Groups,
@@ -50,6 +47,7 @@ from millstream.kernel.windows.panes import (
     SumOverflow,
     aggregated,
     codes_of,
+    summed_objects,
     that_fit,
     widened,
 )
@@ -72,16 +70,22 @@ def bad_record(aggregate: FieldAggregate, info: OperatorInfo, value: Any) -> Pla
 
 
 def overflow(aggregate: FieldAggregate, info: OperatorInfo) -> PlanError:
+    """The error of a sum that does not fit its declared type."""
+    declared = field_types(aggregate.type_info)[aggregate.field]
     return PlanError(
         "SUM_OVERFLOW",
-        f"operator {info.name!r}: the sum of field {aggregate.field} does not fit 64 bits",
+        f"operator {info.name!r}: a sum of field {aggregate.field} does not fit its declared type, "
+        f"{declared}",
         location=info.location,
-        hint="sum floats, or leave the type undeclared: Python's whole numbers have no limit",
+        hint="declare the field as a wider type: Types.LONG(), or Types.BIG_INT(), which has no limit; "
+        "or leave the type undeclared",
     )
 
 
 class PartialEdge(EdgeStep):
     """A leaf that adds up records by key and pane before they leave."""
+
+    counts_records = True
 
     def __init__(
         self, *args: Any, aggregate: FieldAggregate, panes: Panes, lag: int, **options: Any
@@ -97,14 +101,13 @@ class PartialEdge(EdgeStep):
         self._late: KernelCounter | None = None
 
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
-        group = make_context(self.info, None).get_metrics_group()
-        self._late = group.counter(LATE_RECORDS)
+        self._late = make_context(self.info, None).counts.late
 
     def bind(self, emit: Callable[[Row], None], own_slot: int) -> None:
         super().bind(emit, own_slot)
         self._gathered, self._size = [], 0
 
-    def push(self, flow: Flow) -> None:
+    def _take(self, flow: Flow) -> None:
         records = flow.records()
         keys = records.keys
         place = None if self.raised else (int(keys.channel[0]), int(keys.frag[0]))
@@ -122,9 +125,9 @@ class PartialEdge(EdgeStep):
         key = ArrowCodec(counted[0]).arrays(values)[counted[1]]
         return Columns(own, [key, pa.array(np.ones(len(key), np.int64))])
 
-    def flush(self) -> None:
+    def _finish(self) -> None:
         self._add_up()
-        super().flush()
+        super()._finish()
 
     def _add_up(self) -> None:
         gathered, self._gathered, self._size = self._gathered, [], 0
@@ -180,6 +183,8 @@ class ColumnarWindowOperator(KeyedOperator):
     """Brings together the partial sums of windows, and emits them when they are over."""
 
     wants_columns = True
+    keeps_panes = True
+    counts_records = False
 
     def __init__(
         self,
@@ -204,6 +209,13 @@ class ColumnarWindowOperator(KeyedOperator):
             store.add(pane, arrived)
         store.close()
 
+    def pane_row(self, key: Any, value: Any, pane: int) -> tuple[Any, ...]:
+        """The columns of a sum, or of a number of records, in a window that is one pane."""
+        if self.aggregate.counted is not None:
+            return key, value, pane, pane, value
+        refuse_other_key(self.info, value[self.aggregate.key], key)
+        return *value, pane, pane, 1
+
     def _by_pane(self, records: Incoming, clock: Clock) -> dict[int, Records]:
         found = self._on_time(records, clock)
         return by_pane(found, _arrays(found)[PANE].to_numpy())
@@ -222,8 +234,8 @@ class ColumnarWindowOperator(KeyedOperator):
         )
         if live.all():
             return whole
-        group = self.opened.get_metrics_group()  # type: ignore[union-attr]
-        group.counter(LATE_RECORDS).inc(int(arrays[NUMBER].to_numpy()[~live].sum()))
+        late = int(arrays[NUMBER].to_numpy()[~live].sum())
+        self.opened.counts.late.inc(late)  # type: ignore[union-attr]
         return whole.take(np.flatnonzero(live))
 
     # -- windows that are over -------------------------------------------------------------------
@@ -256,29 +268,28 @@ class ColumnarWindowOperator(KeyedOperator):
         groups = Groups.by([codes_of(arrays[self.aggregate.key])[rows], found])
         chosen = groups.firsts
         of_windows = Groups(rows[groups.order], groups.starts)
-        try:
-            _, fields = aggregated(self.aggregate, arrays[:PANE], of_windows)
-        except SumOverflow:
-            raise overflow(self.aggregate, self.info) from None
-        fields[self.aggregate.field] = self._narrowed(fields[self.aggregate.field])
+        results = self._results(arrays[:PANE], of_windows)
         assert records.hashes is not None
         bounds = np.array([self.panes.bounds(w) for w in windows], np.int64)
         starts, ends = bounds[np.searchsorted(windows, found[chosen])].T
         order = self._order(records, of_windows.firsts, starts, ends)
-        emit(MAIN, Records(Columns(self.aggregate.type_info, fields), ends - 1, order))
+        emit(MAIN, Records(results, ends - 1, order))
 
-    def _narrowed(self, results: pa.Array) -> pa.Array:
-        declared = field_types(self.aggregate.type_info)[self.aggregate.field]
+    def _results(self, arrays: list[pa.Array], groups: Groups) -> Values:
+        """The result of each group: columns, or objects if a sum is wider than its column.
+
+        Only a declared type is enforced: a type that nobody declares widens.
+        """
+        own = self.aggregate.type_info
+        narrow = field_types(own)[self.aggregate.field].to_arrow()
         try:
-            return results.cast(declared.to_arrow())
-        except pa.ArrowInvalid as error:
-            raise PlanError(
-                "TYPE_MISMATCH",
-                f"operator {self.info.name!r}: a {self.aggregate.kind} does not fit the declared "
-                f"type {declared}: {error}",
-                location=self.info.location,
-                hint="declare the field as Types.LONG() or Types.DOUBLE()",
-            ) from None
+            _, fields = aggregated(self.aggregate, arrays, groups)
+            fields[self.aggregate.field] = fields[self.aggregate.field].cast(narrow)
+            return Columns(own, fields)
+        except (SumOverflow, pa.ArrowInvalid):
+            if is_declared(own):
+                raise overflow(self.aggregate, self.info) from None
+        return summed_objects(self.aggregate, arrays, groups)
 
     def _order(self, records: Records, rows: Ints, starts: Ints, ends: Ints) -> OrderKeys:
         """The place of each result: that of a timer of its key at the end of the window."""
@@ -288,7 +299,7 @@ class ColumnarWindowOperator(KeyedOperator):
         return self.origin.timers(ends - 1, self.clock, hashes, ties, starts).extended(None)
 
     def _ties(self, records: Records) -> Ints:
-        """What tells keys of equal hashes apart. To compute it costs, so only for them."""
+        """Tie breakers of keys with equal hashes. Computed only for them, because it costs time."""
         assert records.hashes is not None and isinstance(records.values, Columns)
         codes = codes_of(_arrays(records)[self.aggregate.key])
         hash_of = np.zeros(int(codes.max()) + 1, records.hashes.dtype)

@@ -1,4 +1,4 @@
-"""What a window holds: its records, or what they have been folded into.
+"""Contents of windows: the records, or an accumulator.
 
 Content is a plain value in the state of a key, None if there is nothing. The classes here know how to
 add a record to it, how to merge the content of several windows, and what a window function sees.
@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Protocol
-
-from millstream.kernel.copying import frozen
 
 Order = tuple[Any, ...]
 """The place of a record in the one order of the job."""
@@ -36,7 +34,7 @@ class Contents(Protocol):
     def layout(self) -> str: ...
 
     def add(self, content: Any, value: Any, ts: int, order: Order | None) -> Any:
-        """The content with one more record."""
+        """The content with one more record, which is a function's to keep and to change."""
         ...
 
     def merge(self, contents: Sequence[Any]) -> Any:
@@ -44,7 +42,7 @@ class Contents(Protocol):
         ...
 
     def elements(self, content: Any) -> list[Any]:
-        """What the window function is given."""
+        """The argument of the window function."""
         ...
 
 
@@ -113,12 +111,13 @@ class Reduced:
     needs_order = False
     layout = REDUCED
 
-    def add(self, content: Any, value: Any, ts: int, order: Order | None) -> Any:
-        return self._own(value if content is None else self.function(content, value), value)
+    @property
+    def is_ours(self) -> bool:
+        """Whether the function is the library's own, which changes nothing in place."""
+        return self.prefers_older
 
-    def _own(self, result: Any, value: Any) -> Any:
-        """A result that other windows do not have: the next call may change it in place."""
-        return frozen(result) if result is value else result
+    def add(self, content: Any, value: Any, ts: int, order: Order | None) -> Any:
+        return value if content is None else self.function(content, value)
 
     def merge(self, contents: Sequence[Any]) -> Any:
         return reduce(self.function, contents)
@@ -129,7 +128,7 @@ class Reduced:
 
 @dataclass(frozen=True)
 class FirstReduced:
-    """One record by a function that prefers the older of two, whichever comes first.
+    """One record, by a function that prefers the older of two in any order of arguments.
 
     Of records from several channels an epoch's cut decides which comes first; here the order does.
     """
@@ -157,9 +156,13 @@ class FirstReduced:
 
 @dataclass(frozen=True)
 class Aggregated:
-    """The accumulator of an `AggregateFunction`."""
+    """The accumulator of an `AggregateFunction`.
+
+    ``is_ours``: the function is the library's own, which changes nothing in place.
+    """
 
     function: Any
+    is_ours: bool = False
     needs_order = False
     layout = AGGREGATED
 
@@ -194,7 +197,7 @@ def contents_for(fold: Fold | None, *, in_order: bool, evicting: bool) -> Conten
 
 
 def folded(fold: Fold, values: Iterable[Any]) -> list[Any]:
-    """What a window function is given of records that were kept one by one."""
+    """The argument of a window function for records that were kept one by one."""
     content = None
     for value in values:
         content = fold.add(content, value, 0, None)

@@ -1,4 +1,4 @@
-"""What triggers, evictors, assigners and window functions are given, and the state of one window."""
+"""Contexts of triggers, evictors, assigners and window functions, and the state of one window."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Clocks:
 
 
 class AssignerContext:
-    """What an assigner may ask for."""
+    """The context of an assigner."""
 
     def __init__(self, operator: WindowOperator) -> None:
         self._operator = operator

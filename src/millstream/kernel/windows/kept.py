@@ -28,7 +28,7 @@ from millstream.kernel.order import Ints
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import PageStore
 from millstream.kernel.windows.operator import WindowOperator
-from millstream.kernel.windows.pane_store import PaneStore, by_pane
+from millstream.kernel.windows.pane_store import PaneStore, by_pane, refuse_other_key
 from millstream.kernel.windows.panes import Groups, Panes, codes_of
 
 
@@ -39,6 +39,8 @@ class KeptWindowOperator(WindowOperator):
     """
 
     wants_columns = True
+    keeps_panes = True
+    keeps_windows = False
 
     def __init__(self, *args: Any, key: int, type_info: TypeInformation, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -61,6 +63,11 @@ class KeptWindowOperator(WindowOperator):
         for pane, arrived in store.waiting(new, self.panes, clock):
             store.add(pane, arrived)
         store.close()
+
+    def pane_row(self, key: Any, value: Any, pane: int) -> tuple[Any, ...]:
+        """The columns of a record in a window that is one pane."""
+        refuse_other_key(self.info, value[self.key_field], key)
+        return *value, pane
 
     def _by_pane(self, records: Incoming, clock: Clock) -> dict[int, Records]:
         """The records that are not late, with the first windows that they count for."""

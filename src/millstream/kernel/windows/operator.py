@@ -10,7 +10,7 @@ their last time: a record at the very end touches the window, and is not late be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ from millstream.kernel.keys import shown
 from millstream.kernel.order import COLUMNS, Ints
 from millstream.kernel.outputs import Outputs
 from millstream.kernel.pages import Timer
-from millstream.kernel.runtime import LATE_RECORDS, KernelRuntimeContext, OperatorInfo
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.snapshot.tables import StateInfo
 from millstream.kernel.state import Cursor
 from millstream.kernel.windows.contents import (
@@ -63,11 +63,12 @@ class WindowOperator(KeyedOperator):
     of the input's number, 0 or 1, and the value. ``by_channel``: the key is the record's channel.
     ``may_change``: a function can change the records themselves.
 
-    A window function has its records for itself: what it changes in them, no other window sees, and the
-    same window does not see it when it fires again.
+    A window function, and the function of a reduce or aggregate, has its records for itself: what it
+    changes in them, no other window sees, no trigger, and the same window does not when it fires again.
     """
 
     own_states = ("windows",)
+    keeps_windows = True
 
     def __init__(
         self,
@@ -86,6 +87,7 @@ class WindowOperator(KeyedOperator):
         self.spec = spec
         self.has_two_inputs = two_inputs
         self._copies = may_change and not spec.are_used_once()
+        self.copies_folded = may_change and not spec.is_folded_once()
         self.by_channel = by_channel
         self.event_time: bool = spec.assigner.is_event_time()
         self.merging = hasattr(spec.assigner, "merge_windows")
@@ -110,10 +112,15 @@ class WindowOperator(KeyedOperator):
                 "call assign_timestamps_and_watermarks(...) on every source before window(...)",
             )
 
+    @property
+    def fires_by_time_alone(self) -> bool:
+        """Whether no trigger and no evictor of the user's decides when windows fire."""
+        return self.spec.alignment is not None or self.spec.session_gap is not None
+
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
         super().open(make_context)
         self._say_layout()
-        self._late = self.runtime_context().get_metrics_group().counter(LATE_RECORDS)
+        self._late = self.runtime_context().counts.late
 
     def _say_layout(self) -> None:
         self.runtime_context().infos["windows"] = StateInfo.own("windows", self.contents.layout)
@@ -122,11 +129,12 @@ class WindowOperator(KeyedOperator):
         """How windows are made up if records do not come in order."""
         return contents_for(self.spec.fold, in_order=False, evicting=self.spec.evictor is not None)
 
-    def take_over(self, layout: str | None) -> None:
+    def take_over(self, stored: Mapping[str, Mapping[str, Any]]) -> None:
         """Go on with the places of records in the order, if the stored windows have them.
 
         Records may still come that precede those, though from now on all come in order.
         """
+        layout = stored.get("windows", {}).get("layout")
         kept = self.with_order()
         if layout == kept.layout != self.contents.layout:
             self.contents = kept
@@ -194,7 +202,8 @@ class WindowOperator(KeyedOperator):
         row = self.row
         entry = self._enter_window(window)
         order = self._orders[row] if self.contents.needs_order else None
-        entry[0] = self.contents.add(entry[0], value, ts, order)
+        own = frozen(value) if self.copies_folded else value
+        entry[0] = self.contents.add(entry[0], own, ts, order)
         given = None if ts == NO_TIMESTAMP else ts
         result = self.spec.trigger.on_element(value, given, window, self.trigger_context)
         assert self._outputs is not None
@@ -212,7 +221,7 @@ class WindowOperator(KeyedOperator):
             self._late.inc()
             return
         assert self._outputs is not None
-        self._outputs.side(self.row, tag, record)
+        self._outputs.side(self.row, tag.tag_id, record)
 
     def _unless_late(self, window: Any) -> Any:
         return None if self._is_late(window) else window
@@ -341,6 +350,14 @@ class WindowOperator(KeyedOperator):
         is_end = time == window.max_timestamp() or time == self._cleanup_time(window)
         return time + 1 if is_end else time
 
+    def timers_of(self, window: Any, clock: int) -> list[Timer]:
+        """The timers of a window that fires by the time alone; none if it is over by a clock."""
+        end, cleanup = window.max_timestamp(), self._cleanup_time(window)
+        if self._is_over(cleanup, clock):
+            return []
+        times = [time for time in sorted({end, cleanup}) if not self._is_over(time, clock)]
+        return [(self._due(window, time), window, time) for time in times]
+
     def register_event_timer(self, time: int) -> None:
         if not self.timed and time < END_OF_TIME:
             raise self.plan_error(
@@ -435,7 +452,7 @@ class _Merge:
 
 @dataclass(frozen=True)
 class _Collector:
-    """What an assigner calls for each set of windows that are to become one."""
+    """Callback of an assigner for each set of windows to merge."""
 
     merges: list[_Merge]
 

@@ -1,10 +1,11 @@
-"""What is kept of the panes of windows between epochs: buffers in the state that are written once."""
+"""The panes of windows between epochs: buffers in the state that are written once."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +15,13 @@ from millstream.kernel.clock import Clock
 from millstream.kernel.columns import Columns
 from millstream.kernel.order import Ints
 from millstream.kernel.pages import Store
+from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.windows.panes import Groups, Panes
 
 
 @dataclass
 class _Chunk:
-    """What was added to a pane at once: the numbers of its buffers. ``level``: how often merged."""
+    """An addition to a pane: the numbers of its buffers. ``level``: how often merged."""
 
     level: int
     buffers: list[int]
@@ -103,7 +105,7 @@ class PaneStore:
         return [(pane, part) for pane, part in new.items() if not panes.is_over(pane, clock)]
 
     def load(self, pane: int) -> list[Records]:
-        """What was kept of a pane, buffer by buffer."""
+        """The stored buffers of a pane, one by one."""
         return self._read(pane, self.state.panes.get(pane, []))
 
     def _read(self, pane: int, chunks: list[_Chunk]) -> list[Records]:
@@ -178,3 +180,16 @@ def by_pane(records: Records, panes: Ints) -> dict[int, Records]:
         int(panes[groups.order[start]]): records.take(groups.order[start:end])
         for start, end in spans
     }
+
+
+def refuse_other_key(info: OperatorInfo, found: Any, key: Any) -> None:
+    """Refuse a window of a key that its records do not have by today's key selector."""
+    if found != key:
+        raise CheckpointError(
+            "KEYS_CHANGED",
+            f"operator {info.uid!r} has a window of key {key!r}, and by the key selector of this "
+            f"program the key of its records is {found!r}",
+            parameters={"uid": info.uid},
+            location=info.location,
+            hint="key by the same values as before, or give the operator another uid to start empty",
+        )

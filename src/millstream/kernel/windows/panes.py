@@ -3,7 +3,8 @@
 With g the greatest common divisor of size and slide, pane p is the time from offset + p * g on. Window w
 begins with pane w * k and has m panes, k = slide / g and m = size / g. A record belongs to one pane,
 and to all windows with that pane from some first one on: windows that are late for it come before.
-Counting in panes instead of milliseconds, nothing overflows at the ends of time.
+Counting in panes instead of milliseconds, little overflows at the ends of time: only panes of one
+millisecond that are counted from an offset, and windows that slide by one, are not exact there.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
-from millstream.common.typeinfo import TypeInformation, Types
+from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from millstream.kernel.clock import Clock
 from millstream.kernel.columns import Columns, field_types
 from millstream.kernel.order import Ints
@@ -48,9 +49,10 @@ class Panes:
     def at(self, times: Ints) -> Ints:
         """The pane of each time."""
         # The last instant belongs to no window of its own: it counts as the one before. And panes of one
-        # millisecond leave no room to number them from an offset at the very ends of time.
-        room = abs(self.offset) if self.length == 1 else 0
-        capped = np.clip(times, MIN_TIMESTAMP + room, MAX_TIMESTAMP - 1 - room)
+        # millisecond leave no room to number them from an offset at one of the ends of time.
+        room = self.offset if self.length == 1 else 0
+        low, high = MIN_TIMESTAMP + max(room, 0), MAX_TIMESTAMP - 1 + min(room, 0)
+        capped = np.clip(times, low, high)
         rest = capped % self.length
         panes: Ints = capped // self.length + (rest - self.offset) // self.length
         return panes
@@ -58,11 +60,18 @@ class Panes:
     def first_windows(self, panes: Ints, clocks: Ints) -> Ints:
         """The first window that has a pane and is not over, by the clock of its record."""
         passed = self.at(np.minimum(clocks, MAX_TIMESTAMP - 2) + 1)
-        return self.oldest_windows(np.maximum(panes, passed))
+        firsts = self.oldest_windows(np.maximum(panes, passed))
+        # No window ends after the last instant: from the one before on, all are over.
+        over = clocks >= MAX_TIMESTAMP - 1
+        return np.where(over, self.last_windows(panes) + 1, firsts) if over.any() else firsts
 
     def oldest_windows(self, panes: Ints) -> Ints:
         """The first window that has a pane, or ends behind it."""
-        oldest: Ints = (panes - self.per_window) // self.per_slide + 1
+        # The same as (panes - per_window) // per_slide + 1, which would wrap around at the low end.
+        # Where windows slide by one millisecond, those that begin before the lowest time have no number.
+        slides, rest = np.divmod(panes, self.per_slide)
+        slides = np.maximum(slides, MIN_TIMESTAMP + self.overlap)
+        oldest: Ints = slides + (rest - self.per_window) // self.per_slide + 1
         return oldest
 
     def last_windows(self, panes: Ints) -> Ints:
@@ -83,7 +92,7 @@ class Panes:
         """
         low = np.maximum(firsts, windows[0])
         high = np.minimum(self.last_windows(panes), windows[-1])
-        counts = np.maximum(high - low + 1, 0)
+        counts = np.where(high >= low, high - low + 1, 0)
         rows: Ints = np.repeat(np.arange(len(counts)), counts)
         before = np.cumsum(counts) - counts
         return rows, low[rows] + np.arange(len(rows)) - before[rows]
@@ -125,6 +134,14 @@ class FieldAggregate:
         fields[self.field] = Types.LONG()
         return Types.TUPLE([*fields, Types.LONG(), Types.LONG(), Types.LONG()])
 
+    def unlimited_type(self) -> TypeInformation:
+        """The type of records whose sums may have any size."""
+        fields = field_types(self.type_info)
+        fields[self.field] = Types.BIG_INT()
+        if isinstance(self.type_info, RowTypeInfo):
+            return RowTypeInfo(fields, self.type_info.field_names)
+        return Types.TUPLE(fields)
+
 
 def codes_of(column: pa.Array) -> Ints:
     """A small number for each key, the same for equal ones, counted from 0."""
@@ -158,7 +175,7 @@ class Groups:
         return self.order[self.starts]
 
     def sizes(self, counts: Ints) -> Ints:
-        """What the rows of each group count for, all together."""
+        """The total count of the rows of each group."""
         sizes: Ints = np.add.reduceat(counts[self.order], self.starts)
         return sizes
 
@@ -181,7 +198,7 @@ def _packed(columns: list[Ints]) -> npt.NDArray[Any] | None:
     for column in reversed(columns):
         low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
         size *= high - low + 1
-        if size > 2**63:
+        if size >= 2**63:
             return None
         packed = packed * (high - low + 1) + (column - low)
     return packed.astype(np.uint16) if size <= 2**16 else packed
@@ -212,6 +229,16 @@ def aggregated(
     return rows, fields
 
 
+def summed_objects(aggregate: FieldAggregate, arrays: list[pa.Array], groups: Groups) -> list[Any]:
+    """The records that ``aggregated`` gives for sums, as objects: a sum may have any size."""
+    numbers = arrays[aggregate.field].to_numpy(zero_copy_only=False)
+    sums = _exact_sums(numbers[groups.order], groups.starts, slice(None))
+    places = pa.array(groups.firsts)
+    fields = [array.take(places) for array in arrays]
+    fields[aggregate.field] = Types.BIG_INT().to_arrow_arrays(sums)[0]
+    return Columns(aggregate.unlimited_type(), fields).tolist()
+
+
 def _folded(kind: str, numbers: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
     if kind == "sum":
         if len(_too_large(numbers, starts)):
@@ -228,10 +255,15 @@ def _too_large(numbers: npt.NDArray[Any], starts: Ints) -> Ints:
     if sizes.sum() <= SURELY_FITS:
         return starts[:0]
     large = np.flatnonzero(np.add.reduceat(sizes, starts) > SURELY_FITS)
-    high, low = (np.add.reduceat(half, starts)[large].tolist() for half in _halves(numbers))
-    sums = [(h << 32) + rest for h, rest in zip(high, low, strict=True)]
+    sums = _exact_sums(numbers, starts, large)
     fits = np.array([-(2**63) <= total < 2**63 for total in sums], np.bool_)
     return large[~fits]
+
+
+def _exact_sums(numbers: npt.NDArray[Any], starts: Ints, wanted: Ints | slice) -> list[int]:
+    """The sums of some groups, however large they are."""
+    high, low = (np.add.reduceat(half, starts)[wanted].tolist() for half in _halves(numbers))
+    return [(h << 32) + rest for h, rest in zip(high, low, strict=True)]
 
 
 def _halves(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

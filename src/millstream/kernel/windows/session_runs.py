@@ -76,7 +76,7 @@ def _by_run(codes: Ints, ts: Ints, mine: Ints, gap: int) -> Groups:
     """The runs among some rows; the rows of each in their order."""
     order = mine[np.lexsort((ts[mine], codes[mine]))]
     begins = np.ones(len(order), np.bool_)
-    begins[1:] = (codes[order[1:]] != codes[order[:-1]]) | (ts[order[1:]] - ts[order[:-1]] > gap)
+    begins[1:] = (codes[order[1:]] != codes[order[:-1]]) | (ts[order[:-1]] + gap < ts[order[1:]])
     run = np.empty(len(codes), np.int64)
     run[order] = np.cumsum(begins)
     groups = Groups.by([run[mine]])

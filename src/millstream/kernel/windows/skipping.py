@@ -97,12 +97,9 @@ class SavedFiring(SavedKey):
 
 
 class SkippingWindowOperator(WindowOperator, SkippingOperator):
-    """Runs any `WindowSpec`, record by record.
+    """Runs any `WindowSpec`, record by record."""
 
-    ``aggregate``: what others make of many records at once; here each may be skipped.
-    """
-
-    def __init__(self, *args: Any, aggregate: Any = None, **options: Any) -> None:
+    def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.saved_table: SavedTable | None = None
         self._firing: Entry | None = None
@@ -138,7 +135,7 @@ class SkippingWindowOperator(WindowOperator, SkippingOperator):
         return shown(self.key), timer[1]
 
     def give_up(self, timer: Timer) -> None:
-        """A window whose time is over goes, even if its trigger does not want to hear of it."""
+        """Remove a window whose time is over, even if its trigger fails."""
         _, window, time = timer
         is_event = self.time_domain is TimeDomain.EVENT_TIME
         domain_ends = is_event == self.event_time or time >= END_OF_TIME

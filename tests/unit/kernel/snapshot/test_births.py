@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import examples
 
 from millstream.kernel.clock import Clock
 from millstream.kernel.order import BEFORE_ALL, Origin
@@ -20,6 +21,7 @@ def timer(uid: str, depth: int) -> tuple[int, int, int, int, int, bytes]:
     return Origin.of(uid, depth).timer(10, CLOCK, 5, 0, 0)
 
 
+@examples(100)
 @given(DEPTHS)
 def test_depths_that_are_the_same_stay(depths: dict[str, int]) -> None:
     ranked = sorted(set(depths.values()))
@@ -27,6 +29,7 @@ def test_depths_that_are_the_same_stay(depths: dict[str, int]) -> None:
     assert not Births(renumbered(same, same)).changes
 
 
+@examples(100)
 @given(DEPTHS, DEPTHS)
 def test_the_order_of_stored_births_stays(stored: dict[str, int], now: dict[str, int]) -> None:
     found = renumbered(stored, now)

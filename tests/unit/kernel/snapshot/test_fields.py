@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import examples
 
 from millstream.common.errors import CheckpointError
 from millstream.common.time import Instant
@@ -135,6 +136,7 @@ ANYTHING = st.recursive(
 )
 
 
+@examples(100)
 @given(st.lists(ANYTHING, max_size=5), st.sampled_from([case[0] for case in CASES]))
 def test_anything_may_be_in_a_state_of_any_type(
     values: list[Any], type_info: TypeInformation | None

@@ -221,30 +221,11 @@ SUM = windowed(TEN, lambda w: w.sum(1))
 @pytest.mark.parametrize(
     ("before", "after", "typed", "was"),
     [
-        (
-            SUM,
-            windowed(TumblingEventTimeWindows.of(20), lambda w: w.sum(1)),
-            True,
-            "10 ms every 10",
-        ),
-        (
-            SUM,
-            windowed(TumblingEventTimeWindows.of(10, 5), lambda w: w.sum(1)),
-            True,
-            "10 ms every",
-        ),
-        (SUM, windowed(SlidingEventTimeWindows.of(10, 5), lambda w: w.sum(1)), True, "every 10 ms"),
-        (SUM, SUM, False, "partial sums of"),
         (SUM, windowed(TEN, lambda w: w.count()), True, "partial sums of"),
         (SUM, windowed(TEN, lambda w: w.process(Listed())), True, "partial sums of"),
-        (SUM, windowed(EventTimeSessionWindows.with_gap(5), lambda w: w.sum(1)), True, "partial"),
+        (SUM, windowed(TEN, lambda w: w.evictor(CountEvictor.of(2)).sum(1)), True, "partial sums"),
+        (windowed(TEN, lambda w: w.count()), SUM, True, "counts of"),
         (windowed(TEN, lambda w: w.process(Listed())), SUM, True, "columns of"),
-        (
-            windowed(TEN, lambda w: w.process(Listed())),
-            windowed(TumblingEventTimeWindows.of(5), lambda w: w.process(Listed())),
-            True,
-            "columns of",
-        ),
         (
             lambda s: s.key_by(lambda r: r[0]).process(Passing()),
             windowed(TEN, lambda w: w.process(Listed())),
@@ -270,6 +251,36 @@ def test_an_operator_that_keeps_its_state_differently(
     assert error.code == "STATE_LAYOUT_CHANGED"
     assert error.parameters["uid"] == "op" and error.parameters["was"] != error.parameters["is"]
     assert error.location is not None and error.hint
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "typed"),
+    [
+        (SUM, windowed(TumblingEventTimeWindows.of(20), lambda w: w.sum(1)), True),
+        (SUM, windowed(TumblingEventTimeWindows.of(10, 5), lambda w: w.sum(1)), True),
+        (SUM, windowed(SlidingEventTimeWindows.of(10, 5), lambda w: w.sum(1)), True),
+        (SUM, SUM, False),
+        (SUM, windowed(EventTimeSessionWindows.with_gap(5), lambda w: w.sum(1)), True),
+        (
+            windowed(TEN, lambda w: w.process(Listed())),
+            windowed(TumblingEventTimeWindows.of(5), lambda w: w.process(Listed())),
+            True,
+        ),
+    ],
+    ids=["size", "offset", "slide", "no type", "sessions", "kept records"],
+)
+def test_state_by_column_becomes_windows_of_other_windows(
+    before: Build, after: Build, typed: bool
+) -> None:
+    """What they mean is compared in tests/properties/test_other_operators.py."""
+    job = job_of(before)
+    job.epoch(4)
+    later = job_of(after, savepoint=job.savepoint(), typed=typed)
+    (choice,) = later.component.choices.values()
+    assert choice.layout == "windows in pages"
+    assert "the stored state is by column, and becomes windows of single records" in choice.reason
+    later.run_all()
+    assert later.outputs["out"] and later.savepoint().layouts == {"op": "windows in pages"}
 
 
 def test_a_window_of_the_same_panes_goes_on() -> None:

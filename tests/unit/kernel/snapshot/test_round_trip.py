@@ -670,3 +670,18 @@ def test_nothing_in_a_store_belongs_to_nobody() -> None:
     state = exported(job.committed.stores, {UID: None}, {UID: 1})
     assert {uid for uid, _ in state.tables} == {UID}
     assert state.rows(UID) == 2
+
+
+def test_none_is_a_value_of_a_rolling_reduce() -> None:
+    """The first record of a key may be None, and the result of the function as well."""
+    events: Events = [(None, 1), (1, 2), (2, 3), (3, 4)]
+    job = keyed_job(
+        events,
+        lambda one, other: None if other == 1 else (one, other),
+        key=lambda value: "k",
+        kind="reduce",
+        slots=2,
+    )
+    for expected in (None, None, (None, 2), ((None, 2), 3)):
+        assert values(job.epoch(1), "out") == [expected]
+        job = gone_on(job, slots=3)

@@ -1,0 +1,180 @@
+"""Windows of the rows of panes: what an operator kept by column, for one that keeps windows in pages.
+
+A row of a pane belongs to all windows with the pane, from its first one on. It knows its place in the
+order, so the windows are exactly what the other operator would have made of the same records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.common._arrow_decode import whole
+from millstream.common.errors import CheckpointError
+from millstream.common.time import MIN_TIMESTAMP
+from millstream.common.typeinfo import TypeInformation, Types, from_arrow
+from millstream.common.windows import TimeWindow
+from millstream.kernel.clock import lagging
+from millstream.kernel.copying import frozen
+from millstream.kernel.hashing import stable_hashes
+from millstream.kernel.order import AT_END, Ints, Order, OrderKeys
+from millstream.kernel.order import COLUMNS as ORDER_COLUMNS
+from millstream.kernel.snapshot.births import Births
+from millstream.kernel.snapshot.evolution import layout_changed
+from millstream.kernel.windows.operator import Entry, WindowOperator
+from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
+from millstream.kernel.windows.panes import Panes
+
+_EXTRA = {"partial sums": 3, "counts": 3, "columns": 1}
+"""How many columns of a row are no fields of a record. The first window is the second of three."""
+
+
+@dataclass(frozen=True)
+class PaneRows:
+    """The stored panes of an operator. ``records``: the type of its records, if that is known."""
+
+    uid: str
+    layout: PaneLayout
+    records: TypeInformation | None
+
+    def content_of(self, operator: WindowOperator) -> str:
+        """The layout of the windows that an operator gets; refused if its function cannot go on."""
+        if not self.layout.becomes_windows_of(operator.spec):
+            raise self._refused(operator)
+        return operator.with_order().layout
+
+    def windows(
+        self, rows: pa.Table, operator: WindowOperator, clock: int, births: Births
+    ) -> list[KeyWindow]:
+        """The windows of all keys that are not over by the operator's clock."""
+        self.content_of(operator)
+        kind, content = operator.with_order(), self.layout.content
+        spans = Panes.of(self.layout.alignment)
+        found: dict[tuple[Any, int], KeyWindow] = {}
+        for row in self._rows(rows, operator, clock, births):
+            for number in range(row.first, row.last + 1):
+                place = row.key, number
+                if place not in found:
+                    window = TimeWindow(*spans.bounds(number))
+                    found[place] = KeyWindow(row.hash, row.key, window, [None, None])
+                entry = found[place].entry
+                if content == "counts":
+                    entry[0] = (entry[0] or 0) + row.value
+                else:
+                    # A fold may change in place what it has of a window.
+                    value = frozen(row.value) if content == "partial sums" else row.value
+                    entry[0] = kind.add(entry[0], value, row.ts, row.order)
+        return sorted(found.values(), key=lambda window: window.hash)
+
+    def _rows(
+        self, rows: pa.Table, operator: WindowOperator, clock: int, births: Births
+    ) -> Iterator[_PaneRow]:
+        """The rows in the one order."""
+        spans = Panes.of(self.layout.alignment)
+        rows = rows.take(pa.array(_in_order(rows)))
+        hashes, panes, ts = (ints(rows, name).tolist() for name in ("hash", "pane", "ts"))
+        fields = [whole(rows.column(n)) for n in rows.column_names if n.startswith("field_")]
+        extra = _EXTRA[self.layout.content]
+        arrays, first_column = fields[:-extra], fields[-1 if extra == 1 else -2]
+        now = np.full(len(rows), clock, np.int64)
+        firsts = np.maximum(first_column.to_numpy(), spans.first_windows(ints(rows, "pane"), now))
+        lasts = spans.last_windows(np.array(panes, np.int64))
+        keys = _keys(arrays, hashes)
+        if self.layout.content == "counts":
+            values = arrays[1].to_pylist()
+        else:
+            values = self._type(arrays, operator).from_arrow_arrays(arrays)
+        columns = [firsts.tolist(), lasts.tolist(), hashes, keys, values, ts]
+        for part in zip(*columns, _orders(rows, births), strict=True):
+            yield _PaneRow(*part)
+
+    def or_of(self, records: TypeInformation | None) -> PaneRows:
+        """The same, with the type of today's records if only the name of the stored type is known."""
+        fits = self.records is None and str(records) == self.layout.of
+        return replace(self, records=records) if fits else self
+
+    def _type(self, arrays: list[pa.Array], operator: WindowOperator) -> TypeInformation:
+        if self.records is not None:
+            return self.records
+        if not self.layout.of.startswith("TUPLE("):
+            raise self._refused(operator)
+        return Types.TUPLE([from_arrow(array.type) for array in arrays])
+
+    def _refused(self, operator: WindowOperator) -> CheckpointError:
+        return layout_changed(self.uid, str(self.layout), IN_PAGES, operator.info.location)
+
+
+@dataclass
+class KeyWindow:
+    """A window of a key."""
+
+    hash: int
+    key: Any
+    window: Any
+    entry: Entry
+
+
+@dataclass
+class _PaneRow:
+    first: int
+    last: int
+    hash: int
+    key: Any
+    value: Any
+    ts: int
+    order: Order
+
+
+def ints(table: pa.Table, name: str) -> Ints:
+    """A column of whole numbers."""
+    found: Ints = whole(table.column(name)).to_numpy()
+    return found
+
+
+def _keys(arrays: list[pa.Array], hashes: list[int]) -> list[Any]:
+    """The keys of rows: those of the column that has their hashes.
+
+    If several have, they are equal. Only text and whole numbers are keys of panes.
+    """
+    for array in arrays:
+        if pa.types.is_integer(array.type) or pa.types.is_string(array.type):
+            keys: list[Any] = array.to_pylist()
+            if None not in keys and stable_hashes(keys) == hashes:
+                return keys
+    raise AssertionError("no column of the panes has their key")
+
+
+def _paths(rows: pa.Table) -> Any:
+    return np.array(rows.column("path").to_pylist(), np.bytes_)
+
+
+def _in_order(rows: pa.Table) -> Ints:
+    stamp, born, channel, frag, pos = (ints(rows, name) for name in ORDER_COLUMNS)
+    order = OrderKeys(stamp, born, channel, frag, pos, _paths(rows)).argsort()
+    return np.arange(len(rows)) if order is None else order
+
+
+def _orders(rows: pa.Table, births: Births) -> Iterator[Order]:
+    columns = [ints(rows, name).tolist() for name in ORDER_COLUMNS]
+    for order in zip(*columns, _paths(rows).tolist(), strict=True):
+        yield births.order(order) if births.changes else order
+
+
+def held_panes(rows: pa.Table, layout: PaneLayout, lag: int) -> pa.Table:
+    """Partial sums that wait for other channels, each with the first window that it counts for.
+
+    They wait where no window that they count for has fired, and nothing but their sum depends on when
+    they are added.
+    """
+    spans = Panes.of(layout.alignment)
+    stamps = ints(rows, "stamp")
+    passed = lagging(np.where(stamps == AT_END, MIN_TIMESTAMP, stamps), lag)
+    fields = [name for name in rows.column_names if name.startswith("field_")]
+    first = rows.column_names.index(fields[-2])
+    by_stamp = spans.first_windows(ints(rows, "pane"), passed)
+    firsts = np.maximum(ints(rows, fields[-2]), by_stamp)
+    return rows.set_column(first, rows.schema.field(first), pa.array(firsts))

@@ -1,0 +1,25 @@
+"""What `make check` takes of the choices that `make test` takes all of."""
+
+from __future__ import annotations
+
+import pytest
+from tests.strategies import crossed, examples, sampled
+
+CASES, WAYS = "abcde", ("x", "y")
+
+
+@pytest.mark.parametrize("factor", ["1", "20"])
+def test_make_test_takes_all(monkeypatch: pytest.MonkeyPatch, factor: str) -> None:
+    monkeypatch.setenv("MILLSTREAM_EXAMPLES", factor)
+    assert crossed(CASES, WAYS) == [(case, way) for case in CASES for way in WAYS]
+    assert sampled(WAYS, "seed") == WAYS
+    assert examples(40).max_examples == 40 * int(factor)
+
+
+def test_make_check_takes_every_case_and_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MILLSTREAM_EXAMPLES", "0.1")
+    assert crossed(CASES, WAYS) == [("a", "x"), ("b", "y"), ("c", "x"), ("d", "y"), ("e", "x")]
+    assert {way for n in range(20) for way in sampled(WAYS, str(n))} == set(WAYS)
+    assert sampled(WAYS, "seed") == sampled(WAYS, "seed")
+    # Never more than a test asks for.
+    assert [examples(n).max_examples for n in (5, 40, 100)] == [5, 6, 10]

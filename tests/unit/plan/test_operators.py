@@ -1,0 +1,78 @@
+"""The table of operators."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import millstream.kernel
+from millstream.kernel.keyed import KeyedOperator
+from millstream.kernel.skipping import SkippingOperator
+from millstream.plan.operators import SPECS, OperatorSpec
+
+
+def subclasses(cls: type[Any]) -> set[type[Any]]:
+    below: list[type[Any]] = cls.__subclasses__()
+    return {cls}.union(*(subclasses(sub) for sub in below))
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=list(SPECS))
+def test_an_operator_that_skips_is_an_operator_of_its_kind(spec: OperatorSpec) -> None:
+    if spec.skipping is not None:
+        assert issubclass(spec.skipping, spec.operator)
+        keyed = spec.layout is not None or spec.edge != "records"
+        skips = issubclass(spec.skipping, SkippingOperator)
+        assert skips or spec.skipping is spec.operator or not keyed
+
+
+def test_every_operator_of_the_kernel_is_in_the_table() -> None:
+    """Bases that no keyed stage runs themselves are the only ones that are missing."""
+    known = {cls for spec in SPECS.values() for cls in (spec.operator, spec.skipping)}
+    own = {
+        cls for cls in subclasses(KeyedOperator) if cls.__module__.startswith("millstream.kernel")
+    }
+    assert {cls.__name__ for cls in own - known} == {"DefaultTriggerOperator"}
+
+
+def test_layouts_of_kinds_are_those_that_savepoints_have_had() -> None:
+    """A layout is a part of the format of savepoints: its name stays."""
+    found = {kind: spec.layout for kind, spec in SPECS.items() if spec.layout is not None}
+    assert found == {
+        "process": "pages",
+        "reduce": "reduced values in pages",
+        "co_process": "pages",
+        "co_process without key": "pages",
+        "broadcast": "pages",
+        "broadcast without key": "pages",
+        "interval_join": "joined records in pages",
+        "aligned window": "windows in pages",
+        "session runs": "windows in pages",
+        "session window": "windows in pages",
+        "window": "windows in pages",
+    }
+
+
+SOURCE = Path(millstream.kernel.__file__).parents[1]
+OPEN = [
+    SOURCE / "kernel/stages.py",
+    *sorted((SOURCE / "kernel/snapshot").glob("*.py")),
+    SOURCE / "checkpoint/state_reader.py",
+    SOURCE / "plan/explain.py",
+    SOURCE / "plan/compile.py",
+]
+
+
+@pytest.mark.parametrize("path", OPEN, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_who_runs_and_stores_operators_asks_none_for_its_class(path: Path) -> None:
+    """What they have to know of an operator it says itself, see `StageMember` and `OperatorSpec`."""
+    asked = [
+        ast.unparse(call)
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "id", "") in ("isinstance", "issubclass")
+        and "Operator" in ast.unparse(call.args[1])
+    ]
+    assert asked == []
