@@ -36,12 +36,17 @@ TIMES = st.integers(-30, 60)
 BOUNDS = st.integers(0, 12)
 
 
-def examples(number: int) -> settings:
+def examples(number: int, *, fewest: int = FEWEST) -> settings:
     """The profile with another number of examples.
 
     ``MILLSTREAM_EXAMPLES=20`` runs 20 times as many, ``MILLSTREAM_EXAMPLES=0.3`` about a third.
     """
-    return settings(CI, max_examples=max(round(number * _factor()), min(number, FEWEST)))
+    return settings(CI, max_examples=scaled(number, fewest=fewest))
+
+
+def scaled(number: int, *, fewest: int = FEWEST) -> int:
+    """A number of examples by ``MILLSTREAM_EXAMPLES``; below 1 at least ``fewest`` are left."""
+    return max(round(number * _factor()), min(number, fewest))
 
 
 def sampled(choices: Sequence[T], seed: str) -> Sequence[T]:
@@ -51,11 +56,24 @@ def sampled(choices: Sequence[T], seed: str) -> Sequence[T]:
     return [choices[zlib.crc32(seed.encode()) % len(choices)]]
 
 
-def crossed(cases: Iterable[T], ways: Sequence[W]) -> list[tuple[T, W]]:
+def crossed(cases: Iterable[T], ways: Iterable[W]) -> list[tuple[T, W]]:
     """All cases in all ways, or with ``MILLSTREAM_EXAMPLES`` below 1 each in one way, in turn."""
+    ways = list(ways)
     if _factor() >= 1:
         return [(case, way) for case in cases for way in ways]
     return [(case, ways[number % len(ways)]) for number, case in enumerate(cases)]
+
+
+def schedules(**options: Any) -> dict[str, Any]:
+    """Options of `rebatch`; with ``MILLSTREAM_EXAMPLES`` below 1 with one seed, and the last numbers.
+
+    All cuts are left, with and without restarts, and batch mode. They are compared with one epoch on
+    one slot.
+    """
+    if _factor() >= 1:
+        return options
+    numbers = {"slots": (1, 2, 4), "parallelism": (1, 2), "seeds": (0,)}
+    return options | {name: options.get(name, usual)[-1:] for name, usual in numbers.items()}
 
 
 def _factor() -> float:

@@ -28,7 +28,7 @@ from millstream.spark.restore import time_from_json
 from millstream.spark.savepoint import TableFile, folder_name, time_to_json  # type: ignore[attr-defined]
 from millstream.testing.local import LocalSavepoint
 
-ALL_CASES = {case.name: case for case in [*CASES, *KEY_CASES]}
+ALL_CASES = {case.name: case for cases in (CASES, *KEY_CASES.values()) for case in cases}
 RUN = "run.json"
 
 

@@ -109,4 +109,5 @@ def _cases(kind: str, of: Callable[[str], Any]) -> list[Case]:
     ]
 
 
-KEY_CASES = [case for kind, of in KEYS.items() for case in _cases(kind, of)]
+KEY_CASES = {kind: _cases(kind, of) for kind, of in KEYS.items()}
+"""The cases of each type of keys."""

@@ -231,7 +231,7 @@ def program(
 
 
 @pytest.mark.parametrize(("name", "how"), crossed(PROGRAMS, HOW))
-@examples(10)
+@examples(10, fewest=3)
 @given(steps=INPUTS)
 def test_what_a_function_changes_nobody_else_sees(
     name: str, how: str, steps: list[tuple[str, int]]

@@ -29,7 +29,7 @@ from millstream.plan.columnar import columnar_window
 from millstream.plan.compile import Compiler
 from millstream.plan.planner import plan
 from millstream.testing import rebatch, run_local
-from strategies import examples
+from strategies import examples, schedules
 
 RECORD = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
 AGGREGATES = ("sum", "min", "max", "min_by", "max_by")
@@ -218,7 +218,7 @@ def test_sums_of_floats_do_not_go_by_column() -> None:
         timed = stream.assign_timestamps_and_watermarks(strategy)
         return timed.key_by(lambda record: record[0]).window(TumblingEventTimeWindows.of(50)).sum(1)
 
-    rebatch(build)
+    rebatch(build, **schedules())
 
 
 class Seen(ProcessWindowFunction):

@@ -168,7 +168,7 @@ def program(name: str, data: list[Record]) -> Callable[[Any], Any]:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@examples(25)
+@examples(25, fewest=3)
 @given(data=inputs())
 def test_the_forms_of_keys_do_not_depend_on_the_schedule(name: str, data: list[Record]) -> None:
     rebatch(program(name, data), **FEW)

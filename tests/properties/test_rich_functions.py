@@ -185,7 +185,7 @@ def program(make: Callable[[Any], Any], data: list[Record]) -> Callable[[Any], A
 
 
 @pytest.mark.parametrize(("name", "policy"), crossed(PROGRAMS, ["fail", "skip"]))
-@examples(10)
+@examples(10, fewest=3)
 @given(steps=INPUTS)
 def test_each_key_has_a_state_of_its_own(
     name: str, policy: Any, steps: list[tuple[str, int]]

@@ -148,14 +148,14 @@ class LocalJob:
         self._stored = NOTHING
         if savepoint is not None:
             self._stored = Stored(savepoint.layouts, savepoint.as_panes)
-        self.component: Component = self._planned(graph)
+        self.component: Component = self._planned(self._copies.graph() if self._copies else graph)
         self.now_ms = 0
         self.committed = Snapshot()
         self.outputs: dict[str, list[Output]] = {n.name: [] for n in self.component.sinks}
         self.records: dict[int, list[StreamRecord]] = {n.id: [] for n in self.component.sinks}
         self.totals = totals or totals_of([self.component])
         self._abort: MillstreamError | None = None
-        self.start()
+        self._compile()
         if savepoint is not None:
             self._restore(savepoint, allow_non_restored_state)
 
@@ -174,6 +174,9 @@ class LocalJob:
         """Start or restart: functions are opened again, on the state of the last committed epoch."""
         if self._copies is not None:
             self.component = self._planned(self._copies.graph())
+        self._compile()
+
+    def _compile(self) -> None:
         compiler = Compiler(
             self.component, self.options, batch=self.batch, wall_clock_ms=lambda: self.now_ms
         )

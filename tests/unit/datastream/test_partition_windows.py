@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from datastream_support import check_error, last
+from tests.strategies import schedules
 
 from millstream.common import Row, Types, WatermarkStrategy
 from millstream.common.errors import PlanError
@@ -23,7 +24,7 @@ from millstream.datastream import (
 from millstream.testing import TestSource, rebatch, run_local
 
 Env = StreamExecutionEnvironment
-FEW: dict[str, Any] = {"cuts": (1, "random"), "slots": (1, 3), "parallelism": (1, 2)}
+FEW = schedules(cuts=(1, "random"), slots=(1, 3), parallelism=(1, 2))
 CHANNELS = [[5, 1, 4], [2, 8], [7, 3, 6, 9]]
 
 

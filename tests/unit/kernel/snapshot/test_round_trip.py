@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from kernel_support import Function, first, keyed_job, source_of, values
+from tests.strategies import crossed
 
 from millstream.common.errors import CheckpointError
 from millstream.common.output_tag import OutputTag
@@ -313,8 +314,7 @@ def counting() -> Function:
     return Function(counted, fired, n=lambda context: context.get_state(descriptor))
 
 
-@pytest.mark.parametrize("slots", [1, 3])
-@pytest.mark.parametrize("shelf", [build.SHELF_ROWS, 200, 20])
+@pytest.mark.parametrize(("shelf", "slots"), crossed([build.SHELF_ROWS, 200, 20], [1, 3]))
 def test_many_keys_on_many_pages_and_shelves(
     slots: int, shelf: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
