@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.strategies import crossed, examples, sampled, scaled, schedules
+
+from tests.support.strategies import crossed, examples, sampled, scaled, schedules
 
 CASES, WAYS = "abcde", ("x", "y")
 

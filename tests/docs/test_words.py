@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from tests.support.source_trees import tree_of
 
 ROOT = Path(__file__).parents[2]

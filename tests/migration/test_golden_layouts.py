@@ -6,9 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from golden import ALL_CASES, file_name, load, shown
-from key_cases import KEY_CASES
-from savepoint_cases import (
+
+from millstream.checkpoint.savepoints import FORMAT
+from millstream.common.configuration import Configuration
+from millstream.common.output_tag import OutputTag
+from millstream.datastream import StreamExecutionEnvironment
+from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
+from tests.support.migration.golden import ALL_CASES, file_name, load, shown
+from tests.support.migration.key_cases import KEY_CASES
+from tests.support.properties.savepoint_cases import (
     CASES,
     RECORD,
     SESSIONS,
@@ -23,14 +29,8 @@ from savepoint_cases import (
     custom,
     untyped,
 )
-from savepoint_runs import before, going_on, rest
-from tests.strategies import crossed, sampled
-
-from millstream.checkpoint.savepoints import FORMAT
-from millstream.common.configuration import Configuration
-from millstream.common.output_tag import OutputTag
-from millstream.datastream import StreamExecutionEnvironment
-from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
+from tests.support.properties.savepoint_runs import before, going_on, rest
+from tests.support.strategies import crossed, sampled
 
 GOLDEN = Path(__file__).parent
 FOLDERS = sorted(GOLDEN.glob("layouts-v*"))

@@ -14,18 +14,6 @@ from itertools import product
 from typing import Any
 
 import pytest
-from savepoint_cases import (
-    RECORD,
-    SLIDING,
-    TUMBLING,
-    Applied,
-    Case,
-    Listed,
-    by_key,
-    of_function,
-    untyped,
-)
-from savepoint_runs import ORDERS, Input, Run, Setting, before, drawn_for, expected, going_on, rest
 
 from millstream.common import Row, Types
 from millstream.common.errors import CheckpointError
@@ -41,7 +29,29 @@ from millstream.datastream.window import (
 from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
 from millstream.plan.options import ChannelOrder
 from millstream.testing.local import LocalSavepoint
-from strategies import crossed, scaled
+from tests.support.properties.savepoint_cases import (
+    RECORD,
+    SLIDING,
+    TUMBLING,
+    Applied,
+    Case,
+    Listed,
+    by_key,
+    of_function,
+    untyped,
+)
+from tests.support.properties.savepoint_runs import (
+    ORDERS,
+    Input,
+    Run,
+    Setting,
+    before,
+    drawn_for,
+    expected,
+    going_on,
+    rest,
+)
+from tests.support.strategies import crossed, scaled
 
 ROUNDS = scaled(2, fewest=1)
 SLOTS = [(2, 2), (2, 5), (3, 1), (1, 4), (4, 3)]

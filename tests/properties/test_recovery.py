@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from blocks import Alarm, Block, Count, Session, Tally
-from oracle import Event
-from programs import Program, by_name, by_number, per_channel
 
 from millstream.common.errors import UserCodeError
 from millstream.kernel.pages import MemoryStore
 from millstream.plan.options import ChannelOrder
 from millstream.testing import LocalJob, local
-from strategies import NAMES, Cut, Layout, scaled
+from tests.support.properties.blocks import Alarm, Block, Count, Session, Tally
+from tests.support.properties.oracle import Event
+from tests.support.properties.programs import Outputs, Program, by_name, by_number, per_channel
+from tests.support.strategies import NAMES, Cut, Layout, scaled
 
 BLOCKS: tuple[Block, ...] = (Count(3), Alarm(4, 3, 2), Session(6), Tally(5))
 
@@ -94,7 +94,7 @@ class Case:
     cut: Cut
     order: ChannelOrder
 
-    def expected(self) -> dict[str, list[Event]]:
+    def expected(self) -> Outputs:
         whole = self.order == "watermark"
         return self.program.expected(self.channels, None if whole else self.cut)
 

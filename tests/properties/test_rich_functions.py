@@ -40,7 +40,7 @@ from millstream.datastream.window import (
     TumblingEventTimeWindows,
 )
 from millstream.testing import rebatch, run_local
-from strategies import crossed, examples
+from tests.support.strategies import crossed, examples
 
 Record = tuple[str, int]
 TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda r, _: r[1])

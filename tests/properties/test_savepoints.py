@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from savepoint_cases import CASES
-from savepoint_runs import (
+
+from millstream.plan.options import ChannelOrder
+from tests.support.properties.savepoint_cases import CASES
+from tests.support.properties.savepoint_runs import (
     ORDERS,
     Setting,
     before,
@@ -19,9 +21,7 @@ from savepoint_runs import (
     going_on,
     rest,
 )
-
-from millstream.plan.options import ChannelOrder
-from strategies import sampled, scaled
+from tests.support.strategies import sampled, scaled
 
 CHANGES = ("none", "before", "after", "moved", "removed")
 BY_NAME = {case.name: case for case in CASES}

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from window_oracle import Event, Firing, Outcome, Spec, in_order, simulate
 
 from millstream.common import Types, WatermarkStrategy
 from millstream.datastream import AggregateFunction, OutputTag, StreamExecutionEnvironment
@@ -22,7 +21,8 @@ from millstream.datastream.window import (
 )
 from millstream.plan.options import JobOptions
 from millstream.testing import LocalJob, Results, Schedule, TestSource, rebatch, run_local
-from strategies import BOUNDS, TIMES, examples, schedules
+from tests.support.properties.window_oracle import Event, Firing, Outcome, Spec, in_order, simulate
+from tests.support.strategies import BOUNDS, TIMES, examples, schedules
 
 LATE = OutputTag("late")
 Channels = list[list[Event]]

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from tests.strategies import crossed
-from transcripts import Case, Outputs, by_case, lines_of
-from window_cases import JOBS
 
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.testing import collect, run_local
+from tests.support.semantics.transcripts import Case, Outputs, by_case, lines_of
+from tests.support.semantics.window_cases import JOBS
+from tests.support.strategies import crossed
 
 MakeEnv = Callable[..., StreamExecutionEnvironment]
 Lines = list[tuple[str, str, str, str]]

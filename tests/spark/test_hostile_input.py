@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spark_programs import Count, numbered
-from spark_support import Collecting, cancel, wait_for_job, wait_until
 
 from millstream.common import WatermarkStrategy
 from millstream.common.errors import CheckpointError, MillstreamError
@@ -23,6 +21,8 @@ from millstream.datastream.connectors import (
 )
 from millstream.datastream.connectors.base import Source
 from millstream.plan.specs import ChannelSpec
+from tests.support.spark.spark_programs import Count, numbered
+from tests.support.spark.spark_support import Collecting, cancel, wait_for_job, wait_until
 
 pytestmark = pytest.mark.spark
 

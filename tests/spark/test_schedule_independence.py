@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from spark_programs import LATE, Buckets, Trail, by_time, never
-from spark_support import Collecting, Output, cancel, wait_for_job
 
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import DataGeneratorSource, RateLimiterStrategy
@@ -21,6 +19,8 @@ from millstream.plan.graph import JobGraph
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
+from tests.support.spark.spark_programs import LATE, Buckets, Trail, by_time, never
+from tests.support.spark.spark_support import Collecting, Output, cancel, wait_for_job
 
 pytestmark = pytest.mark.spark
 

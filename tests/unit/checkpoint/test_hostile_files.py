@@ -18,6 +18,7 @@ from millstream.spark.file_sink import SinkFolder
 
 Ask = Callable[[Path], object]
 LOCAL = pafs.LocalFileSystem()
+SINK = SinkFolder(LOCAL, "/out", "job", "lines")
 
 FILES: dict[str, Ask] = {
     "job/000001/job.json": lambda root: CheckpointFolder(f"{root}/job").origin(),
@@ -103,7 +104,6 @@ WITH_NAMES: dict[str, Callable[[list[str]], object]] = {
     },
 }  # fmt: skip
 """The content of each file with many names of files in it."""
-SINK = SinkFolder(LOCAL, "/out", "job", "lines")
 
 
 @pytest.mark.parametrize("name", FILES)

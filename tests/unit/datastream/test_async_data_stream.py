@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from datastream_support import check_error, last
-from tests.strategies import crossed, schedules
 
 from millstream.common import Row, Time, Types, WatermarkStrategy
 from millstream.common.errors import PlanError, UserCodeError
@@ -32,6 +30,8 @@ from millstream.datastream.async_functions import (
     exception_type_predicate,
 )
 from millstream.testing import rebatch, run_local
+from tests.support.datastream_support import check_error, last
+from tests.support.strategies import crossed, schedules
 
 Env = StreamExecutionEnvironment
 CALLS = [

@@ -10,8 +10,6 @@ from typing import Any
 
 import cloudpickle
 import pytest
-from datastream_support import check_error, last
-from tests.strategies import schedules
 
 import millstream.datastream.data_stream
 import millstream.datastream.functions
@@ -43,6 +41,8 @@ from millstream.datastream.state import (
 from millstream.kernel.places import Place
 from millstream.plan.options import JobOptions
 from millstream.testing import LocalJob, rebatch, run_local
+from tests.support.datastream_support import check_error, last
+from tests.support.strategies import schedules
 
 Env = StreamExecutionEnvironment
 SIDE = OutputTag("side", Types.STRING())

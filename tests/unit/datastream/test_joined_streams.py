@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from datastream_support import check_error, last
-from tests.strategies import schedules
 
 from millstream.common import Row, Types, WatermarkStrategy
 from millstream.common.errors import MillstreamError, PlanError
@@ -35,6 +33,8 @@ from millstream.datastream.window import (
 )
 from millstream.plan.graph import KeyedNode
 from millstream.testing import TestSource, rebatch, run_local
+from tests.support.datastream_support import check_error, last
+from tests.support.strategies import schedules
 
 Env = StreamExecutionEnvironment
 Event = tuple[str, int, int]

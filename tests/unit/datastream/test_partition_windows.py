@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from datastream_support import check_error, last
-from tests.strategies import schedules
 
 from millstream.common import Row, Types, WatermarkStrategy
 from millstream.common.errors import PlanError
@@ -22,6 +20,8 @@ from millstream.datastream import (
     StreamExecutionEnvironment,
 )
 from millstream.testing import TestSource, rebatch, run_local
+from tests.support.datastream_support import check_error, last
+from tests.support.strategies import schedules
 
 Env = StreamExecutionEnvironment
 FEW = schedules(cuts=(1, "random"), slots=(1, 3), parallelism=(1, 2))

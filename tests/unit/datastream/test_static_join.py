@@ -11,8 +11,6 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-from datastream_support import check_error, last
-from tests.strategies import schedules
 
 from millstream.common import Row, Types
 from millstream.common.errors import MillstreamError, PlanError, TypeMismatchError
@@ -26,6 +24,8 @@ from millstream.datastream import (
 )
 from millstream.plan.graph import StatelessNode
 from millstream.testing import rebatch, run_local
+from tests.support.datastream_support import check_error, last
+from tests.support.strategies import schedules
 
 Env = StreamExecutionEnvironment
 FEW = schedules(cuts=(1, "random"), slots=(1, 3), parallelism=(2,))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.strategies import schedules
 
 from millstream.common import WatermarkStrategy
 from millstream.common.errors import PlanError
@@ -16,6 +15,7 @@ from millstream.datastream import KeyedProcessFunction, ProcessWindowFunction
 from millstream.datastream.window import TumblingEventTimeWindows
 from millstream.datastream.windowing.triggers import Trigger
 from millstream.testing import rebatch, run_local
+from tests.support.strategies import schedules
 
 TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda r, _: r[1])
 CALLS = [

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import pytest
-from kernel_support import values
-from tests.strategies import crossed
-from tests.unit.kernel.test_broadcast import COUNT, RULES, at_once, job
 
 from millstream.common.output_tag import OutputTag
 from millstream.kernel.sweep import place_of_other
 from millstream.kernel.two_inputs.reach import Reach
 from millstream.kernel.two_inputs.told import Told
+from tests.support.kernel_support import values
+from tests.support.strategies import crossed
+from tests.unit.kernel.test_broadcast import COUNT, RULES, at_once, job
 
 SLOTS = 3
 KEYS = "abcdefghij"

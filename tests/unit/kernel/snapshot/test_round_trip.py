@@ -7,8 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from kernel_support import Function, first, keyed_job, source_of, values
-from tests.strategies import crossed
 
 from millstream.common.errors import CheckpointError
 from millstream.common.output_tag import OutputTag
@@ -32,6 +30,8 @@ from millstream.plan.graph import JobGraph, KeyedNode, SinkNode
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.plan.specs import DiscardSpec
 from millstream.testing import LocalJob
+from tests.support.kernel_support import Function, first, keyed_job, source_of, values
+from tests.support.strategies import crossed
 
 UID = "the-uid"
 Events = list[tuple[Any, int]]
