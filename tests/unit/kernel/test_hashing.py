@@ -224,7 +224,7 @@ def test_pickling_changes_no_encoding_and_no_stand_in() -> None:
 
 def test_no_encoding_depends_on_the_process() -> None:
     code = (
-        "from key_pool import POOL; from millstream.kernel.key_encoding import encode_key;"
+        "from tests.support.key_pool import POOL; from millstream.kernel.key_encoding import encode_key;"
         "print([encode_key(key) for key in POOL])"
     )
     for seed in SEEDS:
