@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
@@ -21,11 +22,13 @@ from millstream.common.time import MAX_TIMESTAMP
 from millstream.kernel import large
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.clock import Clock
-from millstream.kernel.keyed import NO_ROW, Context, KeyedOperator
-from millstream.kernel.keys import identity, shown
+from millstream.kernel.contexts import Context
+from millstream.kernel.keyed import NO_ROW, KeyedOperator
+from millstream.kernel.keys import shown
 from millstream.kernel.large import LargeCell, moved_out
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import Page, PageStore, Store
+from millstream.kernel.policy import Unkeyed
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.snapshot.tables import BROADCAST as BROADCAST_TABLE
 from millstream.kernel.snapshot.tables import StateInfo
@@ -194,7 +197,11 @@ class BroadcastContext(_Circumstances):
 
 
 class BroadcastOperator(KeyedOperator):
-    """Runs a `BroadcastProcessFunction`: no keys, no timers."""
+    """Runs a `BroadcastProcessFunction`: no keys, no timers.
+
+    Only records of the other input can be skipped. A broadcast record changes the state of every slot.
+    If one of them could skip it, slots would not agree any more, so there a failure fails the job.
+    """
 
     has_two_inputs = True
     copied_input = BROADCAST
@@ -212,6 +219,7 @@ class BroadcastOperator(KeyedOperator):
         self.maps = BroadcastMaps(info, spec.states)
         self.has_heard = False
         self.told: Told | None = None
+        self._element_call: Callable[[Any, Any], Any] = spec.function.process_element
         self._buffers: Buffers | None = None
         self.element_context: Any = ElementContext(self)
         self.broadcast_context: Any = BroadcastContext(self)
@@ -252,6 +260,8 @@ class BroadcastOperator(KeyedOperator):
 
     def _walk(self, pairs: list[Pair], outputs: Outputs) -> None:
         """All records, in order."""
+        plain = self.function.process_element
+        self._element_call = self._carefully(outputs) if self.policy.skips else plain
         for row, (number, value) in enumerate(pairs):
             self._before(row, outputs)
             if number == BROADCAST:
@@ -267,7 +277,16 @@ class BroadcastOperator(KeyedOperator):
     def _element(self, row: int, value: Any, outputs: Outputs) -> None:
         assert self._buffers is not None
         self._buffers.before_others()
-        self._call(self.function.process_element, self.element_context, row, value, outputs)
+        self._call(self._element_call, self.element_context, row, value, outputs)
+
+    def _carefully(self, outputs: Outputs) -> Callable[[Any, Any], None]:
+        """How to call the function with a record that may be skipped."""
+        call, original = self.function.process_element, self.policy.original
+
+        def attempt(value: Any, context: Any) -> None:
+            self.attempt(partial(call, value, context), original(value), outputs)
+
+        return attempt
 
     def _broadcast(self, row: int, value: Any, outputs: Outputs) -> None:
         """Every slot runs it; `Told` says who says what."""
@@ -284,11 +303,10 @@ class BroadcastOperator(KeyedOperator):
         self._call(tell, self.broadcast_context, row, value, outputs)
 
     def _call(self, call: Any, context: Any, row: int, value: Any, outputs: Outputs) -> None:
-        self.row = row
+        self.row = outputs.row = row
         try:
             results = call(value, context)
             if results is not None:
-                outputs.row = row
                 outputs.extend(results)
         except MillstreamError:
             raise
@@ -347,6 +365,7 @@ class KeyedBroadcastOperator(BroadcastOperator):
         self._pages: PageStore | None = None
         self._met: dict[int, Page] = {}
         self._buckets: list[int] = []
+        self._keys: dict[int, Any] = {}
         self._due: list[tuple[int, int, int, int, Any, Page]] = []
         self._waits = 0
 
@@ -379,12 +398,14 @@ class KeyedBroadcastOperator(BroadcastOperator):
         """Find where the records' keys lie, and take the pages with something due."""
         pages.names, pages.growing = self.names, self.cursor.growing
         directory = pages.directory
-        self._pages, self._met = pages, {}
+        self._pages, self._met, self._keys = pages, {}, {}
         if records is not None:
             assert records.hashes is not None
             keyed = [row for row, (number, _) in enumerate(pairs) if number != BROADCAST]
             if keyed:
                 pages.prepare(records.hashes[keyed])
+                keys = self.keys_of(records, np.array(keyed), [pairs[row][1] for row in keyed])
+                self._keys = dict(zip(keyed, keys, strict=True))
             self._buckets = directory.buckets(records.hashes).tolist()
         for bucket in self._due_pages(directory):
             self._page_at(bucket)
@@ -412,15 +433,17 @@ class KeyedBroadcastOperator(BroadcastOperator):
             self._fire_due(self._clock_before(row), outputs)
 
     def _element(self, row: int, value: Any, outputs: Outputs) -> None:
+        key = self._keys[row]
+        if key.__class__ is Unkeyed:
+            outputs.begin(row)
+            self.policy.skip(key.error, self.policy.original(value), outputs)
+            return
         self.page = self._page_at(self._buckets[row])
-        self._enter(self.page.first_form(self.key_of(value)))
+        self._enter(self.page.first_form(key))
         super()._element(row, value, outputs)
         self._fire_overdue(row, self._clock_before(row), outputs)
         self._wait()
         self._leave(self.key)
-
-    def key_of(self, value: Any) -> Any:
-        return identity(self._guarded(lambda: self.selector(value), value))
 
     def _broadcast(self, row: int, value: Any, outputs: Outputs) -> None:
         self.cursor.cells = self._no_cells
