@@ -285,7 +285,7 @@ class KeyedOperator(StageMember):
         return self.policy.attempt(call, value, outputs, self.saved)
 
     def saved(self) -> Saved:
-        """What a callback can change: the state of the current key."""
+        """Note all that a callback can change: the state of the current key."""
         return SavedKey(self.page, self.key, self.cursor.cells)
 
     def record_of(self, value: Any) -> Any:

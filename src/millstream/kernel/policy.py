@@ -44,7 +44,7 @@ class Unkeyed:
 
 
 class Saved(Protocol):
-    """What a call can change, as it was before the call."""
+    """All that a call can change, as it was before the call."""
 
     def keep(self) -> None: ...
 
@@ -52,7 +52,7 @@ class Saved(Protocol):
 
 
 class Emissions(Protocol):
-    """What an operator emits, as far as a policy has to know: all that belongs to a current row."""
+    """Emissions of an operator, as far as a policy has to know them. They belong to a current row."""
 
     def begin(self, row: int) -> None: ...
 
@@ -121,7 +121,7 @@ class Failing:
 
 
 class Skipping:
-    """What a function fails on is skipped, and becomes a dead letter."""
+    """A record or timer that a function fails on is skipped, and becomes a dead letter."""
 
     skips = True
 

@@ -32,7 +32,7 @@ class _Collector:
 
 
 def merges_of(assigner: Any, windows: Iterable[Any]) -> list[Merge]:
-    """What an assigner makes of the windows of a key."""
+    """The merges that an assigner wants among the windows of a key."""
     collected: list[Merge] = []
     assigner.merge_windows(list(windows), _Collector(collected))
     return collected
