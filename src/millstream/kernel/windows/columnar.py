@@ -108,7 +108,7 @@ class PartialEdge(EdgeStep):
         self._gathered, self._size = [], 0
 
     def _take(self, flow: Flow) -> None:
-        records = flow.records()
+        records = self.leaving(flow)
         keys = records.keys
         place = None if self.raised else (int(keys.channel[0]), int(keys.frag[0]))
         if place != self._place or self._size >= GATHERED:
