@@ -4,7 +4,8 @@ runs it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -145,13 +146,15 @@ Build = Callable[[StreamExecutionEnvironment], DataStream]
 
 
 def assert_the_same(build: Build, epochs: Any, slots: int) -> None:
-    def program(policy: str, env: StreamExecutionEnvironment) -> dict[str, DataStream]:
+    def program(
+        policy: Literal["fail", "skip"], env: StreamExecutionEnvironment
+    ) -> dict[str, DataStream]:
         stream = build(env).on_error(policy)
         return {"main": stream, "late": stream.get_side_output(LATE)}
 
     found = [
-        run_local(lambda env, policy=policy: program(policy, env), epochs=epochs, slots=slots)
-        for policy in ("fail", "skip")
+        run_local(partial(program, "fail"), epochs=epochs, slots=slots),
+        run_local(partial(program, "skip"), epochs=epochs, slots=slots),
     ]
     assert found[0].sinks == found[1].sinks
     late = [{uid: op.late for uid, op in run.metrics.operators.items()} for run in found]

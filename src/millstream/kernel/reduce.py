@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.common.errors import MillstreamError
+from millstream.common.output_tag import OutputTag
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Outputs
+from millstream.kernel.side_outputs import refuse_side
 
 REDUCED = "reduced"
 """The cell with what the records of a key have come to. None is a value there."""
@@ -42,6 +44,12 @@ class ReduceOperator(KeyedOperator):
                 else:
                     cursor.cells = cells
                     reduced = cells[0] = reduce(cells[0], value)
+                    # What `refuse_side` does, in line.
+                    kind = reduced.__class__
+                    if kind is OutputTag or (
+                        kind is tuple and reduced and reduced[0].__class__ is OutputTag
+                    ):
+                        refuse_side(reduced)
                 if self.last_only:
                     last[key] = row
                 else:

@@ -28,6 +28,7 @@ from millstream.kernel.outputs import Emit, Outputs
 from millstream.kernel.pages import Timer
 from millstream.kernel.reduce import ReduceOperator
 from millstream.kernel.sequenced import ChannelOperator, TimelineOperator, _Output
+from millstream.kernel.side_outputs import refuse_side
 from millstream.kernel.two_inputs.broadcast import BroadcastOperator, KeyedBroadcastOperator
 from millstream.kernel.two_inputs.connected import CoChannelOperator, CoProcessOperator
 from millstream.kernel.two_inputs.interval_join import CELLS, LEFT, IntervalJoinOperator
@@ -160,6 +161,7 @@ class SkippingReduceOperator(ReduceOperator, SkippingOperator):
                 saved = self.saved()
                 try:
                     cells[0] = reduce(cells[0], value)
+                    refuse_side(cells[0])
                 except MillstreamError:
                     raise
                 except Exception as error:

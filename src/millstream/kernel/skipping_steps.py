@@ -28,7 +28,7 @@ from millstream.kernel.dead_letters import DeadLetters
 from millstream.kernel.places import Place
 from millstream.kernel.reports import Reports
 from millstream.kernel.runtime import KernelRuntimeContext
-from millstream.kernel.side_outputs import checked_sides
+from millstream.kernel.side_outputs import checked_sides, refuse_side
 from millstream.kernel.steps import (
     FilterStep,
     FlatMapStep,
@@ -87,10 +87,15 @@ class SkippingStep(Step):
 
 class SkippingMapStep(SkippingStep, MapStep):
     def push(self, flow: Flow) -> None:
-        found = self.sift(flow, self.call)
+        found = self.sift(flow, self._one)
         kept = flow.keep(found.places) if found.failed else flow
         self.send(kept.replace(found.results))
         self.set_aside(flow, found)
+
+    def _one(self, value: Any) -> Any:
+        result = self.call(value)
+        refuse_side(result)
+        return result
 
 
 class SkippingFilterStep(SkippingStep, FilterStep):
@@ -103,7 +108,7 @@ class SkippingFilterStep(SkippingStep, FilterStep):
 
 class SkippingFlatMapStep(SkippingStep, FlatMapStep):
     def results(self, flow: Flow) -> list[list[Any]]:
-        return self._unless_failed(flow, lambda value: gathered(self.call(value)))
+        return self._unless_failed(flow, self.one)
 
     def _unless_failed(self, flow: Flow, call: Callable[[Any], list[Any]]) -> list[list[Any]]:
         """The results for each of the values, none for those that are skipped."""

@@ -29,7 +29,7 @@ from millstream.kernel.copying import frozen
 from millstream.kernel.order import Ints, OrderKeys, arrival_step, run_ordinals
 from millstream.kernel.reports import OperatorCounts
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
-from millstream.kernel.side_outputs import checked_sides
+from millstream.kernel.side_outputs import any_for_side, checked_sides, refuse_side, without_sides
 
 
 @dataclass(slots=True)
@@ -174,7 +174,15 @@ class MapStep(FunctionStep):
     method = "map"
 
     def push(self, flow: Flow) -> None:
-        self.send(flow.replace(apply_each(self.call, as_list(flow.values), self.failure)))
+        values = as_list(flow.values)
+        results = apply_each(self.call, values, self.failure)
+        if any_for_side(results):
+            self._refuse_sides(values, results)
+        self.send(flow.replace(results))
+
+    def _refuse_sides(self, values: list[Any], results: list[Any]) -> None:
+        of_values = iter(results)
+        apply_each(lambda _: refuse_side(next(of_values)), values, self.failure)
 
 
 class StoredStep(Step):
@@ -226,9 +234,11 @@ class FlatMapStep(FunctionStep):
     method = "flat_map"
 
     def results(self, flow: Flow) -> list[list[Any]]:
-        return apply_each(
-            lambda value: gathered(self.call(value)), as_list(flow.values), self.failure
-        )
+        return apply_each(self.one, as_list(flow.values), self.failure)
+
+    def one(self, value: Any) -> list[Any]:
+        """The results for one value."""
+        return without_sides(gathered(self.call(value)))
 
     def push(self, flow: Flow) -> None:
         self.send(flow.branched(self.results(flow), self.info.turn))
