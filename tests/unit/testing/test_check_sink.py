@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit_sinks import (
+from example_sinks import (
     AppendingSink,
     AppendingWriter,
     ColumnSink,

@@ -1,4 +1,4 @@
-"""Sinks that keep their contract: one of each kind, all on SQLite or plain files."""
+"""Sinks that keep their contract: of each kind one, on SQLite or plain files. Workers import them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ create table if not exists rights (job, sink, attempt, primary key (job, sink));
 
 
 def connect(path: str) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=0.1)
+    database = sqlite3.connect(path, timeout=30)
     # Here processes die, and machines do not.
     database.executescript(f"pragma synchronous = off; pragma journal_mode = memory; {TABLES}")
     return database
@@ -251,3 +251,56 @@ def read_lines(folder: Path) -> list[Any]:
     path = folder / "lines.csv"
     lines = path.read_text().splitlines() if path.exists() else []
     return [(word, int(n)) for word, n in (line.split(",") for line in lines)]
+
+
+# -- sinks that fail once --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FailingSqliteSink(SqliteSink):
+    """Fails once when a part of an epoch is written and marked, so that the epoch is replayed."""
+
+    marker: str = ""
+    epoch: int = 1
+
+    def open_part(self, context: PartContext) -> IdempotentWriter:
+        if context.epoch == self.epoch and not Path(self.marker).exists():
+            return FailingWriter(self.path, context, self.marker)
+        return super().open_part(context)
+
+
+class FailingWriter(SqliteWriter):
+    def __init__(self, path: str, context: PartContext, marker: str) -> None:
+        super().__init__(path, context)
+        self.marker = marker
+
+    def finish(self) -> None:
+        super().finish()
+        Path(self.marker).touch()
+        raise RuntimeError("fails after it has written its part")
+
+
+@dataclass(frozen=True)
+class FailingStagingSink(StagingSink):
+    """Fails once, ``when`` its parts are staged or when its epoch is committed."""
+
+    marker: str = ""
+    when: str = "staged"
+    epoch: int = 1
+
+    def open_committer(self, context: SinkContext) -> Committer:
+        return FailingCommitter(self, context)
+
+
+class FailingCommitter(StagingCommitter):
+    def __init__(self, sink: FailingStagingSink, context: SinkContext) -> None:
+        super().__init__(sink.path, context)
+        self.sink = sink
+
+    def commit(self, epoch: int, staged: list[str]) -> None:
+        fails = epoch == self.sink.epoch and not Path(self.sink.marker).exists()
+        if not fails or self.sink.when == "committed":
+            super().commit(epoch, staged)
+        if fails:
+            Path(self.sink.marker).touch()
+            raise RuntimeError(f"fails when the epoch is {self.sink.when}")
