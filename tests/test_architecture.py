@@ -104,6 +104,24 @@ def test_one_module_uses_private_attributes_of_pyspark() -> None:
     assert users == [USES_PRIVATE_PYSPARK]
 
 
+def test_the_engine_knows_kinds_of_sinks_and_no_sink() -> None:
+    """Else a new sink would have to be added there."""
+    kinds = {"DriverSink", "FrameSink"}
+    wrong = [
+        f"{shown(path)} imports {alias.name}"
+        for path in MODULES
+        if layer(path) in {"plan", "checkpoint", "spark", "testing"}
+        for node in statements(tree_of(path))
+        if isinstance(node, ast.ImportFrom)
+        and str(node.module).startswith(
+            ("millstream.connectors.simple_sinks", "millstream.datastream.connectors")
+        )
+        for alias in node.names
+        if alias.name.endswith(("Sink", "Function")) and alias.name not in kinds
+    ]
+    assert wrong == []
+
+
 def test_modules_stay_readable() -> None:
     long = [shown(path) for path in MODULES if len(path.read_text().splitlines()) > MOST_LINES]
     assert long == []

@@ -35,8 +35,7 @@ create table if not exists rights (job, sink, attempt, primary key (job, sink));
 
 def connect(path: str) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=30)
-    # Here processes die, and machines do not.
-    database.executescript(f"pragma synchronous = off; pragma journal_mode = memory; {TABLES}")
+    database.executescript(TABLES)
     return database
 
 

@@ -1,4 +1,4 @@
-"""Two-phase sinks in the manifest of a job: made anew without the program, to take back epochs."""
+"""Two-phase sinks in the manifest of a job: rebuilt without the program, to take back epochs."""
 
 from __future__ import annotations
 

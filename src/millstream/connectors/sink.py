@@ -311,8 +311,8 @@ class TwoPhaseSink(PartSink):
     """A sink whose tasks stage parts, and whose driver commits an epoch when all parts are staged.
 
     `millstream savepoint` makes a savepoint of a dead job without its program. To take back what the
-    job committed too much, it makes the sink anew: it imports the class, and calls `from_config` with
-    what `to_config` has given. So the class stands in a module that can be imported.
+    job committed too much, it rebuilds the sink: it imports the class, and calls `from_config` with
+    the values of `to_config`. So the class stands in a module that can be imported.
     """
 
     promise = "each record once"
@@ -322,7 +322,7 @@ class TwoPhaseSink(PartSink):
         """Open the driver's side; it is used by one thread at a time."""
 
     def to_config(self) -> Mapping[str, Any]:
-        """What the sink is made of, as JSON values; written into the checkpoint.
+        """Return the arguments of the sink as JSON values; they are written into the checkpoint.
 
         By default the fields of a dataclass. Leave out secrets, and paths must be absolute.
         """
@@ -337,7 +337,7 @@ class TwoPhaseSink(PartSink):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """Make the sink of what `to_config` has given."""
+        """Make the sink from the values that `to_config` has returned."""
         return cls(**config)
 
 

@@ -1,4 +1,4 @@
-"""Two-phase sinks in manifests: made anew without the program, to take back epochs."""
+"""Two-phase sinks in manifests: rebuilt without the program, to take back epochs."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -24,20 +23,12 @@ from example_sinks import (
     read_words,
 )
 
-from millstream.checkpoint import durable
 from millstream.common import Types
 from millstream.common.errors import PlanError
 from millstream.connectors import Committer, IdempotentWriter, PartContext, PartWriter, SinkContext
 from millstream.connectors.sink import PartSink
 from millstream.datastream.connectors import FileSink, PrintSink
 from millstream.testing.connectors import ContractError, check_sink
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nobody wait for the disk: here processes die, and machines do not."""
-    monkeypatch.setattr(durable, "_sync", lambda path, flags: os.stat(path))
-
 
 # -- sinks that keep their contract ----------------------------------------------------------------
 

@@ -298,7 +298,7 @@ def _lose() -> None:
 
 
 def _sent(staged: list[Any]) -> list[Any]:
-    """What tasks report, as it reaches the driver: pickled."""
+    """Reports of tasks as they reach the driver: pickled."""
     sent: list[Any] = pickle.loads(pickle.dumps(staged))
     return sent
 
