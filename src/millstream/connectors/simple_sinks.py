@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from millstream.common.errors import user_code_error
+from millstream.common.errors import MillstreamError, user_code_error
 from millstream.common.text import TextStyle, checked_style, printed_text
 from millstream.connectors.sink import FunctionSink, PartContext, PartWriter, Sink, SinkContext
 
@@ -50,14 +50,9 @@ class FrameSink(Sink, ABC):
         """Write an epoch; called on the driver, again after a crash."""
 
 
+@dataclass(frozen=True)
 class DiscardingSink(Sink):
     """Counts records and forgets them: for streams whose functions do the work themselves."""
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is DiscardingSink
-
-    def __hash__(self) -> int:
-        return hash(DiscardingSink)
 
 
 @dataclass(frozen=True)
@@ -121,7 +116,16 @@ class ForeachBatchSink(FrameSink):
     takes_token: bool = False
 
     def write_frame(self, context: SinkContext, epoch: int, frame: Any) -> None:
-        self.function(frame, epoch, *((context.token(epoch),) if self.takes_token else ()))
+        more = (context.token(epoch),) if self.takes_token else ()
+        try:
+            self.function(frame, epoch, *more)
+        except MillstreamError:
+            raise
+        except BaseException as error:
+            # sys.exit() in it would end the thread on which Spark waits.
+            raise user_code_error(
+                error, context.name, context.sink, location=context.location
+            ) from error
 
 
 @dataclass(frozen=True)

@@ -290,8 +290,7 @@ class SinkDriver:
         bound = self.sinks[number]
         assert isinstance(bound.sink, FrameSink)
         bound.context.check()
-        with bound.named_errors():
-            bound.sink.write_frame(bound.context, epoch, frame)
+        bound.sink.write_frame(bound.context, epoch, frame)
 
     def close(self) -> None:
         """Release what the sinks hold."""

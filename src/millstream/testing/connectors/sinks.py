@@ -76,20 +76,26 @@ def check_sink(
     >>> passed[0], "epochs are taken back" in passed
     ('nothing fails', True)
     """
-    if not isinstance(sink := make(Path("nowhere")), PartSink):
+    with _new_folder() as folder:
+        sink = make(Path(folder))
+    if not isinstance(sink, PartSink):
         raise PlanError(
             "NOT_A_SINK",
             f"make() gives {short_repr(sink)}, and the kit checks sinks that tasks write to",
             location=user_location(),
             hint="derive the sink from FunctionSink, IdempotentSink or TwoPhaseSink",
         )
-    kit = Kit(make, read, record, type_info, crashes)
+    kit = Kit(make, read, record, type_info, crashes, type(sink))
     passed = []
-    for scenario in _scenarios(sink):
-        with tempfile.TemporaryDirectory(prefix="sink-", dir=_memory()) as folder:
-            _Places(kit, Path(folder), scenario).run()
+    for scenario in _scenarios(kit.sink_class):
+        with _new_folder() as folder:
+            scenario.run(_Places(kit, Path(folder), scenario))
         passed.append(scenario.name)
     return passed
+
+
+def _new_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="sink_", dir=_memory())
 
 
 def _memory() -> str | None:
@@ -118,13 +124,10 @@ class _Places:
         self.scenario = scenario
         self.count = 0
 
-    def run(self) -> None:
-        self.scenario.run(self)
-
     def trial(self) -> Trial:
         self.count += 1
         # Servers know places by name: it is unique among runs, too.
-        place = self.folder / f"{self.folder.name.replace('-', '_')}_{self.count}"
+        place = self.folder / f"{self.folder.name}_{self.count}"
         place.mkdir()
         trial = Trial(self.kit, place, self.scenario.name, self.scenario.hint)
         trial.check("before anything is written")
@@ -135,11 +138,11 @@ class _Places:
         return spread(count, self.kit.crashes)
 
 
-def _scenarios(sink: PartSink) -> Iterator[_Scenario]:
+def _scenarios(sink_class: type[PartSink]) -> Iterator[_Scenario]:
     yield from _EVERY_SINK
-    if isinstance(sink, IdempotentSink):
+    if issubclass(sink_class, IdempotentSink):
         yield from _IDEMPOTENT
-    if isinstance(sink, TwoPhaseSink):
+    if issubclass(sink_class, TwoPhaseSink):
         yield from _TWO_PHASE
 
 
@@ -163,7 +166,7 @@ def _begun(places: _Places) -> tuple[Trial, Driver]:
 
 def _hidden(trial: Trial, when: str) -> None:
     """A reader of a two-phase sink sees nothing that is not committed."""
-    if isinstance(trial.kit.make(trial.place), TwoPhaseSink):
+    if issubclass(trial.kit.sink_class, TwoPhaseSink):
         trial.check(when)
 
 
