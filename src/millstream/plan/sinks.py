@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -87,12 +87,18 @@ class SinkTask:
 
 
 def write_parts(
-    sinks: Mapping[int, BoundSink], records: Mapping[int, Records], task: SinkTask, reports: Reports
+    sinks: Mapping[int, BoundSink],
+    records: Iterable[tuple[int, Records]],
+    task: SinkTask,
+    reports: Reports,
 ) -> dict[int, Any]:
-    """Write the records that a task has for each sink; returns what is staged, by sink."""
+    """Write the records that a task has for each sink; returns what is staged, by sink.
+
+    ``records`` is read sink by sink: those of the next one need not be there before.
+    """
     parts: dict[int, _Part] = {}
     try:
-        for number, found in records.items():
+        for number, found in records:
             parts[number] = _Part(sinks[number], found, task, reports)
             parts[number].write(found)
         # The system writes what all sinks have while it is asked to make sure of the first file.

@@ -69,7 +69,8 @@ class WriterProgram:
                 elif sink in self.parts:
                     read = decode_columns if self.parts[sink].sink.takes_columns else decode
                     parts.setdefault(sink, []).append(read(header, payload, codec))
-        records = {sink: merged(found) for sink, found in parts.items()}
+        # Only one sink's records are there twice at a time.
+        records = ((sink, merged(parts.pop(sink))) for sink in list(parts))
         for sink, staged in write_parts(self.parts, records, task, self.reports).items():
             yield pickle.dumps(("staged", sink, staged))
         yield pickle.dumps(("counts", counts))

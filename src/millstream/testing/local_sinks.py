@@ -110,11 +110,11 @@ class LocalSinks:
         reports = []
         numbers = sorted({part for parts in records.values() for part in parts})
         for number in numbers:
-            mine = {
-                sink: merged(parts[number])
+            mine = [
+                (sink, merged(parts[number]))
                 for sink, parts in records.items()
                 if sink in self._tasks and number in parts
-            }
+            ]
             self._task_attempts += 1
             counted = Reports()
             task = SinkTask(epoch, number, self._task_attempts)

@@ -137,7 +137,7 @@ def bound(*sinks: Sink, **options: Any) -> dict[int, BoundSink]:
 def test_all_parts_are_written_before_the_first_is_finished() -> None:
     calls = Calls()
     sinks = bound(Function("a", calls), TwoPhase("b", calls))
-    staged = write_parts(sinks, {0: records(1), 1: records(2)}, TASK, Reports())
+    staged = write_parts(sinks, [(0, records(1)), (1, records(2))], TASK, Reports())
     assert staged == {1: "b staged"}, "only a two-phase sink has something to commit"
     assert calls.made == [
         "a open",
@@ -152,7 +152,7 @@ def test_all_parts_are_written_before_the_first_is_finished() -> None:
 
 def test_a_writer_knows_its_part() -> None:
     sink = Function("a", Calls())
-    write_parts(bound(sink, attempt=2), {0: records(1, 2)}, TASK, Reports())
+    write_parts(bound(sink, attempt=2), [(0, records(1, 2))], TASK, Reports())
     context = sink.opened[0].context
     assert context.key == ("job", "s0", 3, 1) and (context.attempt, context.task_attempt) == (2, 17)
     assert context.fencing_token == context.token(3)
@@ -163,7 +163,7 @@ def test_a_writer_knows_its_part() -> None:
 def test_a_part_that_is_there_is_not_written_again() -> None:
     calls, part = Calls(), records("x")
     sinks = bound(Idempotent("a", calls, there=fingerprint(part)))
-    assert write_parts(sinks, {0: part}, TASK, Reports()) == {}
+    assert write_parts(sinks, [(0, part)], TASK, Reports()) == {}
     assert calls.made == ["a begin", "a close"]
 
 
@@ -171,7 +171,7 @@ def test_a_part_that_is_there_with_other_records_is_refused() -> None:
     calls = Calls()
     sinks = bound(Idempotent("a", calls, there=fingerprint(records("x"))))
     with pytest.raises(CheckpointError, match=r"PART_CHANGED.*part 1 of epoch 3"):
-        write_parts(sinks, {0: records("x", "y")}, TASK, Reports())
+        write_parts(sinks, [(0, records("x", "y"))], TASK, Reports())
     assert calls.made == ["a begin", "a close"]
 
 
@@ -180,14 +180,14 @@ def test_a_failure_names_the_sink_and_all_writers_are_closed(fails: str) -> None
     calls = Calls(fails=fails)
     sinks = bound(Function("a", calls), Function("b", calls))
     with pytest.raises(UserCodeError, match=f"'it' failed: ValueError: {fails} fails"):
-        write_parts(sinks, {0: records(1), 1: records(2)}, TASK, Reports())
+        write_parts(sinks, [(0, records(1)), (1, records(2))], TASK, Reports())
     assert calls.made[-2:] == ["a close", "b close"]
 
 
 def test_columns_are_record_batches_with_the_fields_of_the_type() -> None:
     sink = Function("a", Calls())
     sink.takes_columns = True
-    part = {0: records(("x", 1), ("y", 2))}
+    part = [(0, records(("x", 1), ("y", 2)))]
     write_parts(bound(sink, type_info=PAIRS), part, TASK, Reports())
     batch = sink.opened[0].batch
     assert isinstance(batch, pa.RecordBatch)
