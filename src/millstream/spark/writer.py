@@ -166,6 +166,10 @@ class Writer:
         """Refuse to go on where a sink has epochs that the checkpoint does not know."""
         self.driver.refuse_later(last)
 
+    def close(self) -> None:
+        """Release what the sinks hold on the driver."""
+        self.driver.close()
+
     def write(self, rows: DataFrame, epoch: int) -> None:
         """Write one epoch. A replayed epoch skips the sinks that have it already."""
         frames = self.frame_sinks

@@ -310,3 +310,17 @@ def test_columns_of_an_unknown_type_are_refused() -> None:
     env.from_collection([1]).map(lambda n: n).sink_to(Taking(columns=True))
     with pytest.raises(PlanError, match="UNTYPED_COLUMNS"):
         plan(env._job_graph())
+
+
+def test_committers_are_closed_and_one_that_fails_keeps_no_other_open() -> None:
+    closed: list[str] = []
+
+    class Closing(TwoPhase):
+        def close(self) -> None:
+            closed.append(self.name)
+            raise OSError("gone")
+
+    driver = SinkDriver(bound(Closing("a", Calls()), Closing("b", Calls())))
+    driver.recover()
+    driver.close()
+    assert closed == ["a", "b"]
