@@ -13,6 +13,7 @@ import pytest
 from millstream.common import WatermarkStrategy
 from millstream.common.errors import CheckpointError, MillstreamError
 from millstream.common.job import JobStatus
+from millstream.connectors.sink import SinkContext
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import (
     DataGeneratorSource,
@@ -39,8 +40,8 @@ class ActingOnce(Collecting):
         super().__init__()
         self.act: Callable[[], object] | None = act
 
-    def _deliver(self, epoch: int, records: list[Any]) -> None:
-        super()._deliver(epoch, records)
+    def deliver(self, context: SinkContext, epoch: int, records: list[Any]) -> None:
+        super().deliver(context, epoch, records)
         if records and self.act is not None:
             act, self.act = self.act, None
             act()
