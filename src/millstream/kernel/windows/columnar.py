@@ -10,7 +10,7 @@ none by what earlier fragments and the clock say: a partial sum is late as a who
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,10 +42,12 @@ from millstream.kernel.windows.pane_store import PaneStore, by_pane, refuse_othe
 from millstream.kernel.windows.panes import (
     FieldAggregate,
     Groups,
+    NoNumber,
     Panes,
     SumOverflow,
     aggregated,
     codes_of,
+    in_64_bits,
     summed_objects,
     that_fit,
     widened,
@@ -107,7 +109,7 @@ class PartialEdge(EdgeStep):
         self._gathered, self._size = [], 0
 
     def _take(self, flow: Flow) -> None:
-        records = flow.records()
+        records = self.leaving(flow)
         keys = records.keys
         place = None if self.raised else (int(keys.channel[0]), int(keys.frag[0]))
         if place != self._place or self._size >= GATHERED:
@@ -203,12 +205,19 @@ class ColumnarWindowOperator(KeyedOperator):
         for windows, parts in store.epoch(new, self.panes, clock):
             self._emit(windows, parts, emit)
 
-    def pane_row(self, key: Any, value: Any, pane: int) -> tuple[Any, ...]:
-        """The columns of a sum, or of a number of records, in a window that is one pane."""
+    def pane_rows(self, key: Any, value: Any, pane: int) -> Iterator[tuple[Any, ...]]:
+        """The columns of a sum, or of a number of records, in a window that is one pane.
+
+        A sum that 64 bits cannot hold becomes several.
+        """
         if self.aggregate.counted is not None:
-            return key, value, pane, pane, value
+            yield key, value, pane, pane, value
+            return
         refuse_other_key(self.info, value[self.aggregate.key], key)
-        return *value, pane, pane, 1
+        fields = list(value)
+        for part in in_64_bits(fields[self.aggregate.field]):
+            fields[self.aggregate.field] = part
+            yield *fields, pane, pane, 1
 
     def _by_pane(self, records: Incoming, clock: Clock) -> dict[int, Records]:
         found = self._on_time(records, clock)
@@ -283,6 +292,9 @@ class ColumnarWindowOperator(KeyedOperator):
         except (SumOverflow, pa.ArrowInvalid):
             if is_declared(own):
                 raise overflow(self.aggregate, self.info) from None
+        except NoNumber as missing:
+            record = Columns(own, [array.slice(missing.row, 1) for array in arrays]).tolist()[0]
+            raise bad_record(self.aggregate, self.info, record) from None
         return summed_objects(self.aggregate, arrays, groups)
 
     def _order(self, records: Records, rows: Ints, starts: Ints, ends: Ints) -> OrderKeys:

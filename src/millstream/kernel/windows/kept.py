@@ -61,10 +61,10 @@ class KeptWindowOperator(WindowOperator):
             self._fire_windows(windows, merged(parts), pages, outputs)
         outputs.flush()
 
-    def pane_row(self, key: Any, value: Any, pane: int) -> tuple[Any, ...]:
+    def pane_rows(self, key: Any, value: Any, pane: int) -> list[tuple[Any, ...]]:
         """The columns of a record in a window that is one pane."""
         refuse_other_key(self.info, value[self.key_field], key)
-        return *value, pane
+        return [(*value, pane)]
 
     def _by_pane(self, records: Incoming, clock: Clock) -> dict[int, Records]:
         """The records that are not late, with the first windows that they count for."""
