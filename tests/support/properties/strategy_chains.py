@@ -11,8 +11,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.plan.graph import JobGraph, SinkNode, SourceNode, TimestampsNode
-from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec
+from millstream.plan.specs import ChannelSpec, CollectionSource
 from tests.support.properties.blocks import Block, blocks
 from tests.support.properties.oracle import SOURCE, Event, Operator, simulate
 from tests.support.properties.programs import KEYS, Bounded, Outputs, fan, flat, keyed, stage
@@ -71,8 +72,8 @@ class StrategyChain:
                 stream = flat(graph, stream)
                 continue
             stream = keyed(graph, name, stream, link.key, link.does.function())
-            graph.add(SinkNode, name=name, inputs=(stream,), sink=DiscardSpec())
-        graph.add(SinkNode, name="last", inputs=(stream,), sink=DiscardSpec())
+            graph.add(SinkNode, name=name, inputs=(stream,), sink=DiscardingSink())
+        graph.add(SinkNode, name="last", inputs=(stream,), sink=DiscardingSink())
         return graph
 
     def expected(self, channels: Sequence[list[Event]]) -> Outputs:
