@@ -143,9 +143,27 @@ COUNT = ValueStateDescriptor("count")
 
 @dataclass(frozen=True)
 class Again:
-    """Watermarks are assigned again; the oracle does not know it."""
+    """Watermarks are assigned again, a few times in a row; the oracle does not know it.
 
-    bound: int
+    ``fans``: with a flat map between two strategies.
+    """
+
+    bounds: tuple[int, ...]
+    fans: bool
+
+    def node(self, graph: JobGraph, name: str, stream: int) -> int:
+        for number, bound in enumerate(self.bounds):
+            if number and self.fans:
+                stream = flat(graph, stream)
+            own = f"{name} {number}" if number else name
+            stream = graph.add(
+                TimestampsNode,
+                name=own,
+                uid=own,
+                inputs=(stream,),
+                strategy=WatermarkStrategy.for_bounded_out_of_orderness(bound),
+            ).id
+        return stream
 
 
 @dataclass(frozen=True)
@@ -238,10 +256,7 @@ class DeepProgram:
         if part.does is None:
             return flat(graph, stream)
         if isinstance(part.does, Again):
-            strategy = WatermarkStrategy.for_bounded_out_of_orderness(part.does.bound)
-            return graph.add(
-                TimestampsNode, name=name, uid=name, inputs=(stream,), strategy=strategy
-            ).id
+            return part.does.node(graph, name, stream)
         if isinstance(part.does, Ruled):
             assert rules is not None
             return part.does.node(graph, name, (stream, rules), part.key)
@@ -270,7 +285,8 @@ def deep_programs(draw: st.DrawFn, *, windows: bool = True, again: bool = False)
         if number:
             kinds += [st.none(), st.builds(Ruled, st.integers(0, 12))]
         if again:
-            kinds += [st.builds(Again, BOUNDS)] * 2
+            bounds = st.lists(BOUNDS, min_size=1, max_size=4).map(tuple)
+            kinds += [st.builds(Again, bounds, st.booleans())] * 2
         does = draw(st.one_of(*kinds))
         some = draw(st.lists(st.sampled_from(streams), min_size=1, max_size=3, unique=True))
         rules = None

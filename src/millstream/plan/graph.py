@@ -130,7 +130,7 @@ def has_side_outputs(node: Node) -> bool:
 def function_has_side_outputs(node: Node) -> bool:
     """Whether an operator's function may emit under output tags."""
     if isinstance(node, KeyedNode):
-        return node.kind != "reduce"
+        return node.kind != "reduce" and getattr(node.function, "has_side_outputs", True)
     return isinstance(node, StatelessNode) and node.kind == "process"
 
 

@@ -235,7 +235,12 @@ class LocalJob:
         )
 
     def _restore(self, savepoint: LocalSavepoint, allow_non_restored_state: bool) -> None:
-        gone = non_restored(savepoint.state.operators, [self.component], allow_non_restored_state)
+        gone = non_restored(
+            savepoint.state.operators,
+            savepoint.state.with_waiting_records(),
+            [self.component],
+            allow_non_restored_state,
+        )
         refuse_ended(savepoint.state.time.table.ended)
         refuse_other_layouts(savepoint.layouts, [self.component])
         refuse_other_offsets(savepoint.offsets, [self.component])

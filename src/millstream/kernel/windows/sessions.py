@@ -42,8 +42,8 @@ class SessionWindowOperator(DefaultTriggerOperator):
 
     def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
         if records is not None:
-            passed = clock.passed(records.keys.stamp)
-            self.ahead = (records.ts > passed) & (records.ts < MAX_TIMESTAMP - self.gap - 1)
+            limits = clock.limits(records.keys.stamp)
+            self.ahead = (records.ts > limits) & (records.ts < MAX_TIMESTAMP - self.gap - 1)
             self.reach = records.ts
             if self.aggregate is not None and isinstance(records, Arrivals):
                 records = self._by_run(records, self.aggregate)
@@ -98,10 +98,10 @@ class SessionWindowOperator(DefaultTriggerOperator):
     def _cover(
         self, key: Any, window: TimeWindow, touched: list[TimeWindow], table: dict[Any, Entry]
     ) -> Entry:
-        """The entry of the session that a window makes of those it touches."""
+        """The entry of the session that a window makes of those it touches, in the order of time."""
         timers = self.page.event_timers
         contents = []
-        for old in touched:
+        for old in sorted(touched):
             window = window.cover(old)
             contents.append(table.pop(old)[0])
             remove_timer(timers, key, (old[1], old, old[1] - 1))
