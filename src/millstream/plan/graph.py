@@ -15,8 +15,9 @@ from typing import Any, Literal, TypeVar
 from millstream.common.errors import Location, PlanError
 from millstream.common.typeinfo import TypeInformation
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.source import SourceSpec
 from millstream.kernel.places import Place
-from millstream.plan.specs import SinkSpec, SourceSpec
+from millstream.plan.specs import SinkSpec
 
 StatelessKind = Literal["map", "flat_map", "filter", "process", "async"]
 KeyedKind = Literal["process", "reduce", "window", "co_process", "broadcast", "interval_join"]

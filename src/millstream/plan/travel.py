@@ -11,8 +11,8 @@ from typing import Any
 import cloudpickle
 
 from millstream.common.errors import Location, PlanError, short_repr
-from millstream.plan.graph import Node
-from millstream.plan.specs import ChannelSpec, CollectionSource, FilesSinkSpec, FunctionSinkSpec
+from millstream.plan.graph import Node, SourceNode
+from millstream.plan.specs import FilesSinkSpec, FunctionSinkSpec
 
 __all__ = ["refuse_what_cannot_travel", "travelling", "unpicklable"]
 
@@ -27,9 +27,11 @@ def travelling(node: Node) -> Iterator[tuple[str, Any]]:
         part = getattr(node, name, None)
         if part is not None:
             yield name, part
-    source, sink = getattr(node, "source", None), getattr(node, "sink", None)
-    if isinstance(source, ChannelSpec) and not isinstance(source.source, CollectionSource):
-        yield "source", source.source
+    sink = getattr(node, "sink", None)
+    if isinstance(node, SourceNode):
+        source = node.source.travelling()
+        if source is not None:
+            yield "source", source
     if isinstance(sink, FunctionSinkSpec):
         yield "function", sink.function
     elif isinstance(sink, FilesSinkSpec) and sink.encoder is not None:

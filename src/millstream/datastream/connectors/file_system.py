@@ -12,8 +12,9 @@ from millstream.common.execution_config import accepted_without_effect
 from millstream.common.time import to_millis
 from millstream.common.type_aliases import DurationLike
 from millstream.common.typeinfo import TypeInformation
+from millstream.connectors.source import Conversion, Source
 from millstream.datastream.checkpoint_storage import checked_path
-from millstream.datastream.connectors.base import Conversion, Sink, Source
+from millstream.datastream.connectors.base import Sink
 from millstream.datastream.connectors.file_formats import (
     BulkFormat,
     BulkWriterFactory,
@@ -66,8 +67,8 @@ class FileSource(Source):
     >>> source = FileSource.csv("/data/words", schema="word STRING, n BIGINT")
     >>> source.get_produced_type()
     ROW_NAMED(word: STRING, n: LONG)
-    >>> FileSource.text("/data/in", watch=True).to_spec()
-    FilesSpec(path='/data/in', format='text', options={}, schema=None, watch=True)
+    >>> FileSource.text("/data/in", watch=True).bounded
+    False
     """
 
     paths: tuple[str, ...]
@@ -134,13 +135,7 @@ class FileSource(Source):
         """Begin to build a source as in Flink."""
         return FileSourceBuilder(FileSource(_paths(paths), _format(bulk_format)))
 
-    def to_spec(self) -> FilesSpec:
-        """Return what is to be read, if it is one path."""
-        if len(self.paths) > 1:
-            raise ValueError(f"a source of {len(self.paths)} paths has as many specs: use to_specs")
-        return self.to_specs()[0]
-
-    def to_specs(self) -> tuple[FilesSpec, ...]:
+    def parts(self) -> tuple[FilesSpec, ...]:
         """Return what is to be read, path by path."""
         read = self.stream_format
         return tuple(
