@@ -175,7 +175,10 @@ class Progress:
                 if at != 0:
                     begun[name] = at
             end[name] = self._next_position(name, at, latest)
-        return {**end, BEGUN: begun} if begun else end
+        if begun:
+            return {**end, BEGUN: begun}
+        # Spark runs an epoch for every other offset.
+        return start if end == _positions(start) else end
 
     def _next_position(self, name: str, start: Position, latest: Position | None) -> Position:
         self.refuse_shorter(name, start)
