@@ -56,7 +56,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Reads:
-    """What the tasks of one epoch read, besides the channels that are new and those with a backlog."""
+    """The ranges that one epoch reads, the channels that are new, and those with a backlog."""
 
     ranges: tuple[Range, ...]
     announced: tuple[int, ...] = ()
@@ -177,7 +177,7 @@ class Progress:
             end[name] = self._next_position(name, at, latest)
         if begun:
             return {**end, BEGUN: begun}
-        # Spark runs an epoch for every other offset.
+        # Spark runs an epoch whenever the offset differs.
         return start if end == _positions(start) else end
 
     def _next_position(self, name: str, start: Position, latest: Position | None) -> Position:
@@ -220,7 +220,7 @@ class Progress:
     # -- what an epoch reads ---------------------------------------------------------------------
 
     def reads(self, start: Offset, end: Offset) -> Reads:
-        """What an epoch between two offsets reads; the same whenever it is asked."""
+        """The reads of an epoch between two offsets; the same whenever it is asked."""
         before, after, begun = _positions(start), _positions(end), end.get(BEGUN, {})
         ranges, announced, backlog = [], [], []
         for name, stop in after.items():

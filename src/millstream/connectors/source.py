@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 ChannelName = str | int
-"""The name of a channel. It stays the same for ever: a savepoint knows its position by its name."""
+"""The name of a channel. It never changes: a savepoint knows the position by the name."""
 Position = Any
 """A place in a channel, between two records: a whole number, or another JSON value."""
 

@@ -75,7 +75,7 @@ class Input(ABC, Generic[S]):
     begin: Mapping[str, Any] = field(default_factory=dict)
 
     def travelling(self, program: SourceProgram) -> Any:
-        """What the workers get: the program of the source stage, and what they need besides."""
+        """The object that the workers get: the program of the source stage, and what it needs."""
         return program
 
     @abstractmethod
@@ -354,4 +354,4 @@ INPUTS: Mapping[Any, type[Input[Any]]] = {
     SocketSpec: SocketInput,
     DataFrameSpec: DataFrameInput,
 }
-"""Who reads which kind of source. A new channel source needs no entry."""
+"""The reader of each kind of source. A new channel source needs no entry."""

@@ -221,7 +221,7 @@ class LocalJob:
         return self._progress[number].known()[str(channel)]
 
     def end(self, place: Place) -> Position | None:
-        """Where a channel ends, None if it goes on for ever."""
+        """Where a channel ends, None if it has no end."""
         number, channel = place
         return self.latest(place) if self._progress[number].source.is_final(channel) else None
 

@@ -1,4 +1,4 @@
-"""What the kit does with a source: copies of it read ranges and epochs, to compare the records."""
+"""A source under test: copies of it read ranges and epochs, and the records are compared."""
 
 from __future__ import annotations
 
