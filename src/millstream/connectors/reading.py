@@ -138,10 +138,10 @@ class Progress:
 
     # -- how far channels can be read ------------------------------------------------------------
 
-    def latest(self) -> dict[str, Position | None]:
+    def latest(self, offset: Offset | None = None) -> dict[str, Position | None]:
         """All channels by name, and how far they can be read now; asks a bounded source only once."""
         if self.ends is None:
-            answer = self.source.latest()
+            answer = self.source.latest_after(_positions(offset or {}))
             if self.source.bounded:
                 self.ends = dict(answer)
         else:
@@ -168,7 +168,7 @@ class Progress:
         """The offset after an epoch that begins at one."""
         end = _positions(start)
         begun = {}
-        for name, latest in self.latest().items():
+        for name, latest in self.latest(start).items():
             at = end.get(name)
             if name not in end:
                 at = self.first(name)
@@ -221,10 +221,12 @@ class Progress:
 
     def reads(self, start: Offset, end: Offset) -> Reads:
         """The reads of an epoch between two offsets; the same whenever it is asked."""
+        if self.found is None:
+            self.latest(start)
         before, after, begun = _positions(start), _positions(end), end.get(BEGUN, {})
         ranges, announced, backlog = [], [], []
         for name, stop in after.items():
-            number = channel_number(self.source_id, self._known_channel(name))
+            number = channel_number(self.source_id, self.channel(name))
             at = before[name] if name in before else begun.get(name, 0)
             if self.source.number(stop) > self.source.number(at):
                 self.refuse_shorter(name, stop)
@@ -248,10 +250,8 @@ class Progress:
 
     def commit(self, offset: Offset) -> None:
         """Tell the source that everything before an offset is done."""
-        positions = _positions(offset)
-        if positions:
-            self.known()
-            self.source.commit({self.channel(name): at for name, at in positions.items()})
+        self.known()
+        self.source.commit({self.channel(n): at for n, at in _positions(offset).items()})
 
     def is_finished(self, name: str, position: Position) -> bool:
         """Whether a channel has nothing behind a position, and never will."""
@@ -273,10 +273,6 @@ class Progress:
     def _has_more(self, name: str, position: Position) -> bool:
         latest = self.known().get(name)
         return latest is not None and self.source.number(latest) > self.source.number(position)
-
-    def _known_channel(self, name: str) -> ChannelName:
-        self.known()
-        return self.channel(name)
 
     # -- refusals --------------------------------------------------------------------------------
 

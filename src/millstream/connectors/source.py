@@ -248,6 +248,16 @@ class ChannelSource(SourceSpec):
         """
         return position  # type: ignore[no-any-return]
 
+    def latest_after(
+        self, positions: Mapping[str, Position]
+    ) -> Mapping[ChannelName, Position | None]:
+        """Return `latest` for a job that stands at these positions, by the names as texts.
+
+        For a source whose channels depend on what was read: one that goes on with another source when
+        the first has been read to its end.
+        """
+        return self.latest()
+
     # -- how much an epoch reads -----------------------------------------------------------------
 
     def limits(self) -> Limits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -142,6 +142,23 @@ def test_a_bounded_source_is_asked_for_its_ends_once() -> None:
     log.logs["a"].append(2)
     log.logs["b"] = [3]
     assert progress.next({}) == {"a": 1}
+
+
+def test_channels_can_depend_on_what_was_read() -> None:
+    """As of a source that goes on with another one when the first has been read."""
+
+    class OneAfterTheOther(Log):
+        def latest_after(self, positions: Mapping[str, Any]) -> dict[ChannelName, Any]:
+            found = self.latest()
+            return found if positions.get("a") == found["a"] else {"a": found["a"]}
+
+    log = OneAfterTheOther(Limits(per_epoch=2), a=[1, 2, 3], b=[4])
+    offsets: list[dict[str, Any]] = [{}]
+    for _ in range(4):
+        offsets.append(Progress(log).next(offsets[-1]))
+    assert offsets[1:] == [{"a": 2}, {"a": 3}, {"a": 3, "b": 1}, {"a": 3, "b": 1}]
+    reads = Progress(log).reads(offsets[2], offsets[3])
+    assert ranges_of(reads) == [("b", 0, 1)] and len(reads.announced) == 1
 
 
 def test_numbers_of_channels_differ() -> None:
