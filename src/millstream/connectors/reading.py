@@ -258,7 +258,11 @@ class Progress:
         latest = self.known().get(name)
         if latest is None or self.source.number(position) < self.source.number(latest):
             return False
-        return self.source.is_final(self.channel(name))
+        return self.is_final(name)
+
+    def is_final(self, name: str) -> bool:
+        """Whether a channel ends where the source says now."""
+        return self.source.bounded or self.source.is_final(self.channel(name))
 
     def lag(self, end: Offset) -> int | None:
         """How many positions wait to be read behind an offset; None if a channel has no end."""

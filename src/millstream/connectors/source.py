@@ -233,12 +233,12 @@ class ChannelSource(SourceSpec):
         return 0
 
     def is_final(self, channel: ChannelName) -> bool:
-        """Return whether a channel ends where `latest` says: then it holds no clock after that.
+        """Return whether a channel of an unbounded source ends where `latest` says.
 
-        By default all do if the source is bounded. An unbounded source can have channels that end: a
-        closed shard, a file.
+        Event time does not wait for a channel that has ended: a closed shard, a file. Say so before its
+        last record is read. All channels of a bounded source end.
         """
-        return self.bounded
+        return False
 
     def number(self, position: Position) -> int:
         """Return a whole number for a position, which grows along the channel.

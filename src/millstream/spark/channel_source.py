@@ -147,7 +147,8 @@ class ChannelStreamReader(DataSourceStreamReader):
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
         """How far channels can be read, for the metrics."""
-        found = self._reader.progress.found
+        asked = "progress" in vars(self._reader)
+        found = self._reader.progress.found if asked else None
         return None if found is None or None in found.values() else found
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:

@@ -222,8 +222,8 @@ class LocalJob:
 
     def end(self, place: Place) -> Position | None:
         """Where a channel ends, None if it has no end."""
-        number, channel = place
-        return self.latest(place) if self._progress[number].source.is_final(channel) else None
+        is_final = self._progress[place[0]].is_final(str(place[1]))
+        return self.latest(place) if is_final else None
 
     def position(self, place: Place) -> Position:
         """How far a channel has been read."""
