@@ -14,10 +14,10 @@ from programs import Outputs, Program, by_name, programs
 
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.connectors.collection import CollectionSource
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.kernel import pages
 from millstream.plan.graph import JobGraph, KeyedNode, SinkNode, SourceNode
 from millstream.plan.options import ChannelOrder, JobOptions
-from millstream.plan.specs import DiscardSpec
 from millstream.testing import LocalJob
 from strategies import (
     BOUNDS,
@@ -177,7 +177,7 @@ def rolling(
     reduced = graph.add(
         KeyedNode, name="r", inputs=(node.id,), selector=by_name, kind="reduce", function=total
     )
-    graph.add(SinkNode, name="out", inputs=(reduced.id,), sink=DiscardSpec())
+    graph.add(SinkNode, name="out", inputs=(reduced.id,), sink=DiscardingSink())
     options = JobOptions(parallelism=layout.parallelism, slots=layout.slots, channel_order=order)
     return LocalJob(graph, options, batch=batch)
 

@@ -1,7 +1,21 @@
-"""Contracts for connectors: what a source or a sink of one's own implements."""
+"""Contracts for connectors: what a source or a sink has to do, and what it may rely on.
 
-from __future__ import annotations
+Built-in connectors are in `millstream.datastream.connectors`. `millstream.testing.connectors` checks
+whether a connector keeps its contract.
+"""
 
+from millstream.connectors.sink import (
+    Changelog,
+    Committer,
+    FunctionSink,
+    IdempotentSink,
+    IdempotentWriter,
+    PartContext,
+    PartWriter,
+    Sink,
+    SinkContext,
+    TwoPhaseSink,
+)
 from millstream.connectors.source import (
     ChannelName,
     ChannelSource,
@@ -12,10 +26,20 @@ from millstream.connectors.source import (
 )
 
 __all__ = [
+    "Changelog",
     "ChannelName",
     "ChannelSource",
     "Chunk",
+    "Committer",
+    "FunctionSink",
+    "IdempotentSink",
+    "IdempotentWriter",
     "Limits",
+    "PartContext",
+    "PartWriter",
     "Position",
+    "Sink",
+    "SinkContext",
     "Source",
+    "TwoPhaseSink",
 ]

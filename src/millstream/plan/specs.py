@@ -1,4 +1,4 @@
-"""Specifications of sinks, and of sources that Spark reads: plain data, translated by the runtime."""
+"""Specifications of files, and of sources that Spark reads: plain data, translated by the runtime."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from millstream.common.text import TextStyle
 from millstream.connectors.source import SourceSpec
 
 FileFormat = Literal["text", "csv", "json", "parquet"]
@@ -112,70 +111,11 @@ class DataFrameSpec(SourceSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrintSpec:
-    """Prints each record on the driver, in order, when its epoch is committed."""
-
-    prefix: str = ""
-    to_stderr: bool = False
-    text: TextStyle = "flink"
-
-
-@dataclass(frozen=True, kw_only=True)
-class CollectSpec:
-    """Hands records to the driver: ``deliver(epoch, [(value, timestamp), ...])``."""
-
-    deliver: Callable[[int, list[tuple[Any, int | None]]], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DiscardSpec:
-    """Counts and forgets."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class FilesSinkSpec:
-    """Writes files, exactly once: a reader of the folder sees committed files only."""
+    """Files to write: where, and how."""
 
     path: str
     format: FileFormat
     options: Mapping[str, str] = field(default_factory=dict)
     prefix: str = "part"
     encoder: Callable[[Any], str] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ForeachBatchSpec:
-    """Calls ``function(dataframe, epoch)`` on the driver, once per epoch (again after a crash).
-
-    ``takes_token``: the function is also given the fencing token of the epoch.
-    """
-
-    function: Callable[..., None]
-    takes_token: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class FunctionSinkSpec:
-    """Calls a user's sink function per record in the writing task."""
-
-    function: Any
-
-
-@dataclass(frozen=True, kw_only=True)
-class SparkFormatSpec:
-    """Writes with any Spark batch writer by name and options, appending each epoch."""
-
-    format: str
-    options: Mapping[str, str] = field(default_factory=dict)
-    mode: str = "append"
-
-
-SinkSpec = (
-    PrintSpec
-    | CollectSpec
-    | DiscardSpec
-    | FilesSinkSpec
-    | ForeachBatchSpec
-    | FunctionSinkSpec
-    | SparkFormatSpec
-)

@@ -11,8 +11,7 @@ from typing import Any
 import cloudpickle
 
 from millstream.common.errors import Location, PlanError, short_repr
-from millstream.plan.graph import Node, SourceNode
-from millstream.plan.specs import FilesSinkSpec, FunctionSinkSpec
+from millstream.plan.graph import Node, SinkNode, SourceNode
 
 __all__ = ["refuse_what_cannot_travel", "travelling", "unpicklable"]
 
@@ -27,15 +26,12 @@ def travelling(node: Node) -> Iterator[tuple[str, Any]]:
         part = getattr(node, name, None)
         if part is not None:
             yield name, part
-    sink = getattr(node, "sink", None)
     if isinstance(node, SourceNode):
         source = node.source.travelling()
         if source is not None:
             yield "source", source
-    if isinstance(sink, FunctionSinkSpec):
-        yield "function", sink.function
-    elif isinstance(sink, FilesSinkSpec) and sink.encoder is not None:
-        yield "encoder", sink.encoder
+    if isinstance(node, SinkNode):
+        yield from node.sink.travelling()
 
 
 def refuse_what_cannot_travel(node: Node, hint: str = "") -> None:
