@@ -86,6 +86,7 @@ class KeyedFlatMap(_Adapter):
 class KeyedFilter(_Adapter):
     """A `FilterFunction` that may use keyed state."""
 
+    emits_its_records = True
     function: FilterFunction
 
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:

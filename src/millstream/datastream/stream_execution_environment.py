@@ -33,6 +33,7 @@ from millstream.plan.graph import (
     ExchangeNode,
     JobGraph,
     N,
+    ReinterpretNode,
     SideOutputNode,
     SinkNode,
     SourceNode,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 __all__ = ["StreamExecutionEnvironment"]
 
 _STOP_SECONDS = 30
+_NO_OPERATORS = (UnionNode, ExchangeNode, ReinterpretNode, SideOutputNode)
 
 
 class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
@@ -491,7 +493,7 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
 
 def _require_uids(job: JobGraph) -> None:
     for node in job:
-        if node.uid is None and not isinstance(node, UnionNode | ExchangeNode | SideOutputNode):
+        if node.uid is None and not isinstance(node, _NO_OPERATORS):
             raise PlanError(
                 "NO_UID",
                 f"operator {node.name!r} has no uid, and auto-generated uids are disabled",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.common.errors import PlanError, user_code_error
+from millstream.common.errors import Location, PlanError, user_code_error
 from millstream.common.recognition import field_read_by
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
@@ -141,10 +141,34 @@ Route = Callable[[Any], Any] | Place
 """A key selector, or a place."""
 
 
+@dataclass(frozen=True)
+class Stay:
+    """Records do not leave their slot: an operator of the same stage takes them.
+
+    ``location``: the line that says, or shows, that their keys belong there.
+    """
+
+    location: Location | None
+
+    def broken(self, info: OperatorInfo, value: Any, slots: tuple[int, int]) -> PlanError:
+        """The error of a record whose key belongs to another slot."""
+        there, here = slots
+        return PlanError(
+            "KEY_NOT_KEPT",
+            f"operator {info.name!r}: the key of the record {value!r:.200} belongs to slot {there}, and "
+            f"the operator before it, whose keys it should have, has emitted it in slot {here}",
+            parameters={"uid": info.uid},
+            location=self.location,
+            hint="use key_by(...) instead of reinterpret_as_keyed_stream(...): it sends each record to "
+            "the slot of its key; a key selector must give the same key for the same record each time",
+        )
+
+
 class EdgeStep(Step):
     """A leaf: records leave for an operator of a keyed stage, or for a sink.
 
     ``channel_offset`` sets the channels of a timeline that begins there apart from others of a source.
+    ``stay``: given if the operator is in the same stage, and gets records that are in its slots already.
     """
 
     takes_columns = True
@@ -159,9 +183,11 @@ class EdgeStep(Step):
         *,
         raised: bool,
         channel_offset: int = 0,
+        stay: Stay | None = None,
     ) -> None:
         super().__init__(info)
         self.tag = tag
+        self.stay = stay
         self.channel_offset = np.int64(channel_offset)
         self.codec = codec
         self.route = route
@@ -210,11 +236,21 @@ class EdgeStep(Step):
             self._writer(0).add(records)
             return
         slots = (records.hashes % self.slots).astype(np.uint16)
+        if self.stay is not None:
+            for row in np.flatnonzero(slots != self.own_slot)[:1].tolist():
+                value = self._shown(records, row)
+                raise self.stay.broken(self.info, value, (int(slots[row]), self.own_slot))
+            self._writer(self.own_slot).add(records)
+            return
         order = np.argsort(slots, kind="stable")
         found, starts = np.unique(slots[order], return_index=True)
         ends = [*starts[1:].tolist(), len(order)]
         for slot, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
             self._writer(slot).add(records.take(order[start:end]))
+
+    def _shown(self, records: Records, row: int) -> Any:
+        """A record as an error shows it."""
+        return records.values_at(np.array([row]))[0]
 
     def _hashes(self, records: Records) -> Hashes:
         keys: list[Any]

@@ -94,6 +94,17 @@ class ExchangeNode(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReinterpretNode(Node):
+    """``reinterpret_as_keyed_stream``: keyed operators before it have kept the keys of ``selector``."""
+
+    selector: Callable[[Any], Any]
+
+
+EMITS_ITS_RECORDS = "emits_its_records"
+"""Marks the function of a keyed operator that emits nothing but records that it has got."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class KeyedNode(Node):
     """A function with keyed state and timers: one exchange, hosted in a keyed stage.
 
