@@ -29,16 +29,7 @@ from millstream.datastream.more_sources import MoreSources
 from millstream.datastream.settings import EnvironmentSettings
 from millstream.datastream.stream_types import declared_type
 from millstream.datastream.unexecuted import Unexecuted
-from millstream.plan.graph import (
-    ExchangeNode,
-    JobGraph,
-    N,
-    ReinterpretNode,
-    SideOutputNode,
-    SinkNode,
-    SourceNode,
-    UnionNode,
-)
+from millstream.plan.graph import NOT_OPERATORS, JobGraph, N, SinkNode, SourceNode
 from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec, SourceSpec
 from millstream.plan.travel import refuse_what_cannot_travel, unpicklable
 
@@ -53,7 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["StreamExecutionEnvironment"]
 
 _STOP_SECONDS = 30
-_NO_OPERATORS = (UnionNode, ExchangeNode, ReinterpretNode, SideOutputNode)
 
 
 class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
@@ -493,7 +483,7 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
 
 def _require_uids(job: JobGraph) -> None:
     for node in job:
-        if node.uid is None and not isinstance(node, _NO_OPERATORS):
+        if node.uid is None and not isinstance(node, NOT_OPERATORS):
             raise PlanError(
                 "NO_UID",
                 f"operator {node.name!r} has no uid, and auto-generated uids are disabled",

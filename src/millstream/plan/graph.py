@@ -151,6 +151,10 @@ class SideOutputNode(Node):
     tag: str
 
 
+NOT_OPERATORS = (UnionNode, ExchangeNode, ReinterpretNode, SideOutputNode)
+"""Nodes that run nothing, and need no uid."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SinkNode(Node):
     """The end of a branch."""
