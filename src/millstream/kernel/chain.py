@@ -16,7 +16,15 @@ from millstream.common.errors import Location, PlanError, user_code_error
 from millstream.common.recognition import field_read_by
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
-from millstream.kernel.buffers import NO_TIMESTAMP, BufferWriter, Codec, Hashes, Records, Row
+from millstream.kernel.buffers import (
+    NO_TIMESTAMP,
+    BufferWriter,
+    Codec,
+    Hashes,
+    Records,
+    Row,
+    selected,
+)
 from millstream.kernel.calls import apply_each, hash_keys, located
 from millstream.kernel.columns import Columns, Values, as_list, field_index, field_types
 from millstream.kernel.hashing import HashCache
@@ -253,6 +261,7 @@ class EdgeStep(Step):
         return records.values_at(np.array([row]))[0]
 
     def _hashes(self, records: Records) -> Hashes:
+        """The hashes of the keys, which then go with the records if need be."""
         keys: list[Any]
         if self.route is Place.BY_POSITION:
             # Neighbours go to different slots, the same record always to the same one.
@@ -264,8 +273,17 @@ class EdgeStep(Step):
         else:
             assert callable(self.route)
             keys = self._keys(records.values, self.route)
+            self.keep(records, keys)
         hashes: Hashes = hash_keys(keys, self.cache, self.info)
         return hashes
+
+    def keep(self, records: Records, keys: list[Any]) -> None:
+        """Let keys go with their records, so that nobody asks for them twice and gets others.
+
+        A key that is a field is in the record.
+        """
+        if self.key_field is None:
+            records.selected = selected(keys)
 
     def _keys(self, values: Values, selector: Callable[[Any], Any]) -> list[Any]:
         if isinstance(values, Columns) and self.key_field is not None:

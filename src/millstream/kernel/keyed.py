@@ -21,7 +21,7 @@ from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.time_domain import TimeDomain
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP
-from millstream.kernel.calls import apply_each
+from millstream.kernel.calls import keys_given
 from millstream.kernel.clock import Clock
 from millstream.kernel.copying import frozen
 from millstream.kernel.hashing import stable_hash, tie_breaker
@@ -338,7 +338,8 @@ class KeyedOperator(StageMember):
 
     def keys_of(self, records: Incoming, rows: Ints, values: list[Any]) -> list[Any]:
         """The identities of the keys of records, in the forms that their selector gives them."""
-        return identities(apply_each(self.selector, values, self._failure))
+        found = records.selected_at(rows)
+        return identities(keys_given(found, self.selector, values, self._failure))
 
     def in_turn(self, keys: list[Any], rows: Ints, outputs: Outputs) -> Iterable[Any]:
         """Keys as they were first seen; each is to be asked for when its record has its turn."""

@@ -17,7 +17,7 @@ import numpy as np
 from millstream.common.errors import MillstreamError, UserCodeError
 from millstream.common.watermark_strategy import TimestampAssigner
 from millstream.kernel.arrivals import Incoming
-from millstream.kernel.buffers import Records
+from millstream.kernel.buffers import NotSelected, Records
 from millstream.kernel.chain import checked_times
 from millstream.kernel.columns import as_list
 from millstream.kernel.dead_letters import DeadLetters
@@ -112,16 +112,28 @@ class SkippingOperator(KeyedOperator):
             self.row = NO_ROW
 
     def keys_of(self, records: Incoming, rows: Ints, values: list[Any]) -> list[Any]:
-        return [self.key_or_error(value) for value in values]
+        found = records.selected_at(rows)
+        if found is None:
+            return [self.key_or_error(value) for value in values]
+        return [self.key_or_error(*each) for each in zip(values, found.tolist(), strict=True)]
 
-    def key_or_error(self, value: Any) -> Any:
-        """The identity of the key of a record, or the error of its selector."""
+    def key_or_error(self, value: Any, key: Any = NotSelected.UNASKED) -> Any:
+        """The identity of the key that has come with a record, or the error of its selector."""
+        if key.__class__ is not NotSelected:
+            return identity(key)
         try:
-            return identity(self.selector(value))
+            asked = self.selector(value)
         except MillstreamError:
             raise
         except Exception as error:
             return Unkeyed(error)
+        if key is NotSelected.FAILED:
+            # The record is where no key has sent it: it must not get into the state of another key.
+            again = (
+                f"the key selector failed for this record, and gave {asked!r:.200} the second time"
+            )
+            return Unkeyed(RuntimeError(again))
+        return identity(asked)
 
     # -- timers ----------------------------------------------------------------------------------
 
@@ -211,13 +223,13 @@ class SkippingBroadcastOperator(BroadcastOperator, SkippingOperator):
 
 class SkippingKeyedBroadcastOperator(KeyedBroadcastOperator, SkippingBroadcastOperator):
     def _element(self, row: int, value: Any, outputs: Outputs) -> None:
-        self._found = self.key_or_error(value)
+        self._found = self.key_or_error(value, self.selected_key(row))
         if isinstance(self._found, Unkeyed):
             self.skip(self._found.error, value, row, outputs)
         else:
             super()._element(row, value, outputs)
 
-    def key_of(self, value: Any) -> Any:
+    def key_of(self, row: int, value: Any) -> Any:
         return self._found
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from millstream.common.errors import MillstreamError
 from millstream.common.time import MIN_TIMESTAMP
-from millstream.kernel.buffers import Hashes, Records
+from millstream.kernel.buffers import Hashes, NotSelected, Records
 from millstream.kernel.calls import hash_keys
 from millstream.kernel.chain import (
     EdgeStep,
@@ -171,17 +171,18 @@ class SkippingEdgeStep(SkippingStep, EdgeStep):
             field = records.values.field_values(self.key_field)
             if field is not None:
                 return self._hashed(field)
-        keys, places = [], []
+        keys: list[Any] = [NotSelected.FAILED] * len(records)
+        places = []
         for place, value in enumerate(as_list(records.values)):
             try:
-                key = self.route(value)
+                keys[place] = self.route(value)
             except MillstreamError:
                 raise
             except Exception:
                 continue
-            keys.append(key)
             places.append(place)
-        found = self._hashed(keys)
+        self.keep(records, keys)
+        found = self._hashed([keys[place] for place in places])
         if len(places) == len(records):
             return found
         hashes: Hashes = (records.keys.channel + records.keys.pos).astype(np.uint32)

@@ -17,17 +17,20 @@ import pyarrow as pa
 
 from millstream.common._arrow_decode import whole
 from millstream.common.errors import CheckpointError
+from millstream.common.recognition import field_read_by
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.buffers import (
     ARROW_STREAM,
     ArrowCodec,
     Codec,
     Hashes,
+    NotSelected,
     PickleCodec,
     Received,
     Records,
     encode,
     merged,
+    selected,
 )
 from millstream.kernel.columns import Columns, as_list
 from millstream.kernel.edges import InEdge
@@ -415,7 +418,7 @@ class SlotBuilder:
             hashes = received.hashes
             assert hashes is not None
             if edge.key is not None:
-                hashes = records.hashes = _hashes_now(edge.key, as_list(records.values), hashes)
+                hashes = _rehashed(records, edge.key, hashes)
             mine = np.flatnonzero(hashes % self.program.slots == self.slot)
             if not len(mine):
                 return
@@ -436,19 +439,21 @@ def _input_of(edge_name: str) -> str:
     return edge_name.rsplit(":", 2)[0]
 
 
-def _hashes_now(key: Callable[[Any], Any], values: list[Any], before: Hashes) -> Hashes:
-    """The hashes that the keys of records have now; other versions had others."""
-
-    def one(value: Any, old: int) -> int:
+def _rehashed(records: Records, selector: Callable[[Any], Any], before: Hashes) -> Hashes:
+    """Give records the keys and hashes that they have now; other programs and versions had others."""
+    keys, hashes = [], []
+    for value, old in zip(as_list(records.values), before.tolist(), strict=True):
         try:
-            return stable_hash(key(value))
+            keys.append(selector(value))
+            hashes.append(stable_hash(keys[-1]))
         except KeyEncodingError:
             raise
         except Exception:
-            return old  # a record that its operator will skip
-
-    found = [one(value, old) for value, old in zip(values, before.tolist(), strict=True)]
-    return np.array(found, np.uint32)
+            keys.append(NotSelected.UNASKED)  # a record that its operator will skip
+            hashes.append(old)
+    records.hashes = np.array(hashes, np.uint32)
+    records.selected = selected(keys) if field_read_by(selector) is None else None
+    return records.hashes
 
 
 def other_records(edge: str) -> CheckpointError:

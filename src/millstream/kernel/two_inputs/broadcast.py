@@ -20,6 +20,7 @@ from millstream.common.pickling import dumps
 from millstream.common.time import MAX_TIMESTAMP
 from millstream.kernel import large
 from millstream.kernel.arrivals import Incoming
+from millstream.kernel.buffers import NotSelected, Selected
 from millstream.kernel.clock import Clock
 from millstream.kernel.keyed import NO_ROW, Context, KeyedOperator
 from millstream.kernel.keys import identity, shown
@@ -347,6 +348,7 @@ class KeyedBroadcastOperator(BroadcastOperator):
         self._pages: PageStore | None = None
         self._met: dict[int, Page] = {}
         self._buckets: list[int] = []
+        self._selected: Selected | None = None
         self._due: list[tuple[int, int, int, int, Any, Page]] = []
         self._waits = 0
 
@@ -386,6 +388,7 @@ class KeyedBroadcastOperator(BroadcastOperator):
             if keyed:
                 pages.prepare(records.hashes[keyed])
             self._buckets = directory.buckets(records.hashes).tolist()
+            self._selected = records.selected_at(np.arange(len(records)))
         for bucket in self._due_pages(directory):
             self._page_at(bucket)
 
@@ -413,14 +416,22 @@ class KeyedBroadcastOperator(BroadcastOperator):
 
     def _element(self, row: int, value: Any, outputs: Outputs) -> None:
         self.page = self._page_at(self._buckets[row])
-        self._enter(self.page.first_form(self.key_of(value)))
+        self._enter(self.page.first_form(self.key_of(row, value)))
         super()._element(row, value, outputs)
         self._fire_overdue(row, self._clock_before(row), outputs)
         self._wait()
         self._leave(self.key)
 
-    def key_of(self, value: Any) -> Any:
-        return identity(self._guarded(lambda: self.selector(value), value))
+    def key_of(self, row: int, value: Any) -> Any:
+        """The identity of the key of a record."""
+        key = self.selected_key(row)
+        if key is NotSelected.UNASKED:
+            key = self._guarded(lambda: self.selector(value), value)
+        return identity(key)
+
+    def selected_key(self, row: int) -> Any:
+        """The key that has come with a record, or `NotSelected`."""
+        return NotSelected.UNASKED if self._selected is None else self._selected[row]
 
     def _broadcast(self, row: int, value: Any, outputs: Outputs) -> None:
         self.cursor.cells = self._no_cells

@@ -26,7 +26,7 @@ from millstream.common.pickling import dumps
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
-from millstream.kernel.calls import apply_each
+from millstream.kernel.calls import keys_given
 from millstream.kernel.clock import Clock
 from millstream.kernel.copying import frozen
 from millstream.kernel.keyed import KeyedOperator
@@ -228,8 +228,11 @@ class IntervalJoinOperator(KeyedOperator):
             self._results.flush()
 
     def keys_of(self, records: Incoming, rows: Ints, values: list[Any]) -> list[Any]:
-        keys = apply_each(self.selector, values, lambda error, v: self._failure(error, v[1]))
-        return identities(keys)
+        def failure(error: BaseException, pair: Any) -> MillstreamError:
+            return self._failure(error, pair[1])
+
+        found = records.selected_at(rows)
+        return identities(keys_given(found, self.selector, values, failure))
 
     def run_page(self, records: Incoming | None, rows: Ints, outputs: Outputs) -> None:
         timers, clock = self.page.event_timers, self.clock
