@@ -20,13 +20,13 @@ from millstream.kernel.buffers import (
     Hashes,
     Received,
     Records,
-    Selected,
     concat_columns,
-    concat_selected,
     merged,
+    selected_of,
 )
 from millstream.kernel.columns import Columns
 from millstream.kernel.order import Ints, OrderKeys
+from millstream.kernel.selected import Selected
 
 FEW = 16_384
 
@@ -83,7 +83,7 @@ class Arrivals:
 
     def selected_at(self, rows: Ints) -> Selected | None:
         """The keys that the selector has given of the records at the given rows."""
-        return None if self.selected is None else self.selected[rows]
+        return None if self.selected is None else self.selected.take(rows)
 
 
 def in_order(parts: Sequence[tuple[Codec, Received]], *, as_columns: bool = False) -> Incoming:
@@ -97,11 +97,11 @@ def in_order(parts: Sequence[tuple[Codec, Received]], *, as_columns: bool = Fals
 
 def _in_columns(codec: ArrowCodec, buffers: Sequence[Received]) -> Arrivals:
     ts, keys, hashes = concat_columns(buffers)
-    own = concat_selected(buffers)
+    own = selected_of(buffers)
     columns = codec.columns([buffer.data for buffer in buffers])
     order = keys.argsort()
     if order is None:
         return Arrivals(codec.type_info, columns, np.arange(len(ts)), ts, keys, hashes, own)
     hashes = None if hashes is None else hashes[order]
-    own = None if own is None else own[order]
+    own = None if own is None else own.take(order)
     return Arrivals(codec.type_info, columns, order, ts[order], keys.take(order), hashes, own)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -24,6 +23,7 @@ from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.kernel.columns import Columns, Values, as_list, concat_columns_of
 from millstream.kernel.order import COLUMNS, Ints, OrderKeys, Paths, concat
+from millstream.kernel.selected import Selected, concat_selected
 
 CONTROL = 0
 DATA = 1
@@ -35,20 +35,8 @@ TARGET_RECORDS = 16_384
 TARGET_BYTES = 1 << 20
 
 Hashes = npt.NDArray[np.uint32]
-Selected = npt.NDArray[np.object_]
-"""Keys that a selector has given, or what stands for them, see `NotSelected`."""
-
-
-class NotSelected(Enum):
-    """Stands for a key: the selector has not been asked for it, or has failed."""
-
-    UNASKED = "unasked"
-    FAILED = "failed"
-
-
-def selected(keys: Sequence[Any]) -> Selected:
-    """Keys as a column."""
-    return np.fromiter(keys, np.object_, len(keys))
+KeyBytes = tuple[bytes | memoryview, bytes | memoryview]
+"""Keys as they travel, see `Selected.to_bytes`."""
 
 
 class Row(NamedTuple):
@@ -180,7 +168,7 @@ class Records:
 
     def selected_at(self, rows: Ints) -> Selected | None:
         """The keys that the selector has given of the records at the given rows."""
-        return None if self.selected is None else self.selected[rows]
+        return None if self.selected is None else self.selected.take(rows)
 
     def slice(self, start: int, stop: int) -> Records:
         """The records start..stop-1."""
@@ -189,14 +177,14 @@ class Records:
 
 def encode(records: Records, codec: Codec, *, raised: bool) -> tuple[bytes, bytes]:
     """Header and payload of a data buffer. ``raised``: the stamps have had their floors."""
-    keys = None if records.selected is None else dumps_apart(records.selected.tolist())
+    keys = None if records.selected is None else records.selected.to_bytes()
     return _framed(records, len(records.values), keys, codec.encode(records.values), raised)
 
 
 def _framed(
     records: Records | Received,
     n: int,
-    selected_keys: bytes | memoryview | None,
+    selected_keys: KeyBytes | None,
     data: bytes | memoryview,
     raised: bool,
 ) -> tuple[bytes, bytes]:
@@ -210,12 +198,12 @@ def _framed(
     else:
         path = records.keys.path.dtype.itemsize
         chunks.append(records.keys.path.tobytes())
-    start: list[int] = []
-    if selected_keys is not None:
-        chunks.append(selected_keys)
-        start.append(len(selected_keys))
+    sizes: list[int] = []
+    for part in selected_keys or ():
+        chunks.append(part)
+        sizes.append(len(part))
     chunks.append(data)
-    header = pickle.dumps((n, raised, fields, hashes, path, *start), protocol=5)
+    header = pickle.dumps((n, raised, fields, hashes, path, *sizes), protocol=5)
     return header, b"".join(chunks)
 
 
@@ -277,24 +265,24 @@ class Received:
     keys: OrderKeys
     hashes: Hashes | None
     raised: bool
-    selected_keys: memoryview | None = None
+    selected_keys: KeyBytes | None = None
 
     @staticmethod
     def of(header: bytes, payload: bytes) -> Received:
         # Buffers of older versions, which have waited since, have no keys.
-        n, raised, fields, hashes, path, *start = pickle.loads(header)
+        n, raised, fields, hashes, path, *sizes = pickle.loads(header)
         reader = _Payload(payload, n)
         ts, stamp, born, channel, frag, pos = [reader.array(np.int64, value) for value in fields]
         decoded_hashes = None if hashes == ABSENT else reader.array(np.uint32, hashes)
         decoded_path: Paths = path if isinstance(path, bytes) else reader.array(f"S{path}")
         keys = OrderKeys(stamp, born, channel, frag, pos, decoded_path)
-        own = reader.bytes(start[0]) if start else None
+        own = (reader.bytes(sizes[0]), reader.bytes(sizes[1])) if sizes else None
         return Received(reader.rest(), ts, keys, decoded_hashes, raised, own)
 
     @property
     def selected(self) -> Selected | None:
         """The keys that travel with the records, if there are any."""
-        return None if self.selected_keys is None else selected(loads_apart(self.selected_keys))
+        return None if self.selected_keys is None else Selected.from_bytes(*self.selected_keys)
 
     def decoded(self, codec: Codec, number: int | None = None) -> Records:
         """The records, with their values; given a number, pairs of it and the value."""
@@ -318,18 +306,9 @@ def concat_columns(parts: Sequence[Records | Received]) -> tuple[Ints, OrderKeys
     )
 
 
-def concat_selected(parts: Sequence[Records | Received]) -> Selected | None:
-    """The keys that travel with several buffers; buffers without keys have to ask for theirs."""
-    found = [part.selected for part in parts]
-    if all(keys is None for keys in found):
-        return None
-    unasked = [NotSelected.UNASKED]
-    return np.concatenate(
-        [
-            selected(unasked * len(part.ts)) if keys is None else keys
-            for part, keys in zip(parts, found, strict=True)
-        ]
-    )
+def selected_of(parts: Sequence[Records | Received]) -> Selected | None:
+    """The keys that go with the records of several buffers, one after the other."""
+    return concat_selected([part.selected for part in parts], [len(part.ts) for part in parts])
 
 
 def concat_records(parts: list[Records]) -> Records:
@@ -342,7 +321,7 @@ def concat_records(parts: list[Records]) -> Records:
         values = concat_columns_of(columns)
     else:
         values = [value for part in parts for value in as_list(part.values)]
-    return Records(values, *concat_columns(parts), concat_selected(parts))
+    return Records(values, *concat_columns(parts), selected_of(parts))
 
 
 def merged(parts: list[Records]) -> Records:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from millstream.common.errors import MillstreamError
-from millstream.kernel.buffers import NotSelected, Selected
 from millstream.kernel.hashing import hash_strings, stable_hash
 from millstream.kernel.key_encoding import KeyEncodingError
 from millstream.kernel.runtime import OperatorInfo
@@ -30,24 +29,6 @@ def apply_each(
     except Exception as error:
         # The iterator knows how far it came, so the loop need not count.
         raise failure(error, values[len(values) - length_hint(rest) - 1]) from error
-
-
-def keys_given(
-    found: Selected | None,
-    selector: Callable[[Any], Any],
-    values: list[Any],
-    failure: Callable[[BaseException, Any], MillstreamError],
-) -> list[Any]:
-    """The keys that have come with values; the selector is asked for those that have not."""
-    if found is None:
-        return apply_each(selector, values, failure)
-    keys: list[Any] = found.tolist()
-    if NotSelected in set(map(type, keys)):
-        places = [place for place, key in enumerate(keys) if key is NotSelected.UNASKED]
-        asked = apply_each(selector, [values[place] for place in places], failure)
-        for place, key in zip(places, asked, strict=True):
-            keys[place] = key
-    return keys
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.common.errors import Location, PlanError, user_code_error
-from millstream.common.recognition import field_read_by
+from millstream.common.recognition import field_read_by, only_reads_fields
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel.buffers import (
@@ -23,7 +23,6 @@ from millstream.kernel.buffers import (
     Hashes,
     Records,
     Row,
-    selected,
 )
 from millstream.kernel.calls import apply_each, hash_keys, located
 from millstream.kernel.columns import Columns, Values, as_list, field_index, field_types
@@ -32,6 +31,7 @@ from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.places import Place
 from millstream.kernel.reports import Reports
 from millstream.kernel.runtime import OperatorInfo
+from millstream.kernel.selected import Selected
 from millstream.kernel.steps import Flow, Step
 
 
@@ -202,6 +202,7 @@ class EdgeStep(Step):
         self.slots = slots
         self.raised = raised
         self.key_field = None if isinstance(route, Place) else field_read_by(route)
+        self.key_travels = not (isinstance(route, Place) or only_reads_fields(route))
         self.cache = HashCache()
         self.writers: dict[int, BufferWriter] = {}
         self.emit: Callable[[Row], None] = _nowhere
@@ -261,7 +262,10 @@ class EdgeStep(Step):
         return records.values_at(np.array([row]))[0]
 
     def _hashes(self, records: Records) -> Hashes:
-        """The hashes of the keys, which then go with the records if need be."""
+        """The hashes of the keys. Keys that a function has made then go with the records.
+
+        So nobody asks for them again and gets others. Keys that are fields are in the record.
+        """
         keys: list[Any]
         if self.route is Place.BY_POSITION:
             # Neighbours go to different slots, the same record always to the same one.
@@ -273,17 +277,14 @@ class EdgeStep(Step):
         else:
             assert callable(self.route)
             keys = self._keys(records.values, self.route)
-            self.keep(records, keys)
+            if self.key_travels:
+                records.selected = Selected.of(keys)
+                return self._hashed(records.selected.distinct)[records.selected.codes]
+        return self._hashed(keys)
+
+    def _hashed(self, keys: list[Any]) -> Hashes:
         hashes: Hashes = hash_keys(keys, self.cache, self.info)
         return hashes
-
-    def keep(self, records: Records, keys: list[Any]) -> None:
-        """Let keys go with their records, so that nobody asks for them twice and gets others.
-
-        A key that is a field is in the record.
-        """
-        if self.key_field is None:
-            records.selected = selected(keys)
 
     def _keys(self, values: Values, selector: Callable[[Any], Any]) -> list[Any]:
         if isinstance(values, Columns) and self.key_field is not None:

@@ -21,7 +21,6 @@ from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.time_domain import TimeDomain
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP
-from millstream.kernel.calls import keys_given
 from millstream.kernel.clock import Clock
 from millstream.kernel.copying import frozen
 from millstream.kernel.hashing import stable_hash, tie_breaker
@@ -30,6 +29,7 @@ from millstream.kernel.order import Ints, Origin
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import Directory, Page, PageStore, Timer, Timers
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.selected import keys_given
 from millstream.kernel.side_outputs import side_result
 from millstream.kernel.stage_member import StageMember
 from millstream.kernel.state import Cursor, sweep

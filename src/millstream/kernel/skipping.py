@@ -17,7 +17,7 @@ import numpy as np
 from millstream.common.errors import MillstreamError, UserCodeError
 from millstream.common.watermark_strategy import TimestampAssigner
 from millstream.kernel.arrivals import Incoming
-from millstream.kernel.buffers import NotSelected, Records
+from millstream.kernel.buffers import Records
 from millstream.kernel.chain import checked_times
 from millstream.kernel.columns import as_list
 from millstream.kernel.dead_letters import DeadLetters
@@ -27,6 +27,7 @@ from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.outputs import Emit, Outputs
 from millstream.kernel.pages import Timer
 from millstream.kernel.reduce import ReduceOperator
+from millstream.kernel.selected import NotSelected
 from millstream.kernel.sequenced import ChannelOperator, TimelineOperator, _Output
 from millstream.kernel.two_inputs.broadcast import BroadcastOperator, KeyedBroadcastOperator
 from millstream.kernel.two_inputs.connected import CoChannelOperator, CoProcessOperator

@@ -14,8 +14,7 @@ import numpy as np
 
 from millstream.common.errors import MillstreamError
 from millstream.common.time import MIN_TIMESTAMP
-from millstream.kernel.buffers import Hashes, NotSelected, Records
-from millstream.kernel.calls import hash_keys
+from millstream.kernel.buffers import Hashes, Records
 from millstream.kernel.chain import (
     EdgeStep,
     TimestampStep,
@@ -28,6 +27,7 @@ from millstream.kernel.dead_letters import DeadLetters
 from millstream.kernel.places import Place
 from millstream.kernel.reports import Reports
 from millstream.kernel.runtime import KernelRuntimeContext
+from millstream.kernel.selected import NotSelected, Selected
 from millstream.kernel.side_outputs import checked_sides
 from millstream.kernel.steps import (
     FilterStep,
@@ -181,14 +181,11 @@ class SkippingEdgeStep(SkippingStep, EdgeStep):
             except Exception:
                 continue
             places.append(place)
-        self.keep(records, keys)
+        if self.key_travels:
+            records.selected = Selected.of(keys)
         found = self._hashed([keys[place] for place in places])
         if len(places) == len(records):
             return found
         hashes: Hashes = (records.keys.channel + records.keys.pos).astype(np.uint32)
         hashes[places] = found
-        return hashes
-
-    def _hashed(self, keys: list[Any]) -> Hashes:
-        hashes: Hashes = hash_keys(keys, self.cache, self.info)
         return hashes

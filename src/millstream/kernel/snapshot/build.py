@@ -17,20 +17,18 @@ import pyarrow as pa
 
 from millstream.common._arrow_decode import whole
 from millstream.common.errors import CheckpointError
-from millstream.common.recognition import field_read_by
+from millstream.common.recognition import only_reads_fields
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.buffers import (
     ARROW_STREAM,
     ArrowCodec,
     Codec,
     Hashes,
-    NotSelected,
     PickleCodec,
     Received,
     Records,
     encode,
     merged,
-    selected,
 )
 from millstream.kernel.columns import Columns, as_list
 from millstream.kernel.edges import InEdge
@@ -41,6 +39,7 @@ from millstream.kernel.order import COLUMNS as ORDER_COLUMNS
 from millstream.kernel.order import Ints, OrderKeys, arrival_step, distinct
 from millstream.kernel.pages import Directory, MemoryStore, PageStore
 from millstream.kernel.runtime import OperatorInfo
+from millstream.kernel.selected import NotSelected, Selected
 from millstream.kernel.slot_state import HEADER, SlotState, encoded_header
 from millstream.kernel.snapshot.births import Births
 from millstream.kernel.snapshot.export import OperatorState, received_table
@@ -452,7 +451,7 @@ def _rehashed(records: Records, selector: Callable[[Any], Any], before: Hashes) 
             keys.append(NotSelected.UNASKED)  # a record that its operator will skip
             hashes.append(old)
     records.hashes = np.array(hashes, np.uint32)
-    records.selected = selected(keys) if field_read_by(selector) is None else None
+    records.selected = None if only_reads_fields(selector) else Selected.of(keys)
     return records.hashes
 
 

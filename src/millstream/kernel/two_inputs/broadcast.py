@@ -20,7 +20,6 @@ from millstream.common.pickling import dumps
 from millstream.common.time import MAX_TIMESTAMP
 from millstream.kernel import large
 from millstream.kernel.arrivals import Incoming
-from millstream.kernel.buffers import NotSelected, Selected
 from millstream.kernel.clock import Clock
 from millstream.kernel.keyed import NO_ROW, Context, KeyedOperator
 from millstream.kernel.keys import identity, shown
@@ -28,6 +27,7 @@ from millstream.kernel.large import LargeCell, moved_out
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import Page, PageStore, Store
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.selected import NotSelected
 from millstream.kernel.snapshot.tables import BROADCAST as BROADCAST_TABLE
 from millstream.kernel.snapshot.tables import StateInfo
 from millstream.kernel.state import Cursor, MapCell
@@ -348,7 +348,7 @@ class KeyedBroadcastOperator(BroadcastOperator):
         self._pages: PageStore | None = None
         self._met: dict[int, Page] = {}
         self._buckets: list[int] = []
-        self._selected: Selected | None = None
+        self._selected: list[Any] | None = None
         self._due: list[tuple[int, int, int, int, Any, Page]] = []
         self._waits = 0
 
@@ -388,7 +388,8 @@ class KeyedBroadcastOperator(BroadcastOperator):
             if keyed:
                 pages.prepare(records.hashes[keyed])
             self._buckets = directory.buckets(records.hashes).tolist()
-            self._selected = records.selected_at(np.arange(len(records)))
+            found = records.selected_at(np.arange(len(records)))
+            self._selected = None if found is None else found.tolist()
         for bucket in self._due_pages(directory):
             self._page_at(bucket)
 

@@ -26,7 +26,6 @@ from millstream.common.pickling import dumps
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
-from millstream.kernel.calls import keys_given
 from millstream.kernel.clock import Clock
 from millstream.kernel.copying import frozen
 from millstream.kernel.keyed import KeyedOperator
@@ -36,6 +35,7 @@ from millstream.kernel.order import Ints, run_ordinals
 from millstream.kernel.outputs import FLUSH, MAIN, Emit, Outputs
 from millstream.kernel.pages import PageStore
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.selected import keys_given
 from millstream.kernel.side_outputs import is_for_side, side_result
 from millstream.kernel.two_inputs.connected import PairKey
 from millstream.kernel.two_inputs.specs import IntervalJoinSpec
