@@ -24,7 +24,7 @@ from millstream.kernel.buffers import NO_TIMESTAMP
 from millstream.kernel.clock import Clock
 from millstream.kernel.copying import frozen
 from millstream.kernel.hashing import stable_hash, tie_breaker
-from millstream.kernel.keys import KeyForm, identities, shown
+from millstream.kernel.keys import KeyForm, shown
 from millstream.kernel.order import Ints, Origin
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import Directory, Page, PageStore, Timer, Timers
@@ -339,7 +339,7 @@ class KeyedOperator(StageMember):
     def keys_of(self, records: Incoming, rows: Ints, values: list[Any]) -> list[Any]:
         """The identities of the keys of records, in the forms that their selector gives them."""
         found = records.selected_at(rows)
-        return identities(keys_given(found, self.selector, values, self._failure))
+        return keys_given(found, self.selector, values, self._failure)
 
     def in_turn(self, keys: list[Any], rows: Ints, outputs: Outputs) -> Iterable[Any]:
         """Keys as they were first seen; each is to be asked for when its record has its turn."""

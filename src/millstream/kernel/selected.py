@@ -13,6 +13,7 @@ import numpy as np
 from millstream.common.errors import MillstreamError
 from millstream.common.pickling import dumps_apart, loads_apart
 from millstream.kernel.calls import apply_each
+from millstream.kernel.keys import identities
 from millstream.kernel.order import Ints
 
 _ALIKE = frozenset({str, int, bytes})
@@ -30,7 +31,7 @@ class NotSelected(Enum):
 class Selected:
     """The keys of records, each kept once: record ``i`` has the key ``distinct[codes[i]]``.
 
-    ``is_whole``: the selector has been asked for all of them.
+    ``is_whole``: none has to be asked for, or has failed.
     """
 
     distinct: list[Any]
@@ -82,9 +83,11 @@ class Selected:
 
     @staticmethod
     def from_bytes(keys: bytes | memoryview, codes: bytes | memoryview) -> Selected:
+        """The identities of keys that have travelled, see `identity`."""
         distinct = loads_apart(keys)
-        # Only records that waited may have keys that were never asked for.
         is_whole = NotSelected not in set(map(type, distinct))
+        if is_whole:
+            distinct = identities(distinct)
         if not codes:
             return Selected(distinct, np.arange(len(distinct)), is_whole)
         return Selected(distinct, np.frombuffer(codes, np.uint32).astype(np.int64), is_whole)
@@ -120,13 +123,14 @@ def keys_given(
     values: list[Any],
     failure: Callable[[BaseException, Any], MillstreamError],
 ) -> list[Any]:
-    """The keys that have come with values; the selector is asked for those that have not."""
+    """The identities of keys that have come with values; the selector is asked for the others."""
     if found is None:
-        return apply_each(selector, values, failure)
+        return identities(apply_each(selector, values, failure))
     keys = found.tolist()
-    if not found.is_whole:
-        places = [place for place, key in enumerate(keys) if key is NotSelected.UNASKED]
-        asked = apply_each(selector, [values[place] for place in places], failure)
-        for place, key in zip(places, asked, strict=True):
-            keys[place] = key
-    return keys
+    if found.is_whole:
+        return keys
+    places = [place for place, key in enumerate(keys) if key is NotSelected.UNASKED]
+    asked = apply_each(selector, [values[place] for place in places], failure)
+    for place, key in zip(places, asked, strict=True):
+        keys[place] = key
+    return identities(keys)

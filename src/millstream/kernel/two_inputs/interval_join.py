@@ -29,7 +29,6 @@ from millstream.kernel.buffers import NO_TIMESTAMP, Records
 from millstream.kernel.clock import Clock
 from millstream.kernel.copying import frozen
 from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.keys import identities
 from millstream.kernel.large import LargeCell, cell_id
 from millstream.kernel.order import Ints, run_ordinals
 from millstream.kernel.outputs import FLUSH, MAIN, Emit, Outputs
@@ -232,7 +231,7 @@ class IntervalJoinOperator(KeyedOperator):
             return self._failure(error, pair[1])
 
         found = records.selected_at(rows)
-        return identities(keys_given(found, self.selector, values, failure))
+        return keys_given(found, self.selector, values, failure)
 
     def run_page(self, records: Incoming | None, rows: Ints, outputs: Outputs) -> None:
         timers, clock = self.page.event_timers, self.clock
