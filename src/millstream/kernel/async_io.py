@@ -20,6 +20,7 @@ from millstream.common.types import Row
 from millstream.kernel.columns import as_list
 from millstream.kernel.copying import frozen
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.side_outputs import without_sides
 from millstream.kernel.steps import FlatMapStep, Flow
 
 MOST_THREADS = 256
@@ -262,8 +263,8 @@ class AsyncStep(FlatMapStep):
 
     # -- a batch ---------------------------------------------------------------------------------
 
-    def results(self, flow: Flow) -> list[list[Any]]:
-        return self.spec.loop.run(self._batch(as_list(flow.values)))
+    def results(self, flow: Flow) -> tuple[Flow, list[list[Any]]]:
+        return flow, self.spec.loop.run(self._batch(as_list(flow.values)))
 
     async def _batch(self, values: list[Any]) -> list[list[Any]]:
         results: list[list[Any]] = [[] for _ in values]
@@ -288,7 +289,7 @@ class AsyncStep(FlatMapStep):
 
     async def _request(self, value: Any) -> list[Any]:
         try:
-            return await self._in_time(value)
+            return without_sides(await self._in_time(value))
         except (Exception, asyncio.CancelledError, SystemExit, KeyboardInterrupt) as error:
             # All of these: a task that is cancelled, by the function itself, say, would leave a
             # hole in the results, and an exit would end the loop, not the process.

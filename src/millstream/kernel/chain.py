@@ -12,23 +12,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.common.errors import Location, PlanError, user_code_error
+from millstream.common.errors import Location, PlanError
 from millstream.common.recognition import field_read_by, only_reads_fields
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
-from millstream.kernel.buffers import (
-    NO_TIMESTAMP,
-    BufferWriter,
-    Codec,
-    Hashes,
-    Records,
-    Row,
-)
-from millstream.kernel.calls import apply_each, hash_keys, located
+from millstream.kernel.buffers import NO_TIMESTAMP, BufferWriter, Codec, Hashes, Records, Row
+from millstream.kernel.calls import hash_keys, located
 from millstream.kernel.columns import Columns, Values, as_list, field_index, field_types
 from millstream.kernel.hashing import HashCache
 from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.places import Place
+from millstream.kernel.policy import Failure, Outcome, Policy
 from millstream.kernel.reports import Reports
 from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.selected import Selected
@@ -39,7 +33,9 @@ class TimestampStep(Step):
     """Assigns event times, and stamps each record with its channel's watermark just before it.
 
     Only what the task itself has read of the fragment counts here; the keyed stage raises stamps to
-    the floor that earlier fragments and epochs have set.
+    the floor that earlier fragments and epochs have set. ``channel_offset`` sets the channels of its
+    timeline apart from others of the source. Records keep the channels of the source on the way: the
+    edges move them, each by the last strategy before it.
     """
 
     takes_columns = True
@@ -63,12 +59,27 @@ class TimestampStep(Step):
         self.watermarks: dict[tuple[int, int], int] = {}
 
     def push(self, flow: Flow) -> None:
-        self.send(self.stamped(flow, self._times(flow)))
+        if isinstance(flow.values, Columns):
+            times = times_in_column(flow.values, self.field)
+            if times is not None:
+                self.send(self.stamped(flow, times))
+                return
+            flow.values = flow.values.tolist()
+        earlier = flow.timestamps()
+        times, found = event_times(
+            self.strategy, flow.values, earlier, self.info, self.failure, self.policy
+        )
+        stamped = self.stamped(flow, times)
+        if found.places is None:
+            self.send(stamped)
+        else:
+            self.send(stamped.keep(found.places))
+            # Such a record moves no watermark; its dead letter has the stamp of its place.
+            self.send_letters(Flow(flow.values, earlier, stamped.base_keys), found)
 
     def stamped(self, flow: Flow, ts: Ints) -> Flow:
         """The records with their event times and stamps; the lowest time moves no watermark."""
-        channels = flow.base_keys.channel + self.channel_offset
-        place = (int(channels[0]), int(flow.base_keys.frag[0]))
+        place = (int(flow.base_keys.channel[0]), int(flow.base_keys.frag[0]))
         before = self.watermarks.get(place, MIN_TIMESTAMP)
         stamps = np.full(len(ts), MIN_TIMESTAMP, np.int64)
         if self.strategy.kind != "none":
@@ -80,17 +91,7 @@ class TimestampStep(Step):
                 stamps[0] = before
                 stamps[1:] = after[:-1]
         keys = flow.base_keys if flow.rows is None else flow.base_keys.take(flow.rows)
-        if flow.rows is not None:
-            channels = channels[flow.rows]
-        return Flow(flow.values, ts, replace(keys, stamp=stamps, channel=channels))
-
-    def _times(self, flow: Flow) -> Ints:
-        if isinstance(flow.values, Columns):
-            found = times_in_column(flow.values, self.field)
-            if found is not None:
-                return found
-            flow.values = flow.values.tolist()
-        return timestamps_of(self.strategy, flow.values, flow.timestamps(), self.info)
+        return Flow(flow.values, ts, replace(keys, stamp=stamps))
 
 
 def times_in_column(columns: Columns, field: int | str | None) -> Ints | None:
@@ -105,22 +106,39 @@ def times_in_column(columns: Columns, field: int | str | None) -> Ints | None:
     return times
 
 
-def timestamps_of(
-    strategy: WatermarkStrategy, values: list[Any], earlier: Ints, info: OperatorInfo
-) -> Ints:
-    """The event times a strategy gives to records, which may have had others before."""
-    times = earlier
-    if strategy.assigner is not None:
-        extract: Any = getattr(strategy.assigner, "extract_timestamp", strategy.assigner)
-        before = iter(earlier.tolist())
-        found = apply_each(
-            lambda value: extract(value, next(before)),
-            values,
-            lambda error, value: user_code_error(
-                error, info.name, info.uid, value, location=info.location
-            ),
-        )
-        times = checked_times(found, values, info)
+def event_times(
+    strategy: WatermarkStrategy,
+    values: list[Any],
+    earlier: Ints,
+    info: OperatorInfo,
+    failure: Failure,
+    policy: Policy,
+) -> tuple[Ints, Outcome]:
+    """The event times a strategy gives to records, which may have had others before.
+
+    Records that the assigner fails on have the lowest time; the outcome says which ones they are.
+    """
+    if strategy.assigner is None:
+        _refuse_missing(strategy, earlier, values, info)
+        return earlier, Outcome([])
+    extract: Any = getattr(strategy.assigner, "extract_timestamp", strategy.assigner)
+    before = iter(earlier.tolist())
+    found = policy.each(
+        lambda value: extract(value, next(before)), values, failure, lambda: earlier
+    )
+    timed = values if found.places is None else [values[place] for place in found.places]
+    times = checked_times(found.results, timed, info)
+    _refuse_missing(strategy, times, timed, info)
+    if found.places is None:
+        return times, found
+    of_all = np.full(len(values), MIN_TIMESTAMP, np.int64)
+    of_all[found.places] = times
+    return of_all, found
+
+
+def _refuse_missing(
+    strategy: WatermarkStrategy, times: Ints, values: list[Any], info: OperatorInfo
+) -> None:
     if strategy.kind != "none" and (times == NO_TIMESTAMP).any():
         value = values[int(np.flatnonzero(times == NO_TIMESTAMP)[0])]
         raise PlanError(
@@ -129,7 +147,6 @@ def timestamps_of(
             location=info.location,
             hint="add with_timestamp_assigner(...) to the watermark strategy",
         )
-    return times
 
 
 def checked_times(times: list[Any], values: list[Any], info: OperatorInfo) -> Ints:
@@ -175,8 +192,15 @@ class Stay:
 class EdgeStep(Step):
     """A leaf: records leave for an operator of a keyed stage, or for a sink.
 
-    ``channel_offset`` sets the channels of a timeline that begins there apart from others of a source.
-    ``stay``: given if the operator is in the same stage, and gets records that are in its slots already.
+    ``channel_offset`` sets the channels of the timeline of the records apart from others of a source.
+    ``by_position``: leave out the stamps, because no stage will raise them; by position a channel's
+    records are in order. ``stay``: given if the operator is in the same stage, and gets records
+    that are in its slots already.
+
+    Keys that a function has made go with the records, so that nobody asks for them again and gets
+    others; keys that are fields are in the record. A record whose key selector fails, if the policy is
+    to skip it, leaves too: the operator asks the selector again, so that all dead letters come from one
+    place, in order.
     """
 
     takes_columns = True
@@ -191,12 +215,14 @@ class EdgeStep(Step):
         *,
         raised: bool,
         channel_offset: int = 0,
+        by_position: bool = False,
         stay: Stay | None = None,
     ) -> None:
         super().__init__(info)
         self.tag = tag
         self.stay = stay
         self.channel_offset = np.int64(channel_offset)
+        self.by_position = by_position
         self.codec = codec
         self.route = route
         self.slots = slots
@@ -218,16 +244,20 @@ class EdgeStep(Step):
         with located(self.info):
             self._take(flow)
 
-    def _take(self, flow: Flow) -> None:
+    def leaving(self, flow: Flow) -> Records:
+        """The records of a flow, in the channels and with the stamps of their timeline."""
         records = flow.records()
         if self.channel_offset:
             moved = records.keys.channel + self.channel_offset
             records.keys = replace(records.keys, channel=moved)
+        if self.by_position:
+            lowest = np.full(len(records), MIN_TIMESTAMP, np.int64)
+            records.keys = replace(records.keys, stamp=lowest)
+        return records
+
+    def _take(self, flow: Flow) -> None:
+        records = self.leaving(flow)
         if self.route in (Place.ANYWHERE, Place.THROUGH_A_STAGE):
-            if self.route is Place.ANYWHERE and not self.raised:
-                # No stage will raise these stamps; by position a channel's records are in order.
-                lowest = np.full(len(records), MIN_TIMESTAMP, np.int64)
-                records.keys = replace(records.keys, stamp=lowest)
             self._writer(self.own_slot).add(records)
             return
         if self.route is Place.EVERY_SLOT:
@@ -262,36 +292,44 @@ class EdgeStep(Step):
         return records.values_at(np.array([row]))[0]
 
     def _hashes(self, records: Records) -> Hashes:
-        """The hashes of the keys. Keys that a function has made then go with the records.
-
-        So nobody asks for them again and gets others. Keys that are fields are in the record.
-        """
-        keys: list[Any]
         if self.route is Place.BY_POSITION:
-            # Neighbours go to different slots, the same record always to the same one.
-            return (records.keys.channel + records.keys.pos).astype(np.uint32)
-        if self.route is Place.BY_CHANNEL:
-            keys = records.keys.channel.tolist()
-        elif self.route is Place.ONE_SLOT:
-            keys = [0] * len(records)
-        else:
-            assert callable(self.route)
-            keys = self._keys(records.values, self.route)
-            if self.key_travels:
-                records.selected = Selected.of(keys)
-                return self._hashed(records.selected.distinct)[records.selected.codes]
-        return self._hashed(keys)
+            return _by_position(records)
+        keys, places = self._keys(records)
+        if self.key_travels:
+            found = records.selected = Selected.of(keys).spread(places, len(records))
+            if places is None:
+                return self._hashed(found.distinct)[found.codes]
+        hashes = self._hashed(keys)
+        if places is None:
+            return hashes
+        of_all = self._without_key(records)
+        of_all[places] = hashes
+        return of_all
 
     def _hashed(self, keys: list[Any]) -> Hashes:
         hashes: Hashes = hash_keys(keys, self.cache, self.info)
         return hashes
 
-    def _keys(self, values: Values, selector: Callable[[Any], Any]) -> list[Any]:
+    def _without_key(self, records: Records) -> Hashes:
+        """Hashes of records on which the selector fails: any will do in a slot that they may go to."""
+        if self.stay is None:
+            return _by_position(records)
+        return np.full(len(records), self.own_slot, np.uint32)
+
+    def _keys(self, records: Records) -> tuple[list[Any], list[int] | None]:
+        """The keys of records, and the places of those that have one; None: all of them."""
+        if self.route is Place.BY_CHANNEL:
+            return records.keys.channel.tolist(), None
+        if self.route is Place.ONE_SLOT:
+            return [0] * len(records), None
+        assert callable(self.route)
+        values = records.values
         if isinstance(values, Columns) and self.key_field is not None:
-            found = values.field_values(self.key_field)
-            if found is not None:
-                return found
-        return apply_each(selector, as_list(values), self.failure)
+            keys = values.field_values(self.key_field)
+            if keys is not None:
+                return keys, None
+        found = self.policy.each(self.route, as_list(values), self.failure)
+        return found.results, found.places
 
     def _writer(self, slot: int) -> BufferWriter:
         writer = self.writers.get(slot)
@@ -307,6 +345,12 @@ class EdgeStep(Step):
     def _finish(self) -> None:
         for writer in self.writers.values():
             writer.flush()
+
+
+def _by_position(records: Records) -> Hashes:
+    """Neighbours go to different slots, the same record always to the same one."""
+    hashes: Hashes = (records.keys.channel + records.keys.pos).astype(np.uint32)
+    return hashes
 
 
 def _nowhere(row: Row) -> None:

@@ -64,6 +64,14 @@ class Selected:
         """The keys of records whose selector has not been asked."""
         return Selected([NotSelected.UNASKED], np.zeros(count, np.int64), is_whole=False)
 
+    def spread(self, places: Sequence[int] | None, count: int) -> Selected:
+        """These keys at some places of ``count`` records; the selector has failed on the others."""
+        if places is None:
+            return self
+        codes = np.full(count, len(self.distinct))
+        codes[places] = self.codes
+        return Selected([*self.distinct, NotSelected.FAILED], codes, is_whole=False)
+
     def take(self, rows: Ints) -> Selected:
         """The keys of some of the records."""
         return Selected(self.distinct, self.codes[rows], self.is_whole)

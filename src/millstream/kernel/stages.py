@@ -166,9 +166,9 @@ class SourceProgram(Program):
         ends = tuple(
             Fragment(
                 clock.timeline,
-                own := int(np.int64(channel) + clock.channel_offset),
+                int(np.int64(channel) + clock.channel_offset),
                 frag,
-                clock.watermarks.get((own, frag), MIN_TIMESTAMP),
+                clock.watermarks.get((channel, frag), MIN_TIMESTAMP),
                 finished,
                 clock.at_epoch_end,
             )
@@ -384,7 +384,7 @@ class KeyedProgram(Program):
             operator.run(records, pages, clock, emit)
         for chain in hosted.outputs.values():
             chain.flush()
-        state.clocks[uid] = MAX_TIMESTAMP if clock.ends else clock.after
+        state.clocks[uid] = clock.last
         # All slots agree on the clock; one speaks for them.
         if self.subtask == 0 and MIN_TIMESTAMP < state.clocks[uid] < MAX_TIMESTAMP:
             counts.watermark = clock.after

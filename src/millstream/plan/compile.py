@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from millstream.common._type_certainty import is_declared
 from millstream.common.stored_values import holds_records
@@ -33,20 +33,21 @@ from millstream.plan.chaining import Link
 from millstream.plan.graph import (
     KeyedNode,
     Node,
-    OnError,
     SideOutputNode,
     SinkNode,
     SourceNode,
     StatelessNode,
     TimestampsNode,
 )
-from millstream.plan.on_error import Kinds, kinds_for
+from millstream.plan.on_error import policy_of
 from millstream.plan.operators import Surroundings, operator_of
 from millstream.plan.options import JobOptions
 from millstream.plan.physical import Choice
 from millstream.plan.planner import PASSING, Component
 from millstream.plan.specs import ChannelSpec, DataFrameSpec, SocketSpec, SourceSpec
 from millstream.plan.waiting import Waiting, timelines_meet
+
+S = TypeVar("S", bound=Step)
 
 
 @dataclass(frozen=True)
@@ -254,11 +255,19 @@ class Compiler:
         self._grow(reader, self._stored(reader, root), entry, timeline)
 
     def _stateless(self, node: StatelessNode) -> Step:
-        info, kinds = self._info(node), self._kinds(node)
+        info = self._info(node)
+        if node.kind == "async":
+            # It has retries of its own, and no other policy.
+            return AsyncStep(info, node.function)
         if node.kind == "process":
-            return kinds(ProcessStep)(info, node.function, self.wall_clock_ms)
-        steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep, "async": AsyncStep}
-        return kinds(steps[node.kind])(info, node.function)
+            return self._with_policy(node, ProcessStep(info, node.function, self.wall_clock_ms))
+        steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep}
+        return self._with_policy(node, steps[node.kind](info, node.function))
+
+    def _with_policy(self, node: Node, step: S) -> S:
+        """A step that does what the program says when a function of the node fails."""
+        step.policy = policy_of(node.on_error or self.component.on_error, step.info)
+        return step
 
     def _stored(self, node: Node, step: Step) -> Step:
         """Behind a function whose type holds rows or tuples: it may return lists instead.
@@ -274,14 +283,14 @@ class Compiler:
         return stored
 
     def _timestamps(self, node: Node, strategy: Any, parent: Step, entry: Node) -> Step:
-        step = self._kinds(node)(TimestampStep)(
+        step = TimestampStep(
             self._info(node),
             node.id,
             strategy,
             self._moves_at_epoch_end(entry),
             self.component.channel_offset(entry.id, node.id),
         )
-        parent.children.append(step)
+        parent.children.append(self._with_policy(node, step))
         return step
 
     def _moves_at_epoch_end(self, entry: Node) -> bool:
@@ -298,6 +307,7 @@ class Compiler:
         """The edge from a node to input ``number`` of a hosted operator or sink."""
         tag, self.next_tag = self.next_tag, self.next_tag + 1
         info, raised = self._info(reader), not isinstance(entry, SourceNode)
+        offset = self._offset(reader, entry, timeline)
         if isinstance(reader, SinkNode):
             self.programs.sink_edges.append(SinkEdge(tag, reader.id, node.output_type))
             codec, place = codec_for(node.output_type), Place.ANYWHERE
@@ -305,7 +315,19 @@ class Compiler:
                 # The sink has all in one order, for which these records need their whole stamps.
                 place = Place.THROUGH_A_STAGE
                 self.through.append(InEdge(tag, codec, timeline))
-            return EdgeStep(info, tag, codec, self.slots, place, raised=raised)
+            return EdgeStep(
+                info,
+                tag,
+                codec,
+                self.slots,
+                place,
+                raised=raised,
+                channel_offset=offset,
+                by_position=place is Place.ANYWHERE and not raised,
+            )
+        begins_time = self.component.begins_time(reader)
+        if begins_time:
+            timeline = None  # it replaces the strategies before it
         choice, route = self.component.choices[reader.id], self._route(reader, number)
         codec = _codec(choice, node.output_type)
         edge = InEdge(
@@ -319,7 +341,11 @@ class Compiler:
         self._add_in_edge(reader, edge)
         link = choice.link(entry.id, number)
         edge.stays = link.chained
-        options: dict[str, Any] = {"raised": raised, "stay": self._stay(link)}
+        options: dict[str, Any] = {
+            "raised": raised,
+            "channel_offset": offset,
+            "stay": self._stay(link),
+        }
         columns = choice.by_column
         if columns is not None and choice.edge == "partial sums":
             sums: dict[str, Any] = {
@@ -330,9 +356,8 @@ class Compiler:
             edge.sums = PartialSums(info, tag, codec, self.slots, route, raised=True, **sums)
             return PartialEdge(info, tag, codec, self.slots, route, **options, **sums)
         edge.key = None if isinstance(route, Place) else route
-        kinds = self._kinds(reader) if isinstance(reader, KeyedNode) else kinds_for(OnError("fail"))
-        options["channel_offset"] = self._offset(reader, entry)
-        return kinds(EdgeStep)(info, tag, codec, self.slots, route, **options)
+        step = EdgeStep(info, tag, codec, self.slots, route, by_position=begins_time, **options)
+        return self._with_policy(reader, step) if isinstance(reader, KeyedNode) else step
 
     def _stay(self, link: Link) -> Stay | None:
         """Of a link without an exchange, the line that promises that keys are kept."""
@@ -345,10 +370,15 @@ class Compiler:
         edge.name = f"{self.component.uids[reader.id]}:{edge.input}:{same}"
         known.append(edge)
 
-    def _offset(self, reader: Node, entry: Node) -> int:
-        """The channel offset of a timeline that a reader starts, apart from its source's others."""
-        begins = isinstance(reader, TimestampsNode) and isinstance(entry, SourceNode)
-        return self.component.channel_offset(entry.id, reader.id) if begins else 0
+    def _offset(self, reader: Node, entry: Node, timeline: int | None) -> int:
+        """How far an edge moves the channels of a source: those of one timeline are its own.
+
+        That is the timeline that the reader begins, or else the last one before it.
+        """
+        if not isinstance(entry, SourceNode):
+            return 0
+        own = reader.id if self.component.begins_time(reader) else timeline
+        return 0 if own is None else self.component.channel_offset(entry.id, own)
 
     def _ordered_by(self, entry: Node, timeline: int | None) -> int | None:
         return entry.id if self.component.begins_time(entry) else timeline
@@ -363,9 +393,6 @@ class Compiler:
         for edges in self.in_edges.values():
             for index, edge in enumerate(edges):
                 edge.index, edge.siblings = index, len(edges)
-
-    def _kinds(self, node: Node) -> Kinds:
-        return kinds_for(node.on_error or self.component.on_error)
 
     def _info(self, node: Node) -> OperatorInfo:
         uid, rank = self.component.uids[node.id], self.component.ranks[node.id]

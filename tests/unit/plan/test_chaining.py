@@ -350,6 +350,24 @@ def test_a_promise_that_is_not_kept_is_an_error_with_the_line_and_the_record(win
     assert error.location is not None and error.location.file == __file__
 
 
+def without_b(record: Any) -> Any:
+    if record[0] == "b":
+        raise ValueError("b is no key")
+    return record[0]
+
+
+def test_records_without_a_key_are_skipped_where_they_are() -> None:
+    env = environment().set_slots(4)
+    stream = env.from_collection([(name, n, n) for n, name in enumerate("abcabcab")])
+    same = stream.key_by(0).process(Pass())
+    dead = OutputTag("dead")
+    letters = []
+    for keyed in (same.reinterpret_as_keyed_stream(without_b), same.key_by(without_b)):
+        skipping = keyed.process(Pass()).on_error("skip", dead)
+        letters.append([one.value for one in run_local(skipping.get_side_output(dead)).values()])
+    assert letters[0] == letters[1] == [("b", n, n) for n in (1, 4, 7)]
+
+
 def test_a_promise_that_is_kept_gives_what_key_by_gives() -> None:
     env = environment().set_slots(4)
     stream = env.from_collection([(name, n, n) for n, name in enumerate("abcabcab")])

@@ -35,7 +35,6 @@ from millstream.kernel.buffers import ArrowCodec
 from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.reduce import ReduceOperator
 from millstream.kernel.sequenced import TimelineOperator
-from millstream.kernel.skipping import SkippingOperator
 from millstream.kernel.windows.aligned import AlignedWindowOperator
 from millstream.kernel.windows.columnar import ColumnarWindowOperator
 from millstream.kernel.windows.kept import KeptWindowOperator
@@ -268,9 +267,9 @@ def test_windows_that_skip_go_record_by_record_if_a_function_could_fail(
     by_record = issubclass(case.operator, FAST)
     assert choice.reason.startswith(UNDONE if by_record else case.reason)
     assert choice.layout == case.layout
-    base = WindowOperator if by_record else case.operator
-    assert issubclass(choice.operator, base) and not issubclass(choice.operator, FAST)
-    assert issubclass(choice.operator, SkippingOperator) == (base is not ColumnarWindowOperator)
+    operator = hosted(planned)["case"].operator
+    assert type(operator) is (WindowOperator if by_record else case.operator)
+    assert operator.policy.skips
 
 
 def test_a_choice_is_printed_in_one_sentence() -> None:
@@ -358,6 +357,21 @@ def test_explain_says_what_is_followed() -> None:
         "windows: all records of a page at once: the windows follow from the time alone; it could be by "
         "column, but the stored state has windows of single records"
     ) in text
+
+
+def test_explain_says_what_is_not_restored() -> None:
+    stream = stream_of(CASES[0])
+    stream.print()
+    graph, stored = stream._env._job_graph(), Stored({"gone": "pages"})
+    text = explain(graph, JobOptions(), stored).text
+    assert text.endswith(
+        "not restored: no operator takes over the state of 'gone', which has to be allowed"
+    )
+    allowed = JobOptions(allow_non_restored_state=True)
+    assert explain(graph, allowed, stored).text.endswith(
+        "not restored: the state of 'gone' is dropped, and so are the records that waited before it "
+        "for other channels"
+    )
 
 
 SUM_BY_FUNCTION = next(c for c in CASES if c.name == "a key that is read by a function")

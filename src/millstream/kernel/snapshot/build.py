@@ -54,10 +54,11 @@ from millstream.kernel.snapshot.tables import (
     Table,
     is_broadcast,
     state_name,
+    waits_before,
 )
 from millstream.kernel.snapshot.window_panes import records_of
 from millstream.kernel.stages import HostedOperator, KeyedProgram
-from millstream.kernel.two_inputs.broadcast import BroadcastMaps
+from millstream.kernel.two_inputs.broadcast_maps import BroadcastMaps
 from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.pane_store import PaneStore, by_pane
 
@@ -350,7 +351,7 @@ class SlotBuilder:
     def add_held(self, table: pa.Table) -> None:
         """Add the records that wait for other channels, as far as they are this slot's."""
         for row in table.to_pylist():
-            uid = _input_of(row["edge"])
+            uid = waits_before(row["edge"])
             if self._becomes_windows(uid):
                 self._hold_sums(uid, row["edge"], row["header"], row["payload"])
                 continue
@@ -365,7 +366,7 @@ class SlotBuilder:
             return False
         edges = [waiting.edge for waiting in self._edges.values()]
         edges += [edge for hosted in self.program.operators for edge in hosted.edges]
-        return all(edge.sums is None or _input_of(edge.name) != uid for edge in edges)
+        return all(edge.sums is None or waits_before(edge.name) != uid for edge in edges)
 
     def _hold_sums(self, uid: str, edge_name: str, header: bytes, payload: bytes) -> None:
         """Add sums that waited to the panes of their operator, if it is one of this stage."""
@@ -395,13 +396,13 @@ class SlotBuilder:
         is_other = edge.sums is not None and not self._was_sums(edge)
         if in_columns == isinstance(edge.codec, ArrowCodec) and not is_other:
             return edge.codec
-        known = self.known.get(_input_of(edge.name))
+        known = self.known.get(waits_before(edge.name))
         if in_columns and known is not None and known.records is not None:
             return ArrowCodec(known.records)
         return edge.codec if in_columns else PickleCodec()
 
     def _was_sums(self, edge: InEdge) -> bool:
-        known = self.known.get(_input_of(edge.name))
+        known = self.known.get(waits_before(edge.name))
         panes = None if known is None else known.panes
         # What says nothing of its layout was made by the same program.
         return known is None or known.layout is None or panes is not None
@@ -433,23 +434,19 @@ class SlotBuilder:
         self.state.next_held += 1
 
 
-def _input_of(edge_name: str) -> str:
-    """The uid of the operator that an edge leads to."""
-    return edge_name.rsplit(":", 2)[0]
-
-
 def _rehashed(records: Records, selector: Callable[[Any], Any], before: Hashes) -> Hashes:
     """Give records the keys and hashes that they have now; other programs and versions had others."""
     keys, hashes = [], []
     for value, old in zip(as_list(records.values), before.tolist(), strict=True):
         try:
-            keys.append(selector(value))
-            hashes.append(stable_hash(keys[-1]))
+            key = selector(value)
+            hashed = stable_hash(key)
         except KeyEncodingError:
             raise
         except Exception:
-            keys.append(NotSelected.UNASKED)  # a record that its operator will skip
-            hashes.append(old)
+            key, hashed = NotSelected.UNASKED, old  # a record that its operator will skip
+        keys.append(key)
+        hashes.append(hashed)
     records.hashes = np.array(hashes, np.uint32)
     records.selected = None if only_reads_fields(selector) else Selected.of(keys)
     return records.hashes
@@ -457,7 +454,7 @@ def _rehashed(records: Records, selector: Callable[[Any], Any], before: Hashes) 
 
 def other_records(edge: str) -> CheckpointError:
     """The error of held records of another type than those of the program."""
-    uid = _input_of(edge)
+    uid = waits_before(edge)
     return CheckpointError(
         "HELD_RECORDS_CHANGED",
         f"records wait for other channels on their way to operator {uid!r}, and they are of another "

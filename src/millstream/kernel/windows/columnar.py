@@ -10,7 +10,7 @@ none by what earlier fragments and the clock say: a partial sum is late as a who
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from millstream.common._type_certainty import is_declared
 from millstream.common.errors import PlanError
-from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.arrivals import Arrivals, Incoming
 from millstream.kernel.buffers import (
     ArrowCodec,
@@ -29,11 +28,11 @@ from millstream.kernel.buffers import (
 )
 from millstream.kernel.calls import hash_keys
 from millstream.kernel.chain import EdgeStep
-from millstream.kernel.clock import Clock, lagging
+from millstream.kernel.clock import Clock, limits_by_stamp
 from millstream.kernel.columns import Columns, Values, field_types
 from millstream.kernel.hashing import tie_breaker
 from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.order import AT_END, Ints, OrderKeys
+from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.outputs import MAIN, Emit
 from millstream.kernel.pages import PageStore
 from millstream.kernel.reports import KernelCounter
@@ -43,10 +42,12 @@ from millstream.kernel.windows.pane_store import PaneStore, by_pane, refuse_othe
 from millstream.kernel.windows.panes import (
     FieldAggregate,
     Groups,
+    NoNumber,
     Panes,
     SumOverflow,
     aggregated,
     codes_of,
+    in_64_bits,
     summed_objects,
     that_fit,
     widened,
@@ -108,7 +109,7 @@ class PartialEdge(EdgeStep):
         self._gathered, self._size = [], 0
 
     def _take(self, flow: Flow) -> None:
-        records = flow.records()
+        records = self.leaving(flow)
         keys = records.keys
         place = None if self.raised else (int(keys.channel[0]), int(keys.frag[0]))
         if place != self._place or self._size >= GATHERED:
@@ -138,9 +139,7 @@ class PartialEdge(EdgeStep):
         assert isinstance(values, Columns)
         self._check(values)
         panes = self.panes.at(ts)
-        # What was born at the end is late only if the operator says so.
-        stamps = np.where(keys.stamp == AT_END, MIN_TIMESTAMP, keys.stamp)
-        firsts = self.panes.first_windows(panes, lagging(stamps, self.lag))
+        firsts = self.panes.first_windows(panes, limits_by_stamp(keys.stamp, self.lag))
         live = self._count_late(panes, firsts)
         if not live.all():
             rows = np.flatnonzero(live)
@@ -207,18 +206,22 @@ class ColumnarWindowOperator(KeyedOperator):
         self.clock = clock
         store = PaneStore(pages.store, pages.uid, self.codec, self._added_up)
         new = {} if records is None else self._by_pane(records, clock)
-        for windows, parts in store.fired(new, self.panes, clock):
+        for windows, parts in store.epoch(new, self.panes, clock):
             self._emit(windows, parts, emit)
-        for pane, arrived in store.waiting(new, self.panes, clock):
-            store.add(pane, arrived)
-        store.close()
 
-    def pane_row(self, key: Any, value: Any, pane: int) -> tuple[Any, ...]:
-        """The columns of a sum, or of a number of records, in a window that is one pane."""
+    def pane_rows(self, key: Any, value: Any, pane: int) -> Iterator[tuple[Any, ...]]:
+        """The columns of a sum, or of a number of records, in a window that is one pane.
+
+        A sum that 64 bits cannot hold becomes several.
+        """
         if self.aggregate.counted is not None:
-            return key, value, pane, pane, value
+            yield key, value, pane, pane, value
+            return
         refuse_other_key(self.info, value[self.aggregate.key], key)
-        return *value, pane, pane, 1
+        fields = list(value)
+        for part in in_64_bits(fields[self.aggregate.field]):
+            fields[self.aggregate.field] = part
+            yield *fields, pane, pane, 1
 
     def _by_pane(self, records: Incoming, clock: Clock) -> dict[int, Records]:
         found = self._on_time(records, clock)
@@ -229,8 +232,8 @@ class ColumnarWindowOperator(KeyedOperator):
         assert isinstance(records, Arrivals)
         arrays = records.in_columns().arrays
         panes = arrays[PANE].to_numpy()
-        passed = clock.passed(records.keys.stamp)
-        firsts = np.maximum(arrays[FIRST].to_numpy(), self.panes.first_windows(panes, passed))
+        limits = clock.limits(records.keys.stamp)
+        firsts = np.maximum(arrays[FIRST].to_numpy(), self.panes.first_windows(panes, limits))
         live = firsts <= self.panes.last_windows(panes)
         arrays[FIRST] = pa.array(firsts)
         whole = Records(
@@ -293,6 +296,9 @@ class ColumnarWindowOperator(KeyedOperator):
         except (SumOverflow, pa.ArrowInvalid):
             if is_declared(own):
                 raise overflow(self.aggregate, self.info) from None
+        except NoNumber as missing:
+            record = Columns(own, [array.slice(missing.row, 1) for array in arrays]).tolist()[0]
+            raise bad_record(self.aggregate, self.info, record) from None
         return summed_objects(self.aggregate, arrays, groups)
 
     def _order(self, records: Records, rows: Ints, starts: Ints, ends: Ints) -> OrderKeys:

@@ -9,6 +9,7 @@ millisecond that are counted from an offset, and windows that slide by one, are 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
 from typing import Any, Literal
@@ -57,12 +58,15 @@ class Panes:
         panes: Ints = capped // self.length + (rest - self.offset) // self.length
         return panes
 
-    def first_windows(self, panes: Ints, clocks: Ints) -> Ints:
-        """The first window that has a pane and is not over, by the clock of its record."""
-        passed = self.at(np.minimum(clocks, MAX_TIMESTAMP - 2) + 1)
+    def first_windows(self, panes: Ints, limits: Ints) -> Ints:
+        """The first window that has a pane and is not late for its record, see `Clock.limits`.
+
+        This is `is_late` for all windows of a record at once, without allowed lateness.
+        """
+        passed = self.at(np.minimum(limits, MAX_TIMESTAMP - 2) + 1)
         firsts = self.oldest_windows(np.maximum(panes, passed))
         # No window ends after the last instant: from the one before on, all are over.
-        over = clocks >= MAX_TIMESTAMP - 1
+        over = limits >= MAX_TIMESTAMP - 1
         return np.where(over, self.last_windows(panes) + 1, firsts) if over.any() else firsts
 
     def oldest_windows(self, panes: Ints) -> Ints:
@@ -103,15 +107,12 @@ class Panes:
         oldest, newest = self.oldest_windows(panes), self.last_windows(panes)
         for low, high in zip(oldest.tolist(), newest.tolist(), strict=True):
             found.update(range(low, high + 1))
-        until = MAX_TIMESTAMP if clock.ends else clock.after
-        return sorted(w for w in found if clock.before < self.bounds(w)[1] - 1 <= until)
+        return sorted(w for w in found if clock.before < self.bounds(w)[1] - 1 <= clock.last)
 
     def is_over(self, pane: int, clock: Clock) -> bool:
         """Whether no window will ask for a pane after this epoch."""
-        if clock.ends:
-            return True
         last = int(self.last_windows(np.array([pane]))[0])
-        return self.bounds(last)[1] - 1 <= clock.after
+        return self.bounds(last)[1] - 1 <= clock.last
 
 
 @dataclass(frozen=True)
@@ -204,6 +205,7 @@ def _packed(columns: list[Ints]) -> npt.NDArray[Any] | None:
     return packed.astype(np.uint16) if size <= 2**16 else packed
 
 
+MIN_LONG, MAX_LONG = -(2**63), 2**63 - 1
 SURELY_FITS = 2.0**62
 """Sums whose numbers are no larger together, whatever their signs, need no second look."""
 
@@ -212,11 +214,23 @@ class SumOverflow(ArithmeticError):
     """A sum that 64 bits cannot hold."""
 
 
+class NoNumber(ArithmeticError):
+    """A group of several rows, one of which has no number."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(f"row {row} has no number")
+        self.row = row
+
+
 def aggregated(
     aggregate: FieldAggregate, arrays: list[pa.Array], groups: Groups
 ) -> tuple[Ints, list[pa.Array]]:
-    """One record for each group, and the row whose fields and place in the order it has."""
-    numbers = arrays[aggregate.field].to_numpy(zero_copy_only=False)
+    """One record for each group, and the row whose fields and place in the order it has.
+
+    A row without a number, which only restored windows have, is a group by itself.
+    """
+    numbers, missing = _numbers(arrays[aggregate.field])
+    empty = None if missing is None else _groups_with(missing, groups)
     if aggregate.kind in ("min_by", "max_by"):
         rows = groups.best(numbers, largest=aggregate.kind == "max_by")
     else:
@@ -225,8 +239,26 @@ def aggregated(
     fields = [array.take(places) for array in arrays]
     if aggregate.kind in ("sum", "min", "max"):
         folded = _folded(aggregate.kind, numbers[groups.order], groups.starts)
-        fields[aggregate.field] = pa.array(folded)
+        fields[aggregate.field] = pa.array(folded, mask=empty)
     return rows, fields
+
+
+def _numbers(column: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
+    """The numbers of a column, 0 for none, and where there is none."""
+    if not column.null_count:
+        return column.to_numpy(zero_copy_only=False), None
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    return column.fill_null(0).to_numpy(zero_copy_only=False), missing
+
+
+def _groups_with(marked: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.bool_]:
+    """Which groups are a marked row by itself; no other may have one."""
+    found: npt.NDArray[np.bool_] = np.logical_or.reduceat(marked[groups.order], groups.starts)
+    lengths = np.diff(np.append(groups.starts, len(groups.order)))
+    if (lengths[found] > 1).any():
+        rows = groups.order[marked[groups.order] & np.repeat(lengths > 1, lengths)]
+        raise NoNumber(int(rows[0]))
+    return found
 
 
 def summed_objects(aggregate: FieldAggregate, arrays: list[pa.Array], groups: Groups) -> list[Any]:
@@ -256,7 +288,7 @@ def _too_large(numbers: npt.NDArray[Any], starts: Ints) -> Ints:
         return starts[:0]
     large = np.flatnonzero(np.add.reduceat(sizes, starts) > SURELY_FITS)
     sums = _exact_sums(numbers, starts, large)
-    fits = np.array([-(2**63) <= total < 2**63 for total in sums], np.bool_)
+    fits = np.array([MIN_LONG <= total <= MAX_LONG for total in sums], np.bool_)
     return large[~fits]
 
 
@@ -274,17 +306,35 @@ def _halves(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[An
 def that_fit(aggregate: FieldAggregate, arrays: list[pa.Array], groups: Groups) -> Groups:
     """Groups for partial sums: the rows of one that does not fit 64 bits stay as they are.
 
-    What else belongs to a sum may bring it back.
+    What else belongs to a sum may bring it back. Those of one with a row without a number do so too.
     """
-    if aggregate.kind != "sum":
-        return groups
-    numbers = arrays[aggregate.field].to_numpy(zero_copy_only=False)[groups.order]
-    large = _too_large(numbers, groups.starts)
-    if not len(large):
+    numbers, missing = _numbers(arrays[aggregate.field])
+    apart = groups.starts[:0]
+    if aggregate.kind == "sum":
+        apart = _too_large(numbers[groups.order], groups.starts)
+    if missing is not None:
+        without = np.logical_or.reduceat(missing[groups.order], groups.starts)
+        apart = np.union1d(apart, np.flatnonzero(without))
+    if not len(apart):
         return groups
     ends = np.append(groups.starts[1:], len(groups.order))
-    single = [np.arange(groups.starts[group], ends[group]) for group in large.tolist()]
+    single = [np.arange(groups.starts[group], ends[group]) for group in apart.tolist()]
     return Groups(groups.order, np.unique(np.concatenate([groups.starts, *single])))
+
+
+def in_64_bits(number: int | None) -> Iterator[int | None]:
+    """A number as a sum of numbers that 64 bits hold.
+
+    Examples
+    --------
+    >>> list(in_64_bits(5)), list(in_64_bits(2**63)) == [2**63 - 1, 1]
+    ([5], True)
+    """
+    while number is not None and not MIN_LONG <= number <= MAX_LONG:
+        part = min(max(number, MIN_LONG), MAX_LONG)
+        yield part
+        number -= part
+    yield number
 
 
 def widened(aggregate: FieldAggregate, columns: Columns) -> list[pa.Array]:
