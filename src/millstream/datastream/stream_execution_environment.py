@@ -30,15 +30,7 @@ from millstream.datastream.more_sources import MoreSources
 from millstream.datastream.settings import EnvironmentSettings
 from millstream.datastream.stream_types import declared_type
 from millstream.datastream.unexecuted import Unexecuted
-from millstream.plan.graph import (
-    ExchangeNode,
-    JobGraph,
-    N,
-    SideOutputNode,
-    SinkNode,
-    SourceNode,
-    UnionNode,
-)
+from millstream.plan.graph import NOT_OPERATORS, JobGraph, N, SinkNode, SourceNode
 from millstream.plan.travel import refuse_what_cannot_travel, unpicklable
 
 if TYPE_CHECKING:
@@ -490,7 +482,7 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
 
 def _require_uids(job: JobGraph) -> None:
     for node in job:
-        if node.uid is None and not isinstance(node, UnionNode | ExchangeNode | SideOutputNode):
+        if node.uid is None and not isinstance(node, NOT_OPERATORS):
             raise PlanError(
                 "NO_UID",
                 f"operator {node.name!r} has no uid, and auto-generated uids are disabled",

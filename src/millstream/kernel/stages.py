@@ -245,7 +245,7 @@ class HostedOperator:
 
 
 class KeyedProgram(Program):
-    """A keyed stage: all keyed operators of one level.
+    """A keyed stage: all keyed operators of one level, each after those that it reads.
 
     ``held_edges``: the edges whose records may wait here for other channels, or pass here to a sink that
     needs their stamps. ``ordered``: the timelines of the channels that records wait for, in all stages.
@@ -276,6 +276,7 @@ class KeyedProgram(Program):
         self.has_ended = False
         own = [edge for hosted in operators for edge in hosted.edges]
         self.waiting = WaitingRoom(held_edges, own, ordered)
+        self.staying = frozenset(edge.tag for edge in own if edge.stays)
         self._told: dict[tuple[str, str], StateInfo] = {}
 
     @collecting_rarely
@@ -306,7 +307,7 @@ class KeyedProgram(Program):
                 chain.bind(ready.append, slot)
             hosted.operator.note_control(control)
             self._run_operator(hosted, buffers, state, store, time)
-            yield from ready
+            yield from self._leaving(ready, buffers)
             ready.clear()
             news = hosted.operator.news()
             if news is not None:
@@ -316,6 +317,14 @@ class KeyedProgram(Program):
         store.put(HEADER, encoded_header(state))
         chains = [chain for hosted in self.operators for chain in hosted.outputs.values()]
         yield self.report_row(slot, chains, due_ms=self._next_due(state))
+
+    def _leaving(self, ready: list[Row], buffers: dict[int, list[Row]]) -> Iterator[Row]:
+        """The rows that leave; a later operator of the stage finds the others in ``buffers``."""
+        for row in ready:
+            if row.tag in self.staying:
+                buffers.setdefault(row.tag, []).append(row)
+            else:
+                yield row
 
     def _open(self, slot: int) -> None:
         self.subtask = slot

@@ -17,6 +17,7 @@ from millstream.kernel.chain import (
     Chain,
     EdgeStep,
     Route,
+    Stay,
     TimestampStep,
 )
 from millstream.kernel.edges import InEdge
@@ -28,6 +29,7 @@ from millstream.kernel.stages import HostedOperator, KeyedProgram, SourceProgram
 from millstream.kernel.steps import FilterStep, FlatMapStep, MapStep, ProcessStep, Step, StoredStep
 from millstream.kernel.windows.columnar import PartialEdge
 from millstream.kernel.windows.partial_sums import PartialSums
+from millstream.plan.chaining import Link
 from millstream.plan.graph import (
     KeyedNode,
     Node,
@@ -90,9 +92,8 @@ class Compiler:
         for source in self.component.sources:
             self.programs.sources[source.id] = self._source(source)
         outputs: dict[int, dict[str, Chain]] = {}
-        for level in self.component.levels:
-            for node in level:
-                outputs[node.id] = self._outputs(node)
+        for node in self.component.in_turn:
+            outputs[node.id] = self._outputs(node)
         self._number_siblings()
         for index, level in enumerate(self.component.levels):
             hosted = [self._hosted(node, outputs[node.id]) for node in level]
@@ -335,36 +336,30 @@ class Compiler:
             timelines=self._followed(entry, timeline),
         )
         self._add_in_edge(reader, edge)
+        link = choice.link(entry.id, number)
+        edge.stays = link.chained
+        options: dict[str, Any] = {
+            "raised": raised,
+            "channel_offset": offset,
+            "stay": self._stay(link),
+        }
         columns = choice.by_column
         if columns is not None and choice.edge == "partial sums":
-            options: dict[str, Any] = {
+            sums: dict[str, Any] = {
                 "aggregate": columns.aggregate,
                 "panes": columns.panes,
                 "lag": choice.lag,
             }
-            edge.sums = PartialSums(info, tag, codec, self.slots, route, raised=True, **options)
-            return PartialEdge(
-                info,
-                tag,
-                codec,
-                self.slots,
-                route,
-                raised=raised,
-                channel_offset=offset,
-                **options,
-            )
+            edge.sums = PartialSums(info, tag, codec, self.slots, route, raised=True, **sums)
+            return PartialEdge(info, tag, codec, self.slots, route, **options, **sums)
         edge.key = None if isinstance(route, Place) else route
-        step = EdgeStep(
-            info,
-            tag,
-            codec,
-            self.slots,
-            route,
-            raised=raised,
-            channel_offset=offset,
-            by_position=begins_time,
-        )
+        step = EdgeStep(info, tag, codec, self.slots, route, by_position=begins_time, **options)
         return self._with_policy(reader, step) if isinstance(reader, KeyedNode) else step
+
+    def _stay(self, link: Link) -> Stay | None:
+        """Of a link without an exchange, the line that promises that keys are kept."""
+        node = self.component.graph[link.promise or link.reader]
+        return Stay(node.location) if link.chained else None
 
     def _add_in_edge(self, reader: Node, edge: InEdge) -> None:
         known = self.in_edges.setdefault(reader.id, [])
