@@ -19,6 +19,7 @@ from millstream.common.state import (
 )
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.kernel.places import Place
 from millstream.kernel.two_inputs import interval_join
@@ -33,7 +34,6 @@ from millstream.plan.graph import (
     UnionNode,
 )
 from millstream.plan.options import ChannelOrder, JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
 from tests.support.properties.oracle import key_hash
 from tests.support.strategies import (
@@ -63,7 +63,7 @@ def source(graph: JobGraph, channels: list[list[Event]], bound: int) -> int:
         tuple(tuple(ts for _, ts in channel) for channel in channels),
     )
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(bound)
-    node = graph.add(SourceNode, name="s", source=ChannelSpec(source=spec), strategy=strategy)
+    node = graph.add(SourceNode, name="s", source=spec, strategy=strategy)
     return node.id
 
 

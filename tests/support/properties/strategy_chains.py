@@ -11,9 +11,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.plan.graph import JobGraph, SinkNode, SourceNode, TimestampsNode
-from millstream.plan.specs import ChannelSpec, CollectionSource
 from tests.support.properties.blocks import Block, blocks
 from tests.support.properties.oracle import SOURCE, Event, Operator, simulate
 from tests.support.properties.programs import KEYS, Bounded, Outputs, fan, flat, keyed, stage
@@ -59,7 +59,7 @@ class StrategyChain:
             tuple(tuple(value for value, _ in channel) for channel in channels),
             tuple(tuple(ts for _, ts in channel) for channel in channels),
         )
-        stream = graph.add(SourceNode, name=SOURCE, source=ChannelSpec(source=source)).id
+        stream = graph.add(SourceNode, name=SOURCE, source=source).id
         for number, link in enumerate(self.links):
             name = f"op{number}"
             if isinstance(link, Times):
