@@ -1,12 +1,16 @@
-"""Recognise functions that only read one field of their record."""
+"""Recognise functions that only read fields of their record."""
 
 from __future__ import annotations
 
 import dis
+import operator
 import types
 from typing import Any
 
-__all__ = ["field_read_by"]
+__all__ = ["Fields", "field_read_by", "fields_read_by"]
+
+Fields = int | str | tuple[int | str, ...]
+"""A field, by position or name; or the tuple of several fields."""
 
 _QUIET = frozenset({"RESUME", "CACHE", "NOP", "COPY_FREE_VARS"})
 
@@ -21,31 +25,75 @@ def field_read_by(function: Any) -> int | str | None:
     >>> field_read_by(lambda record: record.key), field_read_by(lambda record: record[0] * 2)
     ('key', None)
     """
-    field = getattr(function, "field", None)
-    if isinstance(field, int | str) and not isinstance(field, bool):
-        return field
+    fields = fields_read_by(function)
+    return None if isinstance(fields, tuple) else fields
+
+
+def fields_read_by(function: Any) -> Fields | None:
+    """Return the field that a function returns, or the fields of which it returns the tuple.
+
+    Examples
+    --------
+    >>> fields_read_by(lambda record: (record.user, record["item"]))
+    ('user', 'item')
+    >>> fields_read_by(operator.itemgetter(0, 2)), fields_read_by(lambda record: record[1])
+    ((0, 2), 1)
+    >>> fields_read_by(lambda record: (record[0], 1)), fields_read_by(lambda record: [record[0]])
+    (None, None)
+    """
+    declared = getattr(function, "field", None)
+    if declared is None:
+        declared = getattr(function, "key_fields", None)
+    if _is_field(declared):
+        return declared
+    if isinstance(declared, tuple) and all(map(_is_field, declared)):
+        return declared
+    if isinstance(function, operator.itemgetter | operator.attrgetter):
+        return _of_getter(function)
     inner = getattr(function, "_function", None) or getattr(function, "extract_timestamp", None)
     if inner is not None:
-        return field_read_by(inner)
+        return fields_read_by(inner)
     if isinstance(function, types.MethodType):
-        return _field_in(function.__func__, 1)
-    return _field_in(function, 0) if isinstance(function, types.FunctionType) else None
+        return _fields_in(function.__func__, 1)
+    return _fields_in(function, 0) if isinstance(function, types.FunctionType) else None
 
 
-def _field_in(function: Any, argument: int) -> int | str | None:
+def _of_getter(getter: Any) -> Fields | None:
+    _, fields = getter.__reduce__()
+    if not all(map(_is_field, fields)) or any("." in str(field) for field in fields):
+        return None
+    return fields[0] if len(fields) == 1 else tuple(fields)
+
+
+def _fields_in(function: Any, argument: int) -> Fields | None:
     code = getattr(function, "__code__", None)
     if code is None or code.co_argcount <= argument or code.co_kwonlyargcount:
         return None
     record = code.co_varnames[argument]
     steps = [step for step in dis.get_instructions(code) if step.opname not in _QUIET]
-    if not steps or not (steps[0].opname.startswith("LOAD_FAST") and steps[0].argval == record):
+    fields: list[int | str] = []
+    while (read := _read(steps, record)) is not None:
+        field, count = read
+        fields.append(field)
+        del steps[:count]
+    match [(step.opname, step.argval) for step in steps]:
+        case [("RETURN_VALUE", _)] if len(fields) == 1:
+            return fields[0]
+        case [("BUILD_TUPLE", number), ("RETURN_VALUE", _)] if fields and number == len(fields):
+            return tuple(fields)
+    return None
+
+
+def _read(steps: list[dis.Instruction], record: str) -> tuple[int | str, int] | None:
+    """The field that the next instructions read, and how many they are."""
+    if not steps or not steps[0].opname.startswith("LOAD_FAST") or steps[0].argval != record:
         return None
-    match [(step.opname, step.argval, step.argrepr) for step in steps[1:]]:
-        case [("LOAD_CONST" | "LOAD_SMALL_INT", field, _), subscript, ("RETURN_VALUE", _, _)]:
+    match [(step.opname, step.argval, step.argrepr) for step in steps[1:3]]:
+        case [("LOAD_CONST" | "LOAD_SMALL_INT", field, _), subscript]:
             is_read = subscript[0] == "BINARY_SUBSCR" or subscript[2] == "[]"
-            return field if is_read and _is_field(field) else None
-        case [("LOAD_ATTR", str() as name, _), ("RETURN_VALUE", _, _)]:
-            return name
+            return (field, 3) if is_read and _is_field(field) else None
+        case [("LOAD_ATTR", str() as name, _), *_]:
+            return name, 2
     return None
 
 

@@ -22,6 +22,7 @@ from millstream.common.pickling import dumps_apart, loads_apart
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.kernel.columns import Columns, Values, as_list, concat_columns_of
+from millstream.kernel.hashing import Hashes as Hashes
 from millstream.kernel.order import COLUMNS, Ints, OrderKeys, Paths, concat
 
 CONTROL = 0
@@ -32,8 +33,6 @@ STATE = 3
 NO_TIMESTAMP = MIN_TIMESTAMP
 TARGET_RECORDS = 16_384
 TARGET_BYTES = 1 << 20
-
-Hashes = npt.NDArray[np.uint32]
 
 
 class Row(NamedTuple):

@@ -13,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.common.errors import PlanError, user_code_error
-from millstream.common.recognition import field_read_by
+from millstream.common.recognition import field_read_by, fields_read_by
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
-from millstream.kernel.buffers import NO_TIMESTAMP, BufferWriter, Codec, Hashes, Records, Row
+from millstream.kernel.buffers import NO_TIMESTAMP, BufferWriter, Codec, Records, Row
 from millstream.kernel.calls import apply_each, hash_keys, located
-from millstream.kernel.columns import Columns, Values, as_list, field_index, field_types
-from millstream.kernel.hashing import HashCache
+from millstream.kernel.columns import Columns, Values, as_list, field_index
+from millstream.kernel.hashing import HashCache, Hashes
+from millstream.kernel.key_columns import KeyColumns
 from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.places import Place
 from millstream.kernel.reports import Reports
@@ -88,7 +89,7 @@ class TimestampStep(Step):
 def times_in_column(columns: Columns, field: int | str | None) -> Ints | None:
     """Event times that are a field of whole numbers, without making objects of the records."""
     place = None if field is None else field_index(columns.type_info, field)
-    if place is None or len(columns.arrays) != len(field_types(columns.type_info)):
+    if place is None or not columns.has_all():
         return None
     column = columns.arrays[place]
     if not pa.types.is_integer(column.type) or column.null_count:
@@ -167,7 +168,7 @@ class EdgeStep(Step):
         self.route = route
         self.slots = slots
         self.raised = raised
-        self.key_field = None if isinstance(route, Place) else field_read_by(route)
+        self.key_fields = None if isinstance(route, Place) else fields_read_by(route)
         self.cache = HashCache()
         self.writers: dict[int, BufferWriter] = {}
         self.emit: Callable[[Row], None] = _nowhere
@@ -227,16 +228,19 @@ class EdgeStep(Step):
             keys = [0] * len(records)
         else:
             assert callable(self.route)
-            keys = self._keys(records.values, self.route)
+            found = self._hashed_columns(records.values)
+            if found is not None:
+                return found
+            keys = apply_each(self.route, as_list(records.values), self.failure)
         hashes: Hashes = hash_keys(keys, self.cache, self.info)
         return hashes
 
-    def _keys(self, values: Values, selector: Callable[[Any], Any]) -> list[Any]:
-        if isinstance(values, Columns) and self.key_field is not None:
-            found = values.field_values(self.key_field)
-            if found is not None:
-                return found
-        return apply_each(selector, as_list(values), self.failure)
+    def _hashed_columns(self, values: Values) -> Hashes | None:
+        """The hashes of keys that are columns of the values, None if they are not."""
+        if not isinstance(values, Columns) or not values.has_all():
+            return None
+        key = KeyColumns.of(self.key_fields, values.type_info)
+        return None if key is None else key.hashes(values.arrays)
 
     def _writer(self, slot: int) -> BufferWriter:
         writer = self.writers.get(slot)

@@ -51,10 +51,14 @@ class Columns:
             for array, wanted in zip(self.arrays, own, strict=True)
         ]
 
+    def has_all(self) -> bool:
+        """Whether each value is a record with fields: none of them is missing as a whole."""
+        return len(self.arrays) == len(field_types(self.type_info))
+
     def field_values(self, field: int | str) -> list[Any] | None:
         """The values of one field; None if records of this type have no such column."""
         place = field_index(self.type_info, field)
-        if place is None or len(self.arrays) != len(field_types(self.type_info)):
+        if place is None or not self.has_all():
             return None
         return field_types(self.type_info)[place].from_arrow_arrays([self.arrays[place]])
 

@@ -167,10 +167,9 @@ class SkippingEdgeStep(SkippingStep, EdgeStep):
     def _hashes(self, records: Records) -> Hashes:
         if isinstance(self.route, Place):
             return super()._hashes(records)
-        if isinstance(records.values, Columns) and self.key_field is not None:
-            field = records.values.field_values(self.key_field)
-            if field is not None:
-                return self._hashed(field)
+        found = self._hashed_columns(records.values)
+        if found is not None:
+            return found
         keys, places = [], []
         for place, value in enumerate(as_list(records.values)):
             try:
@@ -181,11 +180,11 @@ class SkippingEdgeStep(SkippingStep, EdgeStep):
                 continue
             keys.append(key)
             places.append(place)
-        found = self._hashed(keys)
+        hashed = self._hashed(keys)
         if len(places) == len(records):
-            return found
+            return hashed
         hashes: Hashes = (records.keys.channel + records.keys.pos).astype(np.uint32)
-        hashes[places] = found
+        hashes[places] = hashed
         return hashes
 
     def _hashed(self, keys: list[Any]) -> Hashes:
