@@ -238,7 +238,9 @@ class DataStream(StreamOperations[T]):
 
     @overload
     def key_by(
-        self, key_selector: int | str, key_type: TypeLike[K2] | None = None
+        self,
+        key_selector: int | str | tuple[int | str, ...],
+        key_type: TypeLike[K2] | None = None,
     ) -> KeyedStream[K2, T]: ...
 
     def key_by(self, key_selector: Any, key_type: Any = None) -> KeyedStream[Any, T]:
@@ -247,8 +249,9 @@ class DataStream(StreamOperations[T]):
         Parameters
         ----------
         key_selector
-            A function that returns the key, or the position or name of a field. A key is a
-            string, a number, or a tuple of such; never None.
+            A function that returns the key, or the position or name of a field, or a tuple of
+            such for a key of several fields. A key is a string, a number, or a tuple of such;
+            never None, but a part of a tuple may be None.
         key_type
             The type of the key, see `map`.
 
@@ -259,7 +262,7 @@ class DataStream(StreamOperations[T]):
         >>> env.from_collection([("a", 1), ("b", 2)]).key_by(0).max(1).get_type()
         TUPLE(STRING, LONG)
         """
-        if isinstance(key_selector, int | str):
+        if isinstance(key_selector, int | str | tuple):
             selector, found = key_of(self._node.output_type, key_selector)
         else:
             selector = plain_callable(key_selector, KEY)

@@ -69,7 +69,7 @@ class KeyColumns:
         """A small number for each key, the same for equal ones, counted from 0."""
         first, *others = (_codes(column) for column in self.columns(arrays))
         for column in others:
-            # Numbered anew, because few products would soon be too large for 64 bits.
+            # Numbered again, because few products would soon be too large for 64 bits.
             first = _codes(pa.array(first * (int(column.max(initial=0)) + 1) + column))
         return first
 

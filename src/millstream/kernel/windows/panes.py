@@ -1,4 +1,4 @@
-"""Panes: the pieces of time that aligned windows are made of, and sums over them by column.
+"""Panes: the pieces of time that aligned windows are made of.
 
 With g the greatest common divisor of size and slide, pane p is the time from offset + p * g on. Window w
 begins with pane w * k and has m panes, k = slide / g and m = size / g. A record belongs to one pane,
@@ -11,20 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd
-from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
-from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from millstream.kernel.clock import Clock
-from millstream.kernel.columns import Columns, field_types
 from millstream.kernel.order import Ints
 from millstream.kernel.windows.spec import Alignment
-
-AggregateKind = Literal["sum", "min", "max", "min_by", "max_by"]
 
 
 @dataclass(frozen=True)
@@ -112,183 +105,3 @@ class Panes:
             return True
         last = int(self.last_windows(np.array([pane]))[0])
         return self.bounds(last)[1] - 1 <= clock.after
-
-
-@dataclass(frozen=True)
-class FieldAggregate:
-    """An aggregate of one field of whole numbers of typed records, by one key field.
-
-    ``counted``: the type of the records whose number it is, and their key field. Then each of them
-    is made into its key and a one, and those are added up.
-    """
-
-    kind: AggregateKind
-    key: int
-    field: int
-    type_info: TypeInformation
-    counted: tuple[TypeInformation, int] | None = None
-
-    def partial_type(self) -> TypeInformation:
-        """A record with what was made of its group, its pane, its first window, and its number."""
-        fields = field_types(self.type_info)
-        fields[self.field] = Types.LONG()
-        return Types.TUPLE([*fields, Types.LONG(), Types.LONG(), Types.LONG()])
-
-    def unlimited_type(self) -> TypeInformation:
-        """The type of records whose sums may have any size."""
-        fields = field_types(self.type_info)
-        fields[self.field] = Types.BIG_INT()
-        if isinstance(self.type_info, RowTypeInfo):
-            return RowTypeInfo(fields, self.type_info.field_names)
-        return Types.TUPLE(fields)
-
-
-def codes_of(column: pa.Array) -> Ints:
-    """A small number for each key, the same for equal ones, counted from 0."""
-    codes: Ints = column.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes
-
-
-@dataclass
-class Groups:
-    """Rows with equal values in some columns, each group in the order of its rows."""
-
-    order: Ints
-    starts: Ints
-
-    @staticmethod
-    def by(columns: list[Ints]) -> Groups:
-        """Groups by the last column first; rows with no equal before them begin one."""
-        packed = _packed(columns)
-        columns = columns if packed is None else [packed]
-        order = np.lexsort(columns) if packed is None else np.argsort(packed, kind="stable")
-        changes = np.zeros(len(order), np.bool_)
-        changes[:1] = True
-        for column in columns:
-            ordered = column[order]
-            changes[1:] |= ordered[1:] != ordered[:-1]
-        return Groups(order, np.flatnonzero(changes))
-
-    @property
-    def firsts(self) -> Ints:
-        """The first row of each group."""
-        return self.order[self.starts]
-
-    def sizes(self, counts: Ints) -> Ints:
-        """The total count of the rows of each group."""
-        sizes: Ints = np.add.reduceat(counts[self.order], self.starts)
-        return sizes
-
-    def best(self, numbers: npt.NDArray[Any], *, largest: bool) -> Ints:
-        """The first row of each group with its smallest or largest number."""
-        limits = (np.maximum if largest else np.minimum).reduceat(numbers[self.order], self.starts)
-        lengths = np.diff(np.append(self.starts, len(self.order)))
-        hits = np.flatnonzero(numbers[self.order] == np.repeat(limits, lengths))
-        places = np.searchsorted(hits, self.starts)
-        rows: Ints = self.order[hits[places]]
-        return rows
-
-
-def _packed(columns: list[Ints]) -> npt.NDArray[Any] | None:
-    """One number for the numbers of each row, in the same order; None if they do not fit one.
-
-    One column is sorted in half the time of two, and one of 16 bits in a tenth.
-    """
-    packed, size = np.zeros(len(columns[0]), np.int64), 1
-    for column in reversed(columns):
-        low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
-        size *= high - low + 1
-        if size >= 2**63:
-            return None
-        packed = packed * (high - low + 1) + (column - low)
-    return packed.astype(np.uint16) if size <= 2**16 else packed
-
-
-SURELY_FITS = 2.0**62
-"""Sums whose numbers are no larger together, whatever their signs, need no second look."""
-
-
-class SumOverflow(ArithmeticError):
-    """A sum that 64 bits cannot hold."""
-
-
-def aggregated(
-    aggregate: FieldAggregate, arrays: list[pa.Array], groups: Groups
-) -> tuple[Ints, list[pa.Array]]:
-    """One record for each group, and the row whose fields and place in the order it has."""
-    numbers = arrays[aggregate.field].to_numpy(zero_copy_only=False)
-    if aggregate.kind in ("min_by", "max_by"):
-        rows = groups.best(numbers, largest=aggregate.kind == "max_by")
-    else:
-        rows = groups.firsts
-    places = pa.array(rows)
-    fields = [array.take(places) for array in arrays]
-    if aggregate.kind in ("sum", "min", "max"):
-        folded = _folded(aggregate.kind, numbers[groups.order], groups.starts)
-        fields[aggregate.field] = pa.array(folded)
-    return rows, fields
-
-
-def summed_objects(aggregate: FieldAggregate, arrays: list[pa.Array], groups: Groups) -> list[Any]:
-    """The records that ``aggregated`` gives for sums, as objects: a sum may have any size."""
-    numbers = arrays[aggregate.field].to_numpy(zero_copy_only=False)
-    sums = _exact_sums(numbers[groups.order], groups.starts, slice(None))
-    places = pa.array(groups.firsts)
-    fields = [array.take(places) for array in arrays]
-    fields[aggregate.field] = Types.BIG_INT().to_arrow_arrays(sums)[0]
-    return Columns(aggregate.unlimited_type(), fields).tolist()
-
-
-def _folded(kind: str, numbers: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
-    if kind == "sum":
-        if len(_too_large(numbers, starts)):
-            raise SumOverflow("a sum does not fit 64 bits")
-        # It may wrap around on the way, and comes back, for the sum itself fits.
-        return np.add.reduceat(numbers, starts)
-    return (np.minimum if kind == "min" else np.maximum).reduceat(numbers, starts)
-
-
-def _too_large(numbers: npt.NDArray[Any], starts: Ints) -> Ints:
-    """The groups whose sums do not fit 64 bits."""
-    sizes = np.abs(numbers.astype(np.float64))
-    # All together are seldom large, and then none is.
-    if sizes.sum() <= SURELY_FITS:
-        return starts[:0]
-    large = np.flatnonzero(np.add.reduceat(sizes, starts) > SURELY_FITS)
-    sums = _exact_sums(numbers, starts, large)
-    fits = np.array([-(2**63) <= total < 2**63 for total in sums], np.bool_)
-    return large[~fits]
-
-
-def _exact_sums(numbers: npt.NDArray[Any], starts: Ints, wanted: Ints | slice) -> list[int]:
-    """The sums of some groups, however large they are."""
-    high, low = (np.add.reduceat(half, starts)[wanted].tolist() for half in _halves(numbers))
-    return [(h << 32) + rest for h, rest in zip(high, low, strict=True)]
-
-
-def _halves(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """The higher and lower 32 bits, whose sums have room in 64."""
-    return numbers >> 32, numbers & 0xFFFFFFFF
-
-
-def that_fit(aggregate: FieldAggregate, arrays: list[pa.Array], groups: Groups) -> Groups:
-    """Groups for partial sums: the rows of one that does not fit 64 bits stay as they are.
-
-    What else belongs to a sum may bring it back.
-    """
-    if aggregate.kind != "sum":
-        return groups
-    numbers = arrays[aggregate.field].to_numpy(zero_copy_only=False)[groups.order]
-    large = _too_large(numbers, groups.starts)
-    if not len(large):
-        return groups
-    ends = np.append(groups.starts[1:], len(groups.order))
-    single = [np.arange(groups.starts[group], ends[group]) for group in large.tolist()]
-    return Groups(groups.order, np.unique(np.concatenate([groups.starts, *single])))
-
-
-def widened(aggregate: FieldAggregate, columns: Columns) -> list[pa.Array]:
-    """The columns of records, the aggregated field as wide as its results may be."""
-    arrays = list(columns.arrays)
-    arrays[aggregate.field] = arrays[aggregate.field].cast(pa.int64())
-    return arrays

@@ -1,0 +1,287 @@
+"""Aggregates of windows by column: what the rows of a pane are, how they are added up, what comes out.
+
+A row of a pane stands for records of one key. Its columns are fields of a record; some of them are
+folded when several rows become one, and the others stay those of the first. One pass over the rows
+of a group serves all of its columns that are folded.
+
+Whole numbers only. A sum of floats depends on the order in which they are added, and partial sums on how
+epochs are cut; and NaN is neither smaller nor larger than any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from millstream.kernel.columns import Columns, field_types
+from millstream.kernel.groups import Groups
+from millstream.kernel.key_columns import KeyColumns
+from millstream.kernel.order import Ints
+
+FoldKind = Literal["sum", "min", "max", "min_by", "max_by"]
+ResultKind = Literal["count", "sum", "min", "max", "avg"]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The column of a row that is folded, and how.
+
+    ``min_by`` and ``max_by`` choose the row that the other columns are of; such a fold is the only one.
+    """
+
+    kind: FoldKind
+    place: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """A number that comes out of a window: ``place`` is the column that it is made of."""
+
+    kind: ResultKind
+    place: int
+
+
+@dataclass(frozen=True)
+class PaneAggregate:
+    """The aggregates of a window over records of a type.
+
+    ``taken``: the field of each column of a row; None is a one for each record. ``key``: the columns of
+    a row that are its key. ``results``: what comes out beside the key; None if whole records do.
+    """
+
+    type_info: TypeInformation
+    key: KeyColumns
+    taken: tuple[int | None, ...]
+    folds: tuple[Fold, ...]
+    results: tuple[Result, ...] | None = None
+
+    @staticmethod
+    def of_field(
+        kind: FoldKind, field: int, key: KeyColumns, type_info: TypeInformation
+    ) -> PaneAggregate:
+        """The first record of a window with the aggregate of a field, or the chosen record."""
+        fields = tuple(range(len(field_types(type_info))))
+        return PaneAggregate(type_info, key, fields, (Fold(kind, field),))
+
+    @staticmethod
+    def of_count(key: KeyColumns, type_info: TypeInformation) -> PaneAggregate:
+        """The key and the number of records."""
+        number = len(key.places)
+        return PaneAggregate(
+            type_info,
+            _moved_to_front(key),
+            (*key.places, None),
+            (Fold("sum", number),),
+            (Result("sum", number),),
+        )
+
+    @staticmethod
+    def of_fields(
+        folds: Sequence[tuple[FoldKind, int]],
+        results: Sequence[tuple[ResultKind, int]],
+        key: KeyColumns,
+        type_info: TypeInformation,
+    ) -> PaneAggregate:
+        """The key and some numbers, each made of one of the folds of fields, or of none."""
+        before = len(key.places)
+        return PaneAggregate(
+            type_info,
+            _moved_to_front(key),
+            (*key.places, *(field for _, field in folds)),
+            tuple(Fold(kind, before + i) for i, (kind, _) in enumerate(folds)),
+            tuple(Result(kind, before + fold) for kind, fold in results),
+        )
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether a row has no field that is folded, but the number of its records."""
+        return None in self.taken
+
+    def row_types(self) -> list[TypeInformation]:
+        """The types of a row's columns; what is folded is as wide as it may get."""
+        fields = field_types(self.type_info)
+        types = [Types.LONG() if field is None else fields[field] for field in self.taken]
+        for fold in self.folds:
+            types[fold.place] = Types.LONG()
+        return types
+
+    def partial_type(self) -> TypeInformation:
+        """A row with its pane, the first window that it counts for, and the number of its records."""
+        return Types.TUPLE([*self.row_types(), Types.LONG(), Types.LONG(), Types.LONG()])
+
+    def rows(self, arrays: Sequence[pa.Array], n: int) -> list[pa.Array]:
+        """The rows of records, each of which stands for one of them."""
+        ones = pa.array(np.ones(n, np.int64))
+        found = [ones if field is None else arrays[field] for field in self.taken]
+        for fold in self.folds:
+            found[fold.place] = found[fold.place].cast(pa.int64())
+        return found
+
+    def declared(self, fold: Fold) -> TypeInformation:
+        """The type of the field that a column is of."""
+        field = self.taken[fold.place]
+        return Types.LONG() if field is None else field_types(self.type_info)[field]
+
+    # -- what comes out --------------------------------------------------------------------------
+
+    def emitted(self, columns: Sequence[pa.Array], counts: Ints, *, limited: bool) -> Columns:
+        """The results of windows, of columns whose sums are whole numbers or, too large, text.
+
+        ``limited``: a sum has to fit its type; `pyarrow.ArrowInvalid` if it does not.
+        """
+        if self.results is None:
+            return self._records(columns, limited)
+        types, arrays = [self._key_type()], [self._key_column(columns)]
+        for result in self.results:
+            type_info = self.result_type(result, limited=limited)
+            types.append(type_info)
+            if result.kind == "count":
+                arrays.append(pa.array(counts))
+            elif result.kind == "avg":
+                arrays.append(_averages(columns[result.place], counts))
+            else:
+                arrays.append(columns[result.place].cast(type_info.to_arrow()))
+        return Columns(Types.TUPLE(types), arrays)
+
+    def result_type(self, result: Result, *, limited: bool = True) -> TypeInformation:
+        """The type of a number that comes out beside the key."""
+        if result.kind in ("min", "max"):
+            return self.declared(Fold(result.kind, result.place))
+        if result.kind == "avg":
+            return Types.DOUBLE()
+        return Types.BIG_INT() if result.kind == "sum" and not limited else Types.LONG()
+
+    def _records(self, columns: Sequence[pa.Array], limited: bool) -> Columns:
+        fields, arrays = field_types(self.type_info), list(columns)
+        for fold in self.folds:
+            if not limited:
+                fields[fold.place] = Types.BIG_INT()
+            arrays[fold.place] = arrays[fold.place].cast(fields[fold.place].to_arrow())
+        if limited:
+            return Columns(self.type_info, arrays)
+        if isinstance(self.type_info, RowTypeInfo):
+            return Columns(RowTypeInfo(fields, self.type_info.field_names), arrays)
+        return Columns(Types.TUPLE(fields), arrays)
+
+    def _key_type(self) -> TypeInformation:
+        return self.key.kinds[0] if self.key.alone else Types.TUPLE(list(self.key.kinds))
+
+    def _key_column(self, columns: Sequence[pa.Array]) -> pa.Array:
+        parts = self.key.columns(columns)
+        if self.key.alone:
+            return parts[0]
+        return pa.StructArray.from_arrays(parts, [f"f{i}" for i in range(len(parts))])
+
+
+def _moved_to_front(key: KeyColumns) -> KeyColumns:
+    return KeyColumns(tuple(range(len(key.places))), key.kinds, key.alone)
+
+
+EXACT = 2**53
+"""Whole numbers up to here are floats, so that their quotient is rounded once, as in Python."""
+
+
+def _averages(sums: pa.Array, counts: Ints) -> pa.Array:
+    if pa.types.is_integer(sums.type):
+        numbers = sums.to_numpy(zero_copy_only=False)
+        found = numbers / counts
+        large = np.flatnonzero((numbers > EXACT) | (numbers < -EXACT)).tolist()
+    else:
+        numbers = [int(number) for number in sums.to_pylist()]
+        found = np.zeros(len(numbers))
+        large = list(range(len(numbers)))
+    for row in large:
+        found[row] = int(numbers[row]) / int(counts[row])
+    return pa.array(found)
+
+
+# -- groups of rows --------------------------------------------------------------------------------
+
+SURELY_FITS = 2.0**62
+"""Sums whose numbers are no larger together, whatever their signs, need no second look."""
+
+
+class SumOverflow(ArithmeticError):
+    """A sum that 64 bits cannot hold."""
+
+
+def aggregated(
+    aggregate: PaneAggregate, arrays: Sequence[pa.Array], groups: Groups, *, exactly: bool = False
+) -> tuple[Ints, list[pa.Array]]:
+    """One row for each group, and the row whose other columns and place in the order it has.
+
+    ``exactly``: sums are text, and may have any size; else `SumOverflow` if 64 bits do not hold one.
+    """
+    rows = groups.firsts
+    for fold in aggregate.folds:
+        if fold.kind in ("min_by", "max_by"):
+            rows = groups.best(_numbers(arrays, fold), largest=fold.kind == "max_by")
+    places = pa.array(rows)
+    columns = [array.take(places) for array in arrays]
+    for fold in aggregate.folds:
+        if fold.kind in ("sum", "min", "max"):
+            numbers = _numbers(arrays, fold)[groups.order]
+            if exactly and fold.kind == "sum":
+                sums = _exact_sums(numbers, groups.starts, slice(None))
+                columns[fold.place] = Types.BIG_INT().to_arrow_arrays(sums)[0]
+            else:
+                columns[fold.place] = pa.array(_folded(fold.kind, numbers, groups.starts))
+    return rows, columns
+
+
+def _numbers(arrays: Sequence[pa.Array], fold: Fold) -> npt.NDArray[Any]:
+    found: npt.NDArray[Any] = arrays[fold.place].to_numpy(zero_copy_only=False)
+    return found
+
+
+def _folded(kind: str, numbers: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
+    if kind == "sum":
+        if len(_too_large(numbers, starts)):
+            raise SumOverflow("a sum does not fit 64 bits")
+        # It may wrap around on the way, and comes back, for the sum itself fits.
+        return np.add.reduceat(numbers, starts)
+    return (np.minimum if kind == "min" else np.maximum).reduceat(numbers, starts)
+
+
+def _too_large(numbers: npt.NDArray[Any], starts: Ints) -> Ints:
+    """The groups whose sums do not fit 64 bits."""
+    sizes = np.abs(numbers.astype(np.float64))
+    # All together are seldom large, and then none is.
+    if sizes.sum() <= SURELY_FITS:
+        return starts[:0]
+    large = np.flatnonzero(np.add.reduceat(sizes, starts) > SURELY_FITS)
+    sums = _exact_sums(numbers, starts, large)
+    fits = np.array([-(2**63) <= total < 2**63 for total in sums], np.bool_)
+    return large[~fits]
+
+
+def _exact_sums(numbers: npt.NDArray[Any], starts: Ints, wanted: Ints | slice) -> list[int]:
+    """The sums of some groups, however large they are."""
+    high, low = (np.add.reduceat(half, starts)[wanted].tolist() for half in _halves(numbers))
+    return [(h << 32) + rest for h, rest in zip(high, low, strict=True)]
+
+
+def _halves(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The higher and lower 32 bits, whose sums have room in 64."""
+    return numbers >> 32, numbers & 0xFFFFFFFF
+
+
+def that_fit(aggregate: PaneAggregate, arrays: Sequence[pa.Array], groups: Groups) -> Groups:
+    """Groups for partial sums: the rows of one that does not fit 64 bits stay as they are.
+
+    What else belongs to a sum may bring it back.
+    """
+    sums = [fold for fold in aggregate.folds if fold.kind == "sum"]
+    too_large = [_too_large(_numbers(arrays, fold)[groups.order], groups.starts) for fold in sums]
+    large = np.unique(np.concatenate([groups.starts[:0], *too_large]))
+    if not len(large):
+        return groups
+    ends = np.append(groups.starts[1:], len(groups.order))
+    single = [np.arange(groups.starts[group], ends[group]) for group in large.tolist()]
+    return Groups(groups.order, np.unique(np.concatenate([groups.starts, *single])))
