@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from millstream.common import Types, WatermarkStrategy
+from millstream.common import Row, RowKind, Types, WatermarkStrategy
 from millstream.common.state_ttl import StateTtlConfig
 from millstream.common.watermark_strategy import Watermark, WatermarkGenerator
 from millstream.datastream import (
@@ -416,6 +416,19 @@ def summary(windowed: Any) -> DataStream:
     return windowed.summarize(("sum", 2), "count", ("max", 2), ("avg", 2), ("min", 2))
 
 
+CHANGE = Types.ROW([Types.STRING(), Types.LONG(), Types.LONG()])
+
+
+def changes(stream: DataStream) -> DataStream:
+    """Records of which some are taken back."""
+    kinds = (RowKind.INSERT, RowKind.DELETE, RowKind.UPDATE_AFTER)
+    rows = stream.map(
+        lambda record: Row.of_kind(kinds[record[1] % 3], *record),
+        output_type=Types.PICKLED_BYTE_ARRAY(),
+    )
+    return rows.changelog(CHANGE)
+
+
 def join_of(left: DataStream, right: DataStream, how: str) -> Any:
     sides = getattr(left, how)(right).where(key_of).equal_to(key_of)
     return sides.window(TUMBLING)
@@ -513,4 +526,8 @@ CASES = [
     Case("counts by pairs", lambda s, _: by_pair(s).window(SLIDING).count()),
     Case("sums by pairs", lambda s, _: by_pair(s).window(TUMBLING).sum(2)),
     Case("kept columns by pairs", lambda s, _: by_pair(s).window(SLIDING).process(Listed())),
+    Case(
+        "counts of changes",
+        lambda s, _: changes(s).key_by(0).window(SLIDING).summarize("count", ("sum", 1)),
+    ),
 ]

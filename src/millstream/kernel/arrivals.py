@@ -38,6 +38,8 @@ class Incoming(Protocol):
     def keys(self) -> OrderKeys: ...
     @property
     def hashes(self) -> Hashes | None: ...
+    @property
+    def weights(self) -> Ints | None: ...
 
     def __len__(self) -> int: ...
 
@@ -56,6 +58,7 @@ class Arrivals:
     ts: Ints
     keys: OrderKeys
     hashes: Hashes | None
+    weights: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.places)
@@ -73,7 +76,8 @@ class Arrivals:
     def take(self, rows: Ints) -> Records:
         """The records at the given rows."""
         hashes = None if self.hashes is None else self.hashes[rows]
-        return Records(self.values_at(rows), self.ts[rows], self.keys.take(rows), hashes)
+        weights = None if self.weights is None else self.weights[rows]
+        return Records(self.values_at(rows), self.ts[rows], self.keys.take(rows), hashes, weights)
 
 
 def in_order(parts: Sequence[tuple[Codec, Received]], *, as_columns: bool = False) -> Incoming:
@@ -86,10 +90,11 @@ def in_order(parts: Sequence[tuple[Codec, Received]], *, as_columns: bool = Fals
 
 
 def _in_columns(codec: ArrowCodec, buffers: Sequence[Received]) -> Arrivals:
-    ts, keys, hashes = concat_columns(buffers)
+    ts, keys, hashes, weights = concat_columns(buffers)
     columns = codec.columns([buffer.data for buffer in buffers])
     order = keys.argsort()
     if order is None:
-        return Arrivals(codec.type_info, columns, np.arange(len(ts)), ts, keys, hashes)
+        return Arrivals(codec.type_info, columns, np.arange(len(ts)), ts, keys, hashes, weights)
     hashes = None if hashes is None else hashes[order]
-    return Arrivals(codec.type_info, columns, order, ts[order], keys.take(order), hashes)
+    weights = None if weights is None else weights[order]
+    return Arrivals(codec.type_info, columns, order, ts[order], keys.take(order), hashes, weights)

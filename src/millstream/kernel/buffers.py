@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,10 +17,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millstream.common._type_certainty import is_declared
-from millstream.common.errors import TypeMismatchError
+from millstream.common.errors import PlanError, TypeMismatchError
 from millstream.common.pickling import dumps_apart, loads_apart
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
+from millstream.common.types import Row as TypedRow
+from millstream.common.types import RowKind
 from millstream.kernel.columns import Columns, Values, as_list, concat_columns_of
 from millstream.kernel.hashing import Hashes as Hashes
 from millstream.kernel.order import COLUMNS, Ints, OrderKeys, Paths, concat
@@ -128,12 +130,16 @@ def codec_for(type_info: TypeInformation | None) -> Codec:
 
 @dataclass(slots=True)
 class Records:
-    """Records of one edge: values, event times, order keys and key hashes side by side."""
+    """Records of one edge: values, event times, order keys and key hashes side by side.
+
+    ``weights``: how often each record counts, less than 0 if it is taken back; None: once.
+    """
 
     values: Values
     ts: Ints
     keys: OrderKeys
     hashes: Hashes | None = None
+    weights: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -154,6 +160,7 @@ class Records:
             self.ts[rows],
             self.keys.take(rows),
             None if self.hashes is None else self.hashes[rows],
+            None if self.weights is None else self.weights[rows],
         )
 
     def slice(self, start: int, stop: int) -> Records:
@@ -173,6 +180,10 @@ def _framed(
     columns = [records.ts, *(getattr(records.keys, name) for name in COLUMNS)]
     fields = [_pack(column, chunks) for column in columns]
     hashes = ABSENT if records.hashes is None else _pack(records.hashes, chunks)
+    # Where all weights are 1, nothing is said of them: most buffers have no more than before.
+    weights: tuple[int | None, ...] = ()
+    if records.weights is not None and not (records.weights == 1).all():
+        weights = (_pack(records.weights, chunks),)
     path: bytes | int
     if isinstance(records.keys.path, bytes):
         path = records.keys.path
@@ -180,7 +191,7 @@ def _framed(
         path = records.keys.path.dtype.itemsize
         chunks.append(records.keys.path.tobytes())
     chunks.append(data)
-    header = pickle.dumps((n, raised, fields, hashes, path), protocol=5)
+    header = pickle.dumps((n, raised, fields, hashes, path, *weights), protocol=5)
     return header, b"".join(chunks)
 
 
@@ -222,8 +233,35 @@ def record_count(header: bytes) -> int:
 
 
 def decode(header: bytes, payload: bytes, codec: Codec) -> Records:
-    """The records of a data buffer."""
-    return Received.of(header, payload).decoded(codec)
+    """The records of a data buffer as a sink gets them: weights become kinds of rows."""
+    return with_kinds(Received.of(header, payload).decoded(codec))
+
+
+def with_kinds(records: Records) -> Records:
+    """Records that count once each: a row that is taken back is one of the kind DELETE."""
+    if records.weights is None:
+        return records
+    times = np.abs(records.weights)
+    rows = np.repeat(np.arange(len(times)), times)
+    values = records.values_at(rows)
+    is_back = (records.weights < 0)[rows].tolist()
+    kinds = [_taken_back(v) if back else v for v, back in zip(values, is_back, strict=True)]
+    whole = replace(records, values=list(records.values), weights=None).take(rows)
+    return replace(whole, values=kinds)
+
+
+def _taken_back(value: Any) -> TypedRow:
+    if not isinstance(value, TypedRow | tuple):
+        raise PlanError(
+            "CHANGES_REFUSED",
+            f"a sink cannot show that {value!r:.200} is taken back: it is no row",
+            hint="let the records of a changelog be rows or tuples",
+        )
+    found = TypedRow.of_kind(RowKind.DELETE, *value)
+    names = getattr(value, "_fields", None)
+    if names is not None:
+        found.set_field_names(list(names))
+    return found
 
 
 @dataclass(slots=True)
@@ -238,36 +276,46 @@ class Received:
     keys: OrderKeys
     hashes: Hashes | None
     raised: bool
+    weights: Ints | None = None
 
     @staticmethod
     def of(header: bytes, payload: bytes) -> Received:
-        n, raised, fields, hashes, path = pickle.loads(header)
+        n, raised, fields, hashes, path, *weights = pickle.loads(header)
         reader = _Payload(payload, n)
         ts, stamp, born, channel, frag, pos = [reader.array(np.int64, value) for value in fields]
         decoded_hashes = None if hashes == ABSENT else reader.array(np.uint32, hashes)
+        decoded_weights = reader.array(np.int64, weights[0]) if weights else None
         decoded_path: Paths = path if isinstance(path, bytes) else reader.array(f"S{path}")
         keys = OrderKeys(stamp, born, channel, frag, pos, decoded_path)
-        return Received(reader.rest(), ts, keys, decoded_hashes, raised)
+        return Received(reader.rest(), ts, keys, decoded_hashes, raised, decoded_weights)
 
     def decoded(self, codec: Codec, number: int | None = None) -> Records:
         """The records, with their values; given a number, pairs of it and the value."""
         values = codec.decode(self.data)
         if number is not None:
             values = [(number, value) for value in values]
-        return Records(values, self.ts, self.keys, self.hashes)
+        return Records(values, self.ts, self.keys, self.hashes, self.weights)
 
     def encoded(self, *, raised: bool) -> tuple[bytes, bytes]:
         """New header and payload; the values stay as they are."""
         return _framed(self, len(self.ts), self.data, raised)
 
 
-def concat_columns(parts: Sequence[Records | Received]) -> tuple[Ints, OrderKeys, Hashes | None]:
-    """Event times, order keys and hashes of several buffers of one edge, one after the other."""
+def concat_columns(
+    parts: Sequence[Records | Received],
+) -> tuple[Ints, OrderKeys, Hashes | None, Ints | None]:
+    """Event times, order keys, hashes and weights of several buffers of one edge, in turn."""
     hashes = [part.hashes for part in parts if part.hashes is not None]
+    weights = None
+    if any(part.weights is not None for part in parts):
+        ones = (np.ones(len(part.ts), np.int64) for part in parts)
+        given = zip(parts, ones, strict=True)
+        weights = np.concatenate([one if p.weights is None else p.weights for p, one in given])
     return (
         np.concatenate([part.ts for part in parts]),
         concat([part.keys for part in parts]),
         np.concatenate(hashes) if len(hashes) == len(parts) else None,
+        weights,
     )
 
 

@@ -36,6 +36,7 @@ class TimestampStep(Step):
     """
 
     takes_columns = True
+    takes_weights = True
     counts_records = True
 
     def __init__(
@@ -75,7 +76,8 @@ class TimestampStep(Step):
         keys = flow.base_keys if flow.rows is None else flow.base_keys.take(flow.rows)
         if flow.rows is not None:
             channels = channels[flow.rows]
-        return Flow(flow.values, ts, replace(keys, stamp=stamps, channel=channels))
+        keys = replace(keys, stamp=stamps, channel=channels)
+        return Flow(flow.values, ts, keys, None, flow.weights())
 
     def _times(self, flow: Flow) -> Ints:
         if isinstance(flow.values, Columns):
@@ -149,6 +151,7 @@ class EdgeStep(Step):
     """
 
     takes_columns = True
+    takes_weights = True  # whether their operator takes them, it says itself
 
     def __init__(
         self,

@@ -36,6 +36,12 @@ class Groups:
         """The first row of each group."""
         return self.order[self.starts]
 
+    def some(self, which: npt.NDArray[np.bool_]) -> Groups:
+        """The groups that are marked."""
+        lengths = np.diff(np.append(self.starts, len(self.order)))
+        kept = lengths[which]
+        return Groups(self.order[np.repeat(which, lengths)], np.cumsum(kept) - kept)
+
     def sizes(self, counts: Ints) -> Ints:
         """The total count of the rows of each group."""
         sizes: Ints = np.add.reduceat(counts[self.order], self.starts)

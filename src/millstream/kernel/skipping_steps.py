@@ -54,6 +54,7 @@ class SkippingStep(Step):
     """Base of steps with the policy "skip"; ``letters`` is given to them when they are made."""
 
     letters: DeadLetters
+    takes_weights = False
 
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
         self.reports: Reports = make_context(self.info, None)._reports

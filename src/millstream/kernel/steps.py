@@ -22,6 +22,7 @@ from millstream.common.errors import (
 from millstream.common.output_tag import OutputTag
 from millstream.common.stored_values import is_plain_tuple
 from millstream.common.typeinfo import TypeInformation
+from millstream.common.types import Row, RowKind
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
 from millstream.kernel.calls import apply_each
 from millstream.kernel.columns import Columns, Values, as_list
@@ -36,13 +37,14 @@ from millstream.kernel.side_outputs import checked_sides
 class Flow:
     """Values on their way through the steps, beside the rows of ``base`` they came from.
 
-    ``rows`` None: value i came from row i.
+    ``rows`` None: value i came from row i. ``base_weights``: see `Records`.
     """
 
     values: Values
     base_ts: Ints
     base_keys: OrderKeys
     rows: Ints | None = None
+    base_weights: Ints | None = None
 
     def row_numbers(self) -> Ints:
         return np.arange(len(self.values)) if self.rows is None else self.rows
@@ -54,34 +56,44 @@ class Flow:
         """The values at some places."""
         values = list(map(as_list(self.values).__getitem__, places))
         rows = np.array(places, np.int64) if self.rows is None else self.rows[places]
-        return Flow(values, self.base_ts, self.base_keys, rows)
+        return Flow(values, self.base_ts, self.base_keys, rows, self.base_weights)
 
     def replace(self, values: Values) -> Flow:
         """Other values in the same places."""
-        return Flow(values, self.base_ts, self.base_keys, self.rows)
+        return Flow(values, self.base_ts, self.base_keys, self.rows, self.base_weights)
 
     def records(self) -> Records:
         """The values with event times and order keys of their own."""
         if self.rows is None:
-            return Records(self.values, self.base_ts, self.base_keys)
-        return Records(self.values, self.base_ts[self.rows], self.base_keys.take(self.rows))
+            return Records(self.values, self.base_ts, self.base_keys, None, self.base_weights)
+        keys = self.base_keys.take(self.rows)
+        return Records(self.values, self.base_ts[self.rows], keys, None, self.weights())
+
+    def weights(self) -> Ints | None:
+        """The weight of each value, None if all count once."""
+        if self.base_weights is None or self.rows is None:
+            return self.base_weights
+        return self.base_weights[self.rows]
 
     def branched(self, results: list[list[Any]], turn: int) -> Flow:
         """The results of an operator for each of the values; paths have one more step."""
         rows = np.repeat(self.row_numbers(), [len(result) for result in results])
         values = [value for result in results for value in result]
         keys = self.base_keys.take(rows).through(arrival_step(turn, None))
-        return Flow(values, self.base_ts[rows], keys.extended(run_ordinals(rows)))
+        weights = None if self.base_weights is None else self.base_weights[rows]
+        return Flow(values, self.base_ts[rows], keys.extended(run_ordinals(rows)), None, weights)
 
 
 class Step:
     """A node of the tree. ``send`` hands a flow to all following nodes.
 
     ``sides``: by tag, what follows a side output. ``counts_records``: what it gets and sends counts as
-    what its operator gets and emits.
+    what its operator gets and emits. ``takes_columns``: its values may come as Arrow columns.
+    ``takes_weights``: records may count more than once, or be taken back; its results count as often.
     """
 
     takes_columns = False
+    takes_weights = False
     counts_records = False
 
     def __init__(self, info: OperatorInfo) -> None:
@@ -108,6 +120,8 @@ class Step:
         shared, number = len(self.children) > 1, len(flow.values)
         self.records_out += number
         for child in self.children:
+            if flow.base_weights is not None and not child.takes_weights:
+                raise changes_refused(child.info)
             child.records_in += number
             if child.takes_columns:
                 child.push(flow)
@@ -136,6 +150,53 @@ class Step:
         return user_code_error(
             error, self.info.name, self.info.uid, value, location=self.info.location
         )
+
+
+def changes_refused(info: OperatorInfo) -> PlanError:
+    """The error of an operator that gets records that are taken back, and cannot do so."""
+    return PlanError(
+        "CHANGES_REFUSED",
+        f"operator {info.name!r} gets the changes of a changelog, and cannot take a record back",
+        location=info.location,
+        hint="a changelog goes through map, filter and flat_map, into count, and into sum and avg of "
+        "summarize over windows by column, and to sinks of rows",
+    )
+
+
+class ChangelogStep(Step):
+    """Rows of a changelog as records that count once, or are taken back; kinds are no more."""
+
+    counts_records = True
+
+    def push(self, flow: Flow) -> None:
+        rows = as_list(flow.values)
+        for row in rows:
+            if not isinstance(row, Row):
+                raise PlanError(
+                    "NO_ROW_KIND",
+                    f"operator {self.info.name!r}: {row!r:.200} is no row, so it has no kind",
+                    location=self.info.location,
+                    hint="map the records to Row.of_kind(...) before changelog()",
+                )
+        weights = np.array([_WEIGHTS[row.get_row_kind()] for row in rows], np.int64)
+        if flow.rows is not None:
+            flow = Flow(rows, flow.timestamps(), flow.base_keys.take(flow.rows))
+        self.send(Flow(list(map(_plain, rows)), flow.base_ts, flow.base_keys, None, weights))
+
+
+_WEIGHTS = {
+    RowKind.INSERT: 1,
+    RowKind.UPDATE_AFTER: 1,
+    RowKind.UPDATE_BEFORE: -1,
+    RowKind.DELETE: -1,
+}
+
+
+def _plain(row: Row) -> Row:
+    found = Row(*row)
+    if row._fields is not None:
+        found.set_field_names(row._fields)
+    return found
 
 
 class FunctionStep(Step):
@@ -172,6 +233,7 @@ class FunctionStep(Step):
 
 class MapStep(FunctionStep):
     method = "map"
+    takes_weights = True
 
     def push(self, flow: Flow) -> None:
         self.send(flow.replace(apply_each(self.call, as_list(flow.values), self.failure)))
@@ -179,6 +241,8 @@ class MapStep(FunctionStep):
 
 class StoredStep(Step):
     """Values as their declared type stores them: a function sees a Row where a Row was promised."""
+
+    takes_weights = True
 
     def __init__(self, info: OperatorInfo, type_info: TypeInformation) -> None:
         super().__init__(info)
@@ -207,6 +271,7 @@ class StoredStep(Step):
 
 class FilterStep(FunctionStep):
     method = "filter"
+    takes_weights = True
 
     def push(self, flow: Flow) -> None:
         verdicts = apply_each(self.call, as_list(flow.values), self.failure)
@@ -224,6 +289,7 @@ def gathered(results: Any) -> list[Any]:
 
 class FlatMapStep(FunctionStep):
     method = "flat_map"
+    takes_weights = True
 
     def results(self, flow: Flow) -> list[list[Any]]:
         return apply_each(
@@ -276,6 +342,7 @@ class ProcessStep(FlatMapStep):
     """A `ProcessFunction` without key; what it yields with a tag goes to the side outputs."""
 
     method = "process_element"
+    takes_weights = False
 
     def __init__(self, info: OperatorInfo, function: Any, now_ms: Callable[[], int]) -> None:
         super().__init__(info, function)

@@ -50,7 +50,7 @@ def columnar_window(node: KeyedNode, type_info: TypeInformation | None) -> ByCol
     if key is None:
         return None
     if spec.counts:
-        aggregate = PaneAggregate.of_count(key, type_info)
+        aggregate = PaneAggregate.of_fields([], [("count", 0)], key, type_info)
     elif spec.summarizes:
         aggregate = _summary(spec, key, type_info)
     elif spec.emits_fold:

@@ -25,7 +25,15 @@ from millstream.kernel.outputs import MAIN
 from millstream.kernel.places import Place
 from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.stages import HostedOperator, KeyedProgram, SourceProgram
-from millstream.kernel.steps import FilterStep, FlatMapStep, MapStep, ProcessStep, Step, StoredStep
+from millstream.kernel.steps import (
+    ChangelogStep,
+    FilterStep,
+    FlatMapStep,
+    MapStep,
+    ProcessStep,
+    Step,
+    StoredStep,
+)
 from millstream.kernel.windows.columnar import PartialEdge
 from millstream.kernel.windows.partial_sums import PartialSums
 from millstream.plan.graph import (
@@ -256,6 +264,8 @@ class Compiler:
         info, kinds = self._info(node), self._kinds(node)
         if node.kind == "process":
             return kinds(ProcessStep)(info, node.function, self.wall_clock_ms)
+        if node.kind == "changelog":
+            return ChangelogStep(info)
         steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep, "async": AsyncStep}
         return kinds(steps[node.kind])(info, node.function)
 

@@ -87,7 +87,7 @@ class PaneRows:
         firsts = np.maximum(first_column.to_numpy(), spans.first_windows(ints(rows, "pane"), now))
         lasts = spans.last_windows(np.array(panes, np.int64))
         if self.layout.content in ("counts", "aggregates"):
-            keys, values = self._apart(arrays, fields[-1])
+            keys, values = self._apart(arrays)
         else:
             values = self._type(arrays, operator).from_arrow_arrays(arrays)
             keys = list(map(operator.selector, values))
@@ -96,7 +96,7 @@ class PaneRows:
         for part in zip(*columns, _orders(rows, births), strict=True):
             yield _PaneRow(*part)
 
-    def _apart(self, arrays: list[pa.Array], numbers: pa.Array) -> tuple[list[Any], list[Any]]:
+    def _apart(self, arrays: list[pa.Array]) -> tuple[list[Any], list[Any]]:
         """Keys that are stored by themselves, and the numbers or accumulators beside them."""
         size = self.layout.tuple_of or 1
         parts = [from_arrow(array.type).from_arrow_arrays([array]) for array in arrays[:size]]
@@ -104,7 +104,7 @@ class PaneRows:
         folded = [array.to_pylist() for array in arrays[size:]]
         if self.layout.content == "counts":
             return keys, folded[0]
-        return keys, list(zip(numbers.to_pylist(), *folded, strict=True))
+        return keys, list(zip(*folded, strict=True))
 
     def _check(self, keys: list[Any], hashes: list[int], operator: WindowOperator) -> None:
         """Refuse rows that were stored under other keys than those of today's key selector."""

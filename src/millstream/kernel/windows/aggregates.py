@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from millstream.kernel.columns import Columns, field_types
@@ -70,38 +71,39 @@ class PaneAggregate:
         return PaneAggregate(type_info, key, fields, (Fold(kind, field),))
 
     @staticmethod
-    def of_count(key: KeyColumns, type_info: TypeInformation) -> PaneAggregate:
-        """The key and the number of records."""
-        number = len(key.places)
-        return PaneAggregate(
-            type_info,
-            _moved_to_front(key),
-            (*key.places, None),
-            (Fold("sum", number),),
-            (Result("sum", number),),
-        )
-
-    @staticmethod
     def of_fields(
         folds: Sequence[tuple[FoldKind, int]],
         results: Sequence[tuple[ResultKind, int]],
         key: KeyColumns,
         type_info: TypeInformation,
     ) -> PaneAggregate:
-        """The key and some numbers, each made of one of the folds of fields, or of none."""
-        before = len(key.places)
+        """The key and some numbers, each made of one of the folds of fields.
+
+        A row has the number of its records too: it is the count, and averages need it.
+        """
+        number = len(key.places)
+        fields = (None, *(field for _, field in folds))
+        kinds: list[FoldKind] = ["sum", *(kind for kind, _ in folds)]
         return PaneAggregate(
             type_info,
-            _moved_to_front(key),
-            (*key.places, *(field for _, field in folds)),
-            tuple(Fold(kind, before + i) for i, (kind, _) in enumerate(folds)),
-            tuple(Result(kind, before + fold) for kind, fold in results),
+            KeyColumns(tuple(range(number)), key.kinds, key.alone),
+            (*key.places, *fields),
+            tuple(Fold(kind, number + i) for i, kind in enumerate(kinds)),
+            tuple(
+                Result(kind, number if kind == "count" else number + 1 + fold)
+                for kind, fold in results
+            ),
         )
 
     @property
-    def counts_only(self) -> bool:
-        """Whether a row has no field that is folded, but the number of its records."""
-        return None in self.taken
+    def takes_weights(self) -> bool:
+        """Whether records may count more than once, or be taken back: sums can, records cannot."""
+        return self.results is not None and all(fold.kind == "sum" for fold in self.folds)
+
+    @property
+    def number_place(self) -> int:
+        """The column with the number of the records of a row, where results are numbers."""
+        return len(self.key.places)
 
     def row_types(self) -> list[TypeInformation]:
         """The types of a row's columns; what is folded is as wide as it may get."""
@@ -115,12 +117,19 @@ class PaneAggregate:
         """A row with its pane, the first window that it counts for, and the number of its records."""
         return Types.TUPLE([*self.row_types(), Types.LONG(), Types.LONG(), Types.LONG()])
 
-    def rows(self, arrays: Sequence[pa.Array], n: int) -> list[pa.Array]:
-        """The rows of records, each of which stands for one of them."""
+    def rows(
+        self, arrays: Sequence[pa.Array], n: int, weights: Ints | None = None
+    ) -> list[pa.Array]:
+        """The rows of records, each of which stands for one of them; `ArrowInvalid` if one is too large.
+
+        ``weights``: how often each record counts.
+        """
         ones = pa.array(np.ones(n, np.int64))
         found = [ones if field is None else arrays[field] for field in self.taken]
         for fold in self.folds:
             found[fold.place] = found[fold.place].cast(pa.int64())
+            if weights is not None:
+                found[fold.place] = pc.multiply_checked(found[fold.place], pa.array(weights))
         return found
 
     def declared(self, fold: Fold) -> TypeInformation:
@@ -130,7 +139,7 @@ class PaneAggregate:
 
     # -- what comes out --------------------------------------------------------------------------
 
-    def emitted(self, columns: Sequence[pa.Array], counts: Ints, *, limited: bool) -> Columns:
+    def emitted(self, columns: Sequence[pa.Array], *, limited: bool) -> Columns:
         """The results of windows, of columns whose sums are whole numbers or, too large, text.
 
         ``limited``: a sum has to fit its type; `pyarrow.ArrowInvalid` if it does not.
@@ -141,10 +150,8 @@ class PaneAggregate:
         for result in self.results:
             type_info = self.result_type(result, limited=limited)
             types.append(type_info)
-            if result.kind == "count":
-                arrays.append(pa.array(counts))
-            elif result.kind == "avg":
-                arrays.append(_averages(columns[result.place], counts))
+            if result.kind == "avg":
+                arrays.append(_averages(columns[result.place], columns[self.number_place]))
             else:
                 arrays.append(columns[result.place].cast(type_info.to_arrow()))
         return Columns(Types.TUPLE(types), arrays)
@@ -179,25 +186,19 @@ class PaneAggregate:
         return pa.StructArray.from_arrays(parts, [f"f{i}" for i in range(len(parts))])
 
 
-def _moved_to_front(key: KeyColumns) -> KeyColumns:
-    return KeyColumns(tuple(range(len(key.places))), key.kinds, key.alone)
-
-
 EXACT = 2**53
 """Whole numbers up to here are floats, so that their quotient is rounded once, as in Python."""
 
 
-def _averages(sums: pa.Array, counts: Ints) -> pa.Array:
-    if pa.types.is_integer(sums.type):
-        numbers = sums.to_numpy(zero_copy_only=False)
-        found = numbers / counts
-        large = np.flatnonzero((numbers > EXACT) | (numbers < -EXACT)).tolist()
-    else:
-        numbers = [int(number) for number in sums.to_pylist()]
-        found = np.zeros(len(numbers))
-        large = list(range(len(numbers)))
-    for row in large:
-        found[row] = int(numbers[row]) / int(counts[row])
+def _averages(sums: pa.Array, numbers: pa.Array) -> pa.Array:
+    counts = numbers.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    if not pa.types.is_integer(sums.type):
+        exact = zip(map(int, sums.to_pylist()), counts.tolist(), strict=True)
+        return pa.array([total / count for total, count in exact], pa.float64())
+    totals = sums.to_numpy(zero_copy_only=False)
+    found = totals / counts
+    for row in np.flatnonzero((totals > EXACT) | (totals < -EXACT)).tolist():
+        found[row] = int(totals[row]) / int(counts[row])
     return pa.array(found)
 
 

@@ -70,7 +70,7 @@ def bad_record(fold: Fold, field: int | None, info: OperatorInfo, value: Any) ->
 
 def overflow(aggregate: PaneAggregate, info: OperatorInfo) -> PlanError:
     """The error of a sum that does not fit its declared type."""
-    sums = [fold for fold in aggregate.folds if fold.kind == "sum"]
+    sums = [f for f in aggregate.folds if f.kind == "sum" and aggregate.taken[f.place] is not None]
     fields = " or ".join(str(aggregate.taken[fold.place]) for fold in sums)
     limit = Types.LONG() if aggregate.results is not None else aggregate.declared(sums[0])
     return PlanError(
@@ -93,6 +93,7 @@ class PartialEdge(EdgeStep):
         super().__init__(*args, **options)
         self.lag = lag
         self.aggregate = aggregate
+        self.takes_weights = aggregate.takes_weights
         self.panes = panes
         self.row_type = Types.TUPLE(aggregate.row_types())
         self.partial_type = aggregate.partial_type()
@@ -115,11 +116,12 @@ class PartialEdge(EdgeStep):
         if place != self._place or self._size >= GATHERED:
             self._add_up()
         self._place = place
-        records.values = self._rows(records.values)
+        records.values = self._rows(records.values, records.weights)
+        records.weights = None  # the numbers in the rows have them now
         self._gathered.append(records)
         self._size += len(records)
 
-    def _rows(self, values: Values) -> Columns:
+    def _rows(self, values: Values, weights: Ints | None) -> Columns:
         """The rows of records, checked to have numbers to add up."""
         aggregate = self.aggregate
         records = Columns(aggregate.type_info, ArrowCodec(aggregate.type_info).arrays(values))
@@ -128,7 +130,11 @@ class PartialEdge(EdgeStep):
             assert callable(self.route)
             apply_each(self.route, as_list(values), self.failure)
         self._check(records)
-        return Columns(self.row_type, aggregate.rows(records.arrays, len(records)))
+        try:
+            rows = aggregate.rows(records.arrays, len(records), weights)
+        except pa.ArrowInvalid:
+            raise overflow(aggregate, self.info) from None
+        return Columns(self.row_type, rows)
 
     def _finish(self) -> None:
         self._add_up()
@@ -218,9 +224,9 @@ class ColumnarWindowOperator(KeyedOperator):
         if self.aggregate.results is None:
             refuse_other_key(self.info, self.selector(value), key)
             return *value, pane, pane, 1
-        number, *folded = (value, value) if self.aggregate.counts_only else value
+        folded = value if isinstance(value, tuple) else (value,)
         parts = (key,) if self.aggregate.key.alone else key
-        return *parts, *folded, pane, pane, number
+        return *parts, *folded, pane, pane, folded[0]
 
     def _by_pane(self, records: Incoming, clock: Clock) -> dict[int, Records]:
         found = self._on_time(records, clock)
@@ -271,18 +277,29 @@ class ColumnarWindowOperator(KeyedOperator):
         rows, found = self.panes.memberships(panes, firsts, windows)
         if not len(rows):
             return
-        groups = Groups.by([self.aggregate.key.codes(arrays)[rows], found])
+        groups = self._that_exist(
+            Groups.by([self.aggregate.key.codes(arrays)[rows], found]), arrays, rows
+        )
+        if not len(groups.starts):
+            return
         chosen = groups.firsts
         of_windows = Groups(rows[groups.order], groups.starts)
-        counts = of_windows.sizes(arrays[NUMBER].to_numpy())
-        results = self._results(arrays[:PANE], of_windows, counts)
+        results = self._results(arrays[:PANE], of_windows)
         assert records.hashes is not None
         bounds = np.array([self.panes.bounds(w) for w in windows], np.int64)
         starts, ends = bounds[np.searchsorted(windows, found[chosen])].T
         order = self._order(records, of_windows.firsts, starts, ends)
         emit(MAIN, Records(results, ends - 1, order))
 
-    def _results(self, arrays: list[pa.Array], groups: Groups, counts: Ints) -> Values:
+    def _that_exist(self, groups: Groups, arrays: list[pa.Array], rows: Ints) -> Groups:
+        """The groups that have records: of some, all records may have been taken back."""
+        if not self.aggregate.takes_weights:
+            return groups
+        numbers = arrays[self.aggregate.number_place].to_numpy()[rows]
+        exists = groups.sizes(numbers) != 0
+        return groups if exists.all() else groups.some(exists)
+
+    def _results(self, arrays: list[pa.Array], groups: Groups) -> Values:
         """The result of each group: columns, or objects if a sum is wider than its column.
 
         Only a declared type is enforced: a type that nobody declares widens.
@@ -292,11 +309,11 @@ class ColumnarWindowOperator(KeyedOperator):
         except SumOverflow:
             _, columns = aggregated(self.aggregate, arrays, groups, exactly=True)
         try:
-            return self.aggregate.emitted(columns, counts, limited=True)
+            return self.aggregate.emitted(columns, limited=True)
         except pa.ArrowInvalid:
             if is_declared(self.aggregate.type_info):
                 raise overflow(self.aggregate, self.info) from None
-        return self.aggregate.emitted(columns, counts, limited=False).tolist()
+        return self.aggregate.emitted(columns, limited=False).tolist()
 
     def _order(self, records: Records, rows: Ints, starts: Ints, ends: Ints) -> OrderKeys:
         """The place of each result: that of a timer of its key at the end of the window."""
