@@ -7,7 +7,7 @@ import operator
 import types
 from typing import Any
 
-__all__ = ["Fields", "field_read_by", "fields_read_by"]
+__all__ = ["Fields", "field_read_by", "fields_read_by", "fields_returned_by"]
 
 Fields = int | str | tuple[int | str, ...]
 """A field, by position or name; or the tuple of several fields."""
@@ -56,6 +56,26 @@ def fields_read_by(function: Any) -> Fields | None:
     if isinstance(function, types.MethodType):
         return _fields_in(function.__func__, 1)
     return _fields_in(function, 0) if isinstance(function, types.FunctionType) else None
+
+
+def fields_returned_by(function: Any) -> Fields | None:
+    """Return the same of any function of a program, whose attributes may mean anything.
+
+    Examples
+    --------
+    >>> class Selector:
+    ...     field = 1
+    ...
+    ...     def __call__(self, record):
+    ...         return record
+    >>> fields_read_by(Selector()), fields_returned_by(Selector())
+    (1, None)
+    >>> fields_returned_by(lambda record: record[0])
+    0
+    """
+    is_plain = isinstance(function, types.FunctionType | types.MethodType)
+    is_getter = isinstance(function, operator.itemgetter | operator.attrgetter)
+    return fields_read_by(function) if is_plain or is_getter else None
 
 
 def _of_getter(getter: Any) -> Fields | None:

@@ -22,6 +22,7 @@ from millstream.kernel.buffers import (
     Records,
     concat_columns,
     merged,
+    weights_of,
 )
 from millstream.kernel.columns import Columns
 from millstream.kernel.order import Ints, OrderKeys
@@ -77,7 +78,9 @@ class Arrivals:
         """The records at the given rows."""
         hashes = None if self.hashes is None else self.hashes[rows]
         weights = None if self.weights is None else self.weights[rows]
-        return Records(self.values_at(rows), self.ts[rows], self.keys.take(rows), hashes, weights)
+        return Records(
+            self.values_at(rows), self.ts[rows], self.keys.take(rows), hashes, weights=weights
+        )
 
 
 def in_order(parts: Sequence[tuple[Codec, Received]], *, as_columns: bool = False) -> Incoming:
@@ -90,11 +93,14 @@ def in_order(parts: Sequence[tuple[Codec, Received]], *, as_columns: bool = Fals
 
 
 def _in_columns(codec: ArrowCodec, buffers: Sequence[Received]) -> Arrivals:
-    ts, keys, hashes, weights = concat_columns(buffers)
+    ts, keys, hashes = concat_columns(buffers)
+    weights = weights_of(buffers)
     columns = codec.columns([buffer.data for buffer in buffers])
     order = keys.argsort()
     if order is None:
-        return Arrivals(codec.type_info, columns, np.arange(len(ts)), ts, keys, hashes, weights)
+        order = np.arange(len(ts))
+        return Arrivals(codec.type_info, columns, order, ts, keys, hashes, weights=weights)
     hashes = None if hashes is None else hashes[order]
     weights = None if weights is None else weights[order]
-    return Arrivals(codec.type_info, columns, order, ts[order], keys.take(order), hashes, weights)
+    ts, keys = ts[order], keys.take(order)
+    return Arrivals(codec.type_info, columns, order, ts, keys, hashes, weights=weights)

@@ -23,7 +23,13 @@ from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.types import Row as TypedRow
 from millstream.common.types import RowKind
-from millstream.kernel.columns import Columns, Values, as_list, concat_columns_of
+from millstream.kernel.columns import (
+    Columns,
+    Values,
+    as_list,
+    concat_columns_of,
+    field_types,
+)
 from millstream.kernel.hashing import Hashes as Hashes
 from millstream.kernel.order import COLUMNS, Ints, OrderKeys, Paths, concat
 
@@ -160,7 +166,7 @@ class Records:
             self.ts[rows],
             self.keys.take(rows),
             None if self.hashes is None else self.hashes[rows],
-            None if self.weights is None else self.weights[rows],
+            weights=None if self.weights is None else self.weights[rows],
         )
 
     def slice(self, start: int, stop: int) -> Records:
@@ -178,12 +184,10 @@ def _framed(
 ) -> tuple[bytes, bytes]:
     chunks: list[bytes | memoryview] = []
     columns = [records.ts, *(getattr(records.keys, name) for name in COLUMNS)]
+    if records.weights is not None and not (records.weights == 1).all():
+        columns.append(records.weights)
     fields = [_pack(column, chunks) for column in columns]
     hashes = ABSENT if records.hashes is None else _pack(records.hashes, chunks)
-    # Where all weights are 1, nothing is said of them: most buffers have no more than before.
-    weights: tuple[int | None, ...] = ()
-    if records.weights is not None and not (records.weights == 1).all():
-        weights = (_pack(records.weights, chunks),)
     path: bytes | int
     if isinstance(records.keys.path, bytes):
         path = records.keys.path
@@ -191,7 +195,7 @@ def _framed(
         path = records.keys.path.dtype.itemsize
         chunks.append(records.keys.path.tobytes())
     chunks.append(data)
-    header = pickle.dumps((n, raised, fields, hashes, path, *weights), protocol=5)
+    header = pickle.dumps((n, raised, fields, hashes, path), protocol=5)
     return header, b"".join(chunks)
 
 
@@ -233,8 +237,9 @@ def record_count(header: bytes) -> int:
 
 
 def decode(header: bytes, payload: bytes, codec: Codec) -> Records:
-    """The records of a data buffer as a sink gets them: weights become kinds of rows."""
-    return with_kinds(Received.of(header, payload).decoded(codec))
+    """The records of a data buffer as a sink gets them: columns if they are, and kinds for weights."""
+    received = Received.of(header, payload)
+    return with_kinds(received.in_columns(codec) or received.decoded(codec))
 
 
 def with_kinds(records: Records) -> Records:
@@ -280,43 +285,54 @@ class Received:
 
     @staticmethod
     def of(header: bytes, payload: bytes) -> Received:
-        n, raised, fields, hashes, path, *weights = pickle.loads(header)
+        n, raised, fields, hashes, path = pickle.loads(header)
         reader = _Payload(payload, n)
-        ts, stamp, born, channel, frag, pos = [reader.array(np.int64, value) for value in fields]
+        columns = [reader.array(np.int64, value) for value in fields]
+        # Weights are there only if some record does not count once.
+        ts, stamp, born, channel, frag, pos, *weights = columns
         decoded_hashes = None if hashes == ABSENT else reader.array(np.uint32, hashes)
-        decoded_weights = reader.array(np.int64, weights[0]) if weights else None
         decoded_path: Paths = path if isinstance(path, bytes) else reader.array(f"S{path}")
         keys = OrderKeys(stamp, born, channel, frag, pos, decoded_path)
-        return Received(reader.rest(), ts, keys, decoded_hashes, raised, decoded_weights)
+        own = weights[0] if weights else None
+        return Received(reader.rest(), ts, keys, decoded_hashes, raised, weights=own)
 
     def decoded(self, codec: Codec, number: int | None = None) -> Records:
         """The records, with their values; given a number, pairs of it and the value."""
         values = codec.decode(self.data)
         if number is not None:
             values = [(number, value) for value in values]
-        return Records(values, self.ts, self.keys, self.hashes, self.weights)
+        return Records(values, self.ts, self.keys, self.hashes, weights=self.weights)
+
+    def in_columns(self, codec: Codec) -> Records | None:
+        """The records with their values as columns; None if they are not, or one is missing."""
+        if not isinstance(codec, ArrowCodec):
+            return None
+        values = Columns(codec.type_info, codec.columns([self.data]))
+        if len(values.arrays) != max(len(field_types(codec.type_info)), 1):
+            return None
+        return Records(values, self.ts, self.keys, self.hashes, weights=self.weights)
 
     def encoded(self, *, raised: bool) -> tuple[bytes, bytes]:
         """New header and payload; the values stay as they are."""
         return _framed(self, len(self.ts), self.data, raised)
 
 
-def concat_columns(
-    parts: Sequence[Records | Received],
-) -> tuple[Ints, OrderKeys, Hashes | None, Ints | None]:
-    """Event times, order keys, hashes and weights of several buffers of one edge, in turn."""
+def concat_columns(parts: Sequence[Records | Received]) -> tuple[Ints, OrderKeys, Hashes | None]:
+    """Event times, order keys and hashes of several buffers of one edge, one after the other."""
     hashes = [part.hashes for part in parts if part.hashes is not None]
-    weights = None
-    if any(part.weights is not None for part in parts):
-        ones = (np.ones(len(part.ts), np.int64) for part in parts)
-        given = zip(parts, ones, strict=True)
-        weights = np.concatenate([one if p.weights is None else p.weights for p, one in given])
     return (
         np.concatenate([part.ts for part in parts]),
         concat([part.keys for part in parts]),
         np.concatenate(hashes) if len(hashes) == len(parts) else None,
-        weights,
     )
+
+
+def weights_of(parts: Sequence[Records | Received]) -> Ints | None:
+    """The weights of several buffers, one after the other; None if all records count once."""
+    if all(part.weights is None for part in parts):
+        return None
+    found = [np.ones(len(p.ts), np.int64) if p.weights is None else p.weights for p in parts]
+    return np.concatenate(found)
 
 
 def concat_records(parts: list[Records]) -> Records:
@@ -329,7 +345,7 @@ def concat_records(parts: list[Records]) -> Records:
         values = concat_columns_of(columns)
     else:
         values = [value for part in parts for value in as_list(part.values)]
-    return Records(values, *concat_columns(parts))
+    return Records(values, *concat_columns(parts), weights=weights_of(parts))
 
 
 def merged(parts: list[Records]) -> Records:

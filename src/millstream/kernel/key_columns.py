@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from millstream.common.recognition import Fields
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.column_hashing import hash_column, hash_tuples
-from millstream.kernel.columns import field_index, field_types
+from millstream.kernel.columns import field_places, field_types
 from millstream.kernel.hashing import Hashes
 from millstream.kernel.order import Ints
 
@@ -37,10 +37,8 @@ class KeyColumns:
     @staticmethod
     def of(fields: Fields | None, type_info: TypeInformation | None) -> KeyColumns | None:
         """The columns of some fields; None if records of the type do not have them all."""
-        named = fields if isinstance(fields, tuple) else (fields,)
-        found = [None if field is None else field_index(type_info, field) for field in named]
-        places = tuple(place for place in found if place is not None)
-        if not places or len(places) < len(named):
+        places = field_places(fields, type_info)
+        if places is None:
             return None
         kinds = field_types(type_info)
         return KeyColumns(

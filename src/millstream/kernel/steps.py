@@ -20,6 +20,7 @@ from millstream.common.errors import (
     user_code_error,
 )
 from millstream.common.output_tag import OutputTag
+from millstream.common.recognition import fields_returned_by
 from millstream.common.stored_values import is_plain_tuple
 from millstream.common.typeinfo import TypeInformation
 from millstream.common.types import Row, RowKind
@@ -52,9 +53,13 @@ class Flow:
     def timestamps(self) -> Ints:
         return self.base_ts if self.rows is None else self.base_ts[self.rows]
 
-    def keep(self, places: Sequence[int]) -> Flow:
+    def keep(self, places: Sequence[int] | Ints) -> Flow:
         """The values at some places."""
-        values = list(map(as_list(self.values).__getitem__, places))
+        values: Values
+        if isinstance(self.values, Columns):
+            values = self.values.take(np.array(places, np.int64))
+        else:
+            values = list(map(self.values.__getitem__, places))
         rows = np.array(places, np.int64) if self.rows is None else self.rows[places]
         return Flow(values, self.base_ts, self.base_keys, rows, self.base_weights)
 
@@ -65,9 +70,9 @@ class Flow:
     def records(self) -> Records:
         """The values with event times and order keys of their own."""
         if self.rows is None:
-            return Records(self.values, self.base_ts, self.base_keys, None, self.base_weights)
+            return Records(self.values, self.base_ts, self.base_keys, weights=self.base_weights)
         keys = self.base_keys.take(self.rows)
-        return Records(self.values, self.base_ts[self.rows], keys, None, self.weights())
+        return Records(self.values, self.base_ts[self.rows], keys, weights=self.weights())
 
     def weights(self) -> Ints | None:
         """The weight of each value, None if all count once."""
@@ -231,17 +236,37 @@ class FunctionStep(Step):
             raise self.failure(error, None) from error
 
 
-class MapStep(FunctionStep):
+class FieldStep(FunctionStep):
+    """A step whose function may only read fields: then columns stay columns."""
+
+    def __init__(self, info: OperatorInfo, function: Any) -> None:
+        super().__init__(info, function)
+        self.fields = fields_returned_by(self.call)
+        self.takes_columns = self.fields is not None
+
+    def read(self, flow: Flow) -> Columns | None:
+        """The results of the function as columns, None if it has to be called."""
+        if self.fields is None or not isinstance(flow.values, Columns):
+            return None
+        return flow.values.read(self.fields)
+
+
+class MapStep(FieldStep):
     method = "map"
     takes_weights = True
 
     def push(self, flow: Flow) -> None:
+        results = self.read(flow)
+        if results is not None:
+            self.send(flow.replace(results))
+            return
         self.send(flow.replace(apply_each(self.call, as_list(flow.values), self.failure)))
 
 
 class StoredStep(Step):
     """Values as their declared type stores them: a function sees a Row where a Row was promised."""
 
+    takes_columns = True
     takes_weights = True
 
     def __init__(self, info: OperatorInfo, type_info: TypeInformation) -> None:
@@ -250,14 +275,17 @@ class StoredStep(Step):
         self._is_plain_tuple = is_plain_tuple(type_info)
 
     def push(self, flow: Flow) -> None:
-        if isinstance(flow.values, Columns) or (
-            self._is_plain_tuple and set(map(type, flow.values)) <= {tuple, type(None)}
-        ):
+        if isinstance(flow.values, Columns):
+            if flow.values.type_info == self.type_info:
+                self.send(flow)
+                return
+            flow = flow.replace(flow.values.tolist())
+        if self._is_plain_tuple and set(map(type, flow.values)) <= {tuple, type(None)}:
             # They are stored as they are; the buffer's codec checks the fields.
             self.send(flow)
             return
         try:
-            columns = self.type_info.to_arrow_arrays(flow.values)
+            columns = self.type_info.to_arrow_arrays(as_list(flow.values))
         except TypeMismatchError as error:
             raise TypeMismatchError(
                 error.code,
@@ -269,11 +297,17 @@ class StoredStep(Step):
         self.send(flow.replace(Columns(self.type_info, columns)))
 
 
-class FilterStep(FunctionStep):
+class FilterStep(FieldStep):
     method = "filter"
     takes_weights = True
 
     def push(self, flow: Flow) -> None:
+        results = self.read(flow)
+        is_kept = None if results is None else results.is_true()
+        if is_kept is not None:
+            self.send(flow.keep(np.flatnonzero(is_kept)))
+            return
+        flow = flow.replace(as_list(flow.values))
         verdicts = apply_each(self.call, as_list(flow.values), self.failure)
         self.send(flow.keep([place for place, verdict in enumerate(verdicts) if verdict]))
 

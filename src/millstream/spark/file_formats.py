@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from millstream.common.errors import MillstreamError
 from millstream.common.typeinfo import TypeInformation
+from millstream.kernel.columns import Columns, Values, as_list
 from millstream.plan.specs import FilesSinkSpec
 
 ENDINGS = {"text": "txt"}
@@ -24,10 +25,11 @@ def extension(spec: FilesSinkSpec) -> str:
     return ENDINGS.get(spec.format, spec.format) + compressed
 
 
-def encoded(spec: FilesSinkSpec, type_info: TypeInformation | None, values: list[Any]) -> bytes:
-    """The bytes of a file with these records."""
+def encoded(spec: FilesSinkSpec, type_info: TypeInformation | None, values: Values) -> bytes:
+    """The bytes of a file with these records; columns become Parquet without being objects."""
     if spec.format == "parquet":
         return _parquet(values, type_info, spec.options.get("compression", "snappy"))
+    values = as_list(values)
     if spec.format == "csv":
         text = _csv(values, spec, type_info)
     elif spec.format == "json":
@@ -113,14 +115,9 @@ def _names(values: list[Any], type_info: TypeInformation | None) -> list[str]:
     return [f"f{index}" for index in range(len(_fields(first)))]
 
 
-def _parquet(values: list[Any], type_info: TypeInformation | None, compression: str) -> bytes:
-    names = _names(values, type_info)
-    columns = list(zip(*map(_fields, values), strict=True))
+def _parquet(values: Values, type_info: TypeInformation | None, compression: str) -> bytes:
     try:
-        if type_info is not None:
-            arrays = list(type_info.to_arrow_arrays(values))[: len(names)]
-        else:
-            arrays = [pa.array(list(column)) for column in columns]
+        names, arrays = _columns(values, type_info)
     except pa.ArrowException as error:
         raise MillstreamError(
             "PARQUET_TYPE",
@@ -131,3 +128,16 @@ def _parquet(values: list[Any], type_info: TypeInformation | None, compression: 
     pq.write_table(pa.table(arrays, names=names), sink, compression=compression)
     data: bytes = sink.getvalue().to_pybytes()
     return data
+
+
+def _columns(values: Values, type_info: TypeInformation | None) -> tuple[list[str], list[pa.Array]]:
+    """Names and columns of records."""
+    if isinstance(values, Columns) and values.type_info == type_info:
+        names = getattr(type_info, "get_field_names", None)
+        arrays = values.in_own_types()
+        return [f"f{i}" for i in range(len(arrays))] if names is None else list(names()), arrays
+    values = as_list(values)
+    names = _names(values, type_info)
+    if type_info is not None:
+        return names, list(type_info.to_arrow_arrays(values))[: len(names)]
+    return names, [pa.array(list(column)) for column in zip(*map(_fields, values), strict=True)]

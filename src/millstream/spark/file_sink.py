@@ -50,6 +50,7 @@ from millstream.checkpoint.small_files import (
 from millstream.checkpoint.trust import give_rights_of
 from millstream.common.errors import CheckpointError, Location, MillstreamError
 from millstream.common.typeinfo import TypeInformation
+from millstream.kernel.columns import Values
 from millstream.kernel.hashing import stable_hash
 from millstream.plan.specs import FilesSinkSpec
 from millstream.spark.file_formats import encoded, extension
@@ -211,7 +212,7 @@ class FileSink:
 
     # -- in the tasks ----------------------------------------------------------------------------
 
-    def stage(self, values: list[Any], epoch: int, part: int, task_attempt: int) -> StagedFile:
+    def stage(self, values: Values, epoch: int, part: int, task_attempt: int) -> StagedFile:
         """Write a task's records of an epoch aside; `sync` makes sure of them.
 
         ``task_attempt``: a number that no other attempt of any task of this driver has.

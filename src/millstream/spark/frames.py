@@ -10,8 +10,7 @@ from pyspark.sql import functions as F
 
 from millstream.common.errors import PlanError
 from millstream.common.typeinfo import TypeInformation
-from millstream.kernel.buffers import DATA, Codec, decode
-from millstream.kernel.columns import as_list
+from millstream.kernel.buffers import DATA, ArrowCodec, Codec, decode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -49,7 +48,7 @@ def decoded_frame(
             columns = [batch.column(name).to_pylist() for name in ("tag", "header", "payload")]
             for tag, header, payload in zip(*columns, strict=True):
                 records = decode(header, payload, edges[tag])
-                arrays = type_info.to_arrow_arrays(as_list(records.values))[: len(schema)]
+                arrays = ArrowCodec(type_info).arrays(records.values)[: len(schema)]
                 yield pa.RecordBatch.from_arrays(
                     [array.cast(f.type) for array, f in zip(arrays, schema, strict=True)],
                     schema=schema,

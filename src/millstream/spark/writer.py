@@ -30,7 +30,6 @@ from millstream.kernel.buffers import (
     merged,
     record_count,
 )
-from millstream.kernel.columns import as_list
 from millstream.kernel.pages import NEVER
 from millstream.kernel.reports import Reports, TaskReport
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
@@ -126,7 +125,7 @@ class WriterProgram:
         self, part: SinkPart, files: FileSink, records: Records, task: WriterTask
     ) -> StagedFile:
         try:
-            return files.stage(as_list(records.values), task.token.epoch, task.number, task.attempt)
+            return files.stage(records.values, task.token.epoch, task.number, task.attempt)
         except MillstreamError:
             raise
         except BaseException as error:

@@ -193,6 +193,7 @@ class ColumnarWindowOperator(KeyedOperator):
     """Brings together the partial sums of windows, and emits them when they are over."""
 
     wants_columns = True
+    gives_columns = True
     keeps_panes = True
     counts_records = False
 
