@@ -25,10 +25,10 @@ from millstream.common.stored_values import is_plain_tuple
 from millstream.common.typeinfo import TypeInformation
 from millstream.common.types import Row, RowKind
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
-from millstream.kernel.calls import apply_each
 from millstream.kernel.columns import Columns, Values, as_list
 from millstream.kernel.copying import frozen
 from millstream.kernel.order import Ints, OrderKeys, arrival_step, run_ordinals
+from millstream.kernel.policy import FAILING, Outcome, Policy
 from millstream.kernel.reports import OperatorCounts
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.side_outputs import checked_sides
@@ -95,11 +95,13 @@ class Step:
     ``sides``: by tag, what follows a side output. ``counts_records``: what it gets and sends counts as
     what its operator gets and emits. ``takes_columns``: its values may come as Arrow columns.
     ``takes_weights``: records may count more than once, or be taken back; its results count as often.
+    ``policy``: what happens when its function fails; it is given to the step when the step is made.
     """
 
     takes_columns = False
     takes_weights = False
     counts_records = False
+    policy: Policy = FAILING
 
     def __init__(self, info: OperatorInfo) -> None:
         self.info = info
@@ -112,6 +114,7 @@ class Step:
         return [*self.children, *self.sides.values()]
 
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        self.policy.open(lambda: make_context(self.info, None).counts)
         for step in self.followers():
             step.open(make_context)
 
@@ -125,7 +128,8 @@ class Step:
         shared, number = len(self.children) > 1, len(flow.values)
         self.records_out += number
         for child in self.children:
-            if flow.base_weights is not None and not child.takes_weights:
+            # A dead letter would count once, however often its record does.
+            if flow.base_weights is not None and (not child.takes_weights or child.policy.skips):
                 raise changes_refused(child.info)
             child.records_in += number
             if child.takes_columns:
@@ -138,6 +142,21 @@ class Step:
 
     def push(self, flow: Flow) -> None:
         self.send(flow)
+
+    def each(self, flow: Flow, call: Callable[[Any], Any]) -> tuple[Flow, list[Any]]:
+        """Call a function with each value: the values that it did not fail on, and their results."""
+        found = self.policy.each(call, as_list(flow.values), self.failure, flow.timestamps)
+        if found.places is None:
+            return flow, found.results
+        self.send_letters(flow, found)
+        return flow.keep(found.places), found.results
+
+    def send_letters(self, flow: Flow, found: Outcome) -> None:
+        """Send on the dead letters of a flow, in the places of its records."""
+        side = self.sides.get(self.policy.tag or "")
+        if side is not None:
+            rows = flow.row_numbers()[found.failed]
+            side.send(Flow(found.letters, flow.base_ts, flow.base_keys, rows))
 
     def flush(self) -> None:
         for step in self.followers():
@@ -260,7 +279,8 @@ class MapStep(FieldStep):
         if results is not None:
             self.send(flow.replace(results))
             return
-        self.send(flow.replace(apply_each(self.call, as_list(flow.values), self.failure)))
+        kept, found = self.each(flow, self.call)
+        self.send(kept.replace(found))
 
 
 class StoredStep(Step):
@@ -307,9 +327,8 @@ class FilterStep(FieldStep):
         if is_kept is not None:
             self.send(flow.keep(np.flatnonzero(is_kept)))
             return
-        flow = flow.replace(as_list(flow.values))
-        verdicts = apply_each(self.call, as_list(flow.values), self.failure)
-        self.send(flow.keep([place for place, verdict in enumerate(verdicts) if verdict]))
+        kept, verdicts = self.each(flow.replace(as_list(flow.values)), self.call)
+        self.send(kept.keep([place for place, verdict in enumerate(verdicts) if verdict]))
 
 
 def gathered(results: Any) -> list[Any]:
@@ -325,13 +344,13 @@ class FlatMapStep(FunctionStep):
     method = "flat_map"
     takes_weights = True
 
-    def results(self, flow: Flow) -> list[list[Any]]:
-        return apply_each(
-            lambda value: gathered(self.call(value)), as_list(flow.values), self.failure
-        )
+    def results(self, flow: Flow) -> tuple[Flow, list[list[Any]]]:
+        """The values that the function did not fail on, and the results of each."""
+        return self.each(flow, lambda value: gathered(self.call(value)))
 
     def push(self, flow: Flow) -> None:
-        self.send(flow.branched(self.results(flow), self.info.turn))
+        kept, results = self.results(flow)
+        self.send(kept.branched(results, self.info.turn))
 
 
 class ProcessContext:
@@ -382,7 +401,7 @@ class ProcessStep(FlatMapStep):
         super().__init__(info, function)
         self.context = ProcessContext(info, now_ms)
 
-    def results(self, flow: Flow) -> list[list[Any]]:
+    def results(self, flow: Flow) -> tuple[Flow, list[list[Any]]]:
         times = iter(flow.timestamps().tolist())
         context, call = self.context, self.call
 
@@ -390,10 +409,11 @@ class ProcessStep(FlatMapStep):
             context.current = next(times)
             return checked_sides(gathered(call(value, context)))
 
-        return apply_each(one, as_list(flow.values), self.failure)
+        return self.each(flow, one)
 
     def push(self, flow: Flow) -> None:
-        out = flow.branched(self.results(flow), self.info.turn)
+        kept, results = self.results(flow)
+        out = kept.branched(results, self.info.turn)
         main: list[int] = []
         tagged: dict[str, list[int]] = {}
         values = as_list(out.values)

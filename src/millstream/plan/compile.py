@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from millstream.common._type_certainty import is_declared
 from millstream.common.stored_values import holds_records
@@ -39,20 +39,21 @@ from millstream.kernel.windows.partial_sums import PartialSums
 from millstream.plan.graph import (
     KeyedNode,
     Node,
-    OnError,
     SideOutputNode,
     SinkNode,
     SourceNode,
     StatelessNode,
     TimestampsNode,
 )
-from millstream.plan.on_error import Kinds, kinds_for
+from millstream.plan.on_error import policy_of
 from millstream.plan.operators import Surroundings, operator_of
 from millstream.plan.options import JobOptions
 from millstream.plan.physical import Choice
 from millstream.plan.planner import PASSING, Component
 from millstream.plan.specs import ChannelSpec, DataFrameSpec, SocketSpec, SourceSpec
 from millstream.plan.waiting import Waiting, timelines_meet
+
+S = TypeVar("S", bound=Step)
 
 
 @dataclass(frozen=True)
@@ -261,13 +262,21 @@ class Compiler:
         self._grow(reader, self._stored(reader, root), entry, timeline)
 
     def _stateless(self, node: StatelessNode) -> Step:
-        info, kinds = self._info(node), self._kinds(node)
+        info = self._info(node)
+        if node.kind == "async":
+            # It has retries of its own, and no other policy.
+            return AsyncStep(info, node.function)
         if node.kind == "process":
-            return kinds(ProcessStep)(info, node.function, self.wall_clock_ms)
+            return self._with_policy(node, ProcessStep(info, node.function, self.wall_clock_ms))
         if node.kind == "changelog":
             return ChangelogStep(info)
-        steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep, "async": AsyncStep}
-        return kinds(steps[node.kind])(info, node.function)
+        steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep}
+        return self._with_policy(node, steps[node.kind](info, node.function))
+
+    def _with_policy(self, node: Node, step: S) -> S:
+        """A step that does what the program says when a function of the node fails."""
+        step.policy = policy_of(node.on_error or self.component.on_error, step.info)
+        return step
 
     def _stored(self, node: Node, step: Step) -> Step:
         """Behind a function whose type holds rows or tuples: it may return lists instead.
@@ -283,14 +292,14 @@ class Compiler:
         return stored
 
     def _timestamps(self, node: Node, strategy: Any, parent: Step, entry: Node) -> Step:
-        step = self._kinds(node)(TimestampStep)(
+        step = TimestampStep(
             self._info(node),
             node.id,
             strategy,
             self._moves_at_epoch_end(entry),
             self.component.channel_offset(entry.id, node.id),
         )
-        parent.children.append(step)
+        parent.children.append(self._with_policy(node, step))
         return step
 
     def _moves_at_epoch_end(self, entry: Node) -> bool:
@@ -336,16 +345,9 @@ class Compiler:
             edge.sums = PartialSums(info, tag, codec, self.slots, route, raised=True, **options)
             return PartialEdge(info, tag, codec, self.slots, route, raised=raised, **options)
         edge.key = None if isinstance(route, Place) else route
-        kinds = self._kinds(reader) if isinstance(reader, KeyedNode) else kinds_for(OnError("fail"))
-        return kinds(EdgeStep)(
-            info,
-            tag,
-            codec,
-            self.slots,
-            route,
-            raised=raised,
-            channel_offset=self._offset(reader, entry),
-        )
+        offset = self._offset(reader, entry)
+        step = EdgeStep(info, tag, codec, self.slots, route, raised=raised, channel_offset=offset)
+        return self._with_policy(reader, step) if isinstance(reader, KeyedNode) else step
 
     def _add_in_edge(self, reader: Node, edge: InEdge) -> None:
         known = self.in_edges.setdefault(reader.id, [])
@@ -371,9 +373,6 @@ class Compiler:
         for edges in self.in_edges.values():
             for index, edge in enumerate(edges):
                 edge.index, edge.siblings = index, len(edges)
-
-    def _kinds(self, node: Node) -> Kinds:
-        return kinds_for(node.on_error or self.component.on_error)
 
     def _info(self, node: Node) -> OperatorInfo:
         uid, rank = self.component.uids[node.id], self.component.ranks[node.id]

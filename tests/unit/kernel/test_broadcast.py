@@ -717,6 +717,20 @@ class TestWhoSpeaks:
             ("rule", ("rule", "y")),
         ]
 
+    @EPOCHS
+    @SLOTS
+    @pytest.mark.parametrize("keyed", [True, False])
+    @pytest.mark.parametrize("policy", ["fail", "skip"])
+    def test_records_kept_between_two_rules(
+        self, policy: str, keyed: bool, slots: int, size: int | None
+    ) -> None:
+        """What happens to records that a function fails on is no matter of the others."""
+        records = at_once(("rule", "x"), *[(key,) for key in "abcde"], ("rule", "y"))
+        configuration = {"millstream.on-error": policy}
+        started = job(records, Kept(), keyed=keyed, slots=slots, configuration=configuration)
+        got = [value for value in values(started.run_all(size)) if isinstance(value, str)]
+        assert sorted(got) == [f"kept {key}" for key in "abcde"]
+
     @SLOTS
     def test_what_the_broadcast_side_does_not_use_changes_nothing(self, slots: int) -> None:
         got = values(job(RECORDS, Watched(), keyed=False, slots=slots).run_all(1))

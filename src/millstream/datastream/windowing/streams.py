@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, get_args, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, overload
 
 from millstream.common._type_certainty import guessed, no_surer_than
 from millstream.common.errors import PlanError, short_repr, user_location
@@ -10,17 +10,16 @@ from millstream.common.output_tag import OutputTag
 from millstream.common.time import to_millis
 from millstream.common.type_aliases import DurationLike
 from millstream.common.type_variables import K, T, W
-from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from millstream.common.typeinfo import TypeInformation, Types
 from millstream.datastream.aggregations import (
     FieldMaxBy,
     FieldMinBy,
     FieldReduce,
-    Summary,
 )
 from millstream.datastream.field_aggregates import FieldAggregates
 from millstream.datastream.function_checks import REDUCE, FunctionKind, check_function, refuse_open
 from millstream.datastream.functions import AggregateFunction
-from millstream.datastream.stream_types import aggregate_type, checked_field, output_type_of
+from millstream.datastream.stream_types import checked_field, output_type_of
 from millstream.datastream.windowing.adapters import (
     Count,
     CountedKey,
@@ -42,6 +41,7 @@ from millstream.datastream.windowing.functions import (
     WindowFunction,
 )
 from millstream.datastream.windowing.sessions import EventTimeSessionWindows
+from millstream.datastream.windowing.summaries import AggregateName, summary_of
 from millstream.datastream.windowing.triggers import EventTimeTrigger, Trigger
 from millstream.datastream.windowing.untimed import (
     CountSlidingWindowAssigner,
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
 __all__ = ["AllWindowedStream", "Lateness", "WindowedStream", "count_assigner"]
 
 Lateness = Literal["channel", "operator"]
-AggregateName = Literal["sum", "min", "max", "avg"]
 
 _ARGUMENTS: dict[type, tuple[str, tuple[str, ...]]] = {
     WindowFunction: ("apply", ("key", "window", "inputs")),
@@ -440,15 +439,9 @@ class WindowedStream(_Windows[K, T, W]):
         >>> sorted(run_local(windows.summarize("count", ("sum", 1), ("avg", 1))).values())
         [('ada', 2, 3, 1.5), ('bob', 1, 5, 5.0)]
         """
-        asked = tuple(_checked_aggregate(self._input_type(), one) for one in aggregates)
-        if not asked:
-            raise _bad_aggregate(None)
-        found = [aggregate_type(self._input_type(), kind, field) for kind, field in asked]
-        types = [type_info for type_info in (self._key_type, *found) if type_info is not None]
-        whole = Types.TUPLE(types) if len(types) == len(found) + 1 else None
-        sure = guessed(no_surer_than(whole, self._key_type, self._input_type()))
-        fold = Aggregated(Summary(asked), is_ours=True)
-        return self._operator("Summarize", SummarizedKey(), sure, fold)
+        summary, type_info = summary_of(self._input_type(), self._key_type, aggregates)
+        fold = Aggregated(summary, is_ours=True)
+        return self._operator("Summarize", SummarizedKey(), type_info, fold)
 
 
 class AllWindowedStream(_Windows[Any, T, W], Generic[T, W]):
@@ -496,31 +489,6 @@ def count_assigner(size: int, slide: int) -> WindowAssigner[Any, CountWindow]:
     if slide == 0:
         return CountTumblingWindowAssigner.of(size)
     return CountSlidingWindowAssigner.of(size, slide)
-
-
-def _checked_aggregate(
-    type_info: TypeInformation | None, asked: object
-) -> tuple[str, int | str | None]:
-    """Return an aggregate and its field, checked to be one that records of the type have."""
-    if asked == "count":
-        return "count", None
-    if not isinstance(asked, tuple) or len(asked) != 2 or asked[0] not in get_args(AggregateName):
-        raise _bad_aggregate(asked)
-    kind, field = asked
-    found = checked_field(type_info, field, kind, numbers=kind in ("sum", "avg"))
-    names = type_info.field_names if isinstance(type_info, RowTypeInfo) else None
-    # One name for a field, however it is asked for: stored aggregates go by it.
-    return kind, names[found] if names is not None and isinstance(found, int) else found
-
-
-def _bad_aggregate(asked: object) -> PlanError:
-    return PlanError(
-        "BAD_AGGREGATE",
-        "summarize needs an aggregate"
-        + (f", got {short_repr(asked)}" if asked is not None else ""),
-        location=user_location(),
-        hint='give "count", or pairs of "sum", "min", "max" or "avg" and a field, as in ("sum", 1)',
-    )
 
 
 def _checked(found: Any, wanted: type, call: str) -> Any:

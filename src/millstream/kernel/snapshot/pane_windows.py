@@ -25,7 +25,8 @@ from millstream.kernel.order import AT_END, Ints, Order, OrderKeys
 from millstream.kernel.order import COLUMNS as ORDER_COLUMNS
 from millstream.kernel.snapshot.births import Births
 from millstream.kernel.snapshot.evolution import layout_changed
-from millstream.kernel.windows.operator import Entry, WindowOperator
+from millstream.kernel.windows.contents import Entry
+from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
 from millstream.kernel.windows.panes import Panes
 

@@ -18,12 +18,12 @@ from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.windows import TimeWindow
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.copying import frozen
-from millstream.kernel.keyed import NO_ROW, add_timer
+from millstream.kernel.keyed import NO_ROW
 from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Outputs
-from millstream.kernel.windows.contents import Order, Values
+from millstream.kernel.timers import add_timer
+from millstream.kernel.windows.contents import WINDOWS, Order, Values
 from millstream.kernel.windows.default_trigger import DefaultTriggerOperator
-from millstream.kernel.windows.operator import WINDOWS
 
 
 @dataclass

@@ -15,7 +15,8 @@ from millstream.kernel.arrivals import Incoming
 from millstream.kernel.hashing import stable_hash, tie_breaker
 from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Outputs
-from millstream.kernel.windows.operator import WINDOWS, WindowOperator
+from millstream.kernel.windows.contents import WINDOWS
+from millstream.kernel.windows.operator import WindowOperator
 
 
 class DefaultTriggerOperator(WindowOperator):

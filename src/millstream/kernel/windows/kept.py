@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -129,17 +130,15 @@ class KeptWindowOperator(WindowOperator):
                 place = hashed, tie_breaker(key), window[0]
                 outputs.add_row(self.origin.timer(due, self.clock, *place), due)
                 self._point_at(window, [None, None])
-                self._fire_kept(key, window, elements, outputs)
+                self.attempt(partial(self._fire_kept, elements, outputs), (key, window), outputs)
                 self._leave(key)
         except MillstreamError:
             raise
         except Exception as error:
             raise self._failure(error, f"{window!r} of key {self.key!r}") from error
 
-    def _fire_kept(
-        self, key: Any, window: TimeWindow, elements: list[Any], outputs: Outputs
-    ) -> None:
-        """Call the function for a window."""
+    def _fire_kept(self, elements: list[Any], outputs: Outputs) -> None:
+        """Call the function for the current window."""
         self._emit(self.own(elements), outputs)
         self.function.clear(self.window_context)
 

@@ -17,14 +17,13 @@ from millstream.common.time import MAX_TIMESTAMP
 from millstream.common.windows import TimeWindow
 from millstream.kernel.arrivals import Arrivals, Incoming
 from millstream.kernel.clock import Clock
-from millstream.kernel.keyed import add_timer, remove_timer
 from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Emit, Outputs
 from millstream.kernel.pages import PageStore
+from millstream.kernel.timers import add_timer, remove_timer
 from millstream.kernel.windows.aggregates import PaneAggregate
-from millstream.kernel.windows.contents import Order, merged
+from millstream.kernel.windows.contents import WINDOWS, Entry, Order, merged
 from millstream.kernel.windows.default_trigger import DefaultTriggerOperator
-from millstream.kernel.windows.operator import WINDOWS, Entry
 from millstream.kernel.windows.session_runs import runs_of
 
 _NONE = np.empty(0, np.bool_)
