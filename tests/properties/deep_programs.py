@@ -14,6 +14,7 @@ from programs import KEYS, Outputs, fan, flat, keyed, stage
 
 from millstream.common.state import ValueStateDescriptor
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.datastream.window import CountTrigger, EventTimeTrigger, TumblingEventTimeWindows
 from millstream.kernel.places import Place
 from millstream.kernel.two_inputs.specs import BroadcastSpec
@@ -27,7 +28,7 @@ from millstream.plan.graph import (
     TimestampsNode,
     UnionNode,
 )
-from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec
+from millstream.plan.specs import ChannelSpec, CollectionSource
 from strategies import BOUNDS, Cut
 
 
@@ -142,9 +143,27 @@ COUNT = ValueStateDescriptor("count")
 
 @dataclass(frozen=True)
 class Again:
-    """Watermarks are assigned again; the oracle does not know it."""
+    """Watermarks are assigned again, a few times in a row; the oracle does not know it.
 
-    bound: int
+    ``fans``: with a flat map between two strategies.
+    """
+
+    bounds: tuple[int, ...]
+    fans: bool
+
+    def node(self, graph: JobGraph, name: str, stream: int) -> int:
+        for number, bound in enumerate(self.bounds):
+            if number and self.fans:
+                stream = flat(graph, stream)
+            own = f"{name} {number}" if number else name
+            stream = graph.add(
+                TimestampsNode,
+                name=own,
+                uid=own,
+                inputs=(stream,),
+                strategy=WatermarkStrategy.for_bounded_out_of_orderness(bound),
+            ).id
+        return stream
 
 
 @dataclass(frozen=True)
@@ -222,10 +241,10 @@ class DeepProgram:
                 aside = graph.add(SideOutputNode, name="aside", inputs=(node,), tag=SIDE.tag_id)
                 streams[2 * number + 2] = aside.id
             if part.is_keyed:
-                graph.add(SinkNode, name=name, inputs=(node,), sink=DiscardSpec())
+                graph.add(SinkNode, name=name, inputs=(node,), sink=DiscardingSink())
         everything = tuple(streams[number] for number in self.streams())
         union = graph.add(UnionNode, name="all", inputs=everything).id
-        graph.add(SinkNode, name="all", inputs=(union,), sink=DiscardSpec())
+        graph.add(SinkNode, name="all", inputs=(union,), sink=DiscardingSink())
         return graph
 
     def _part(
@@ -237,10 +256,7 @@ class DeepProgram:
         if part.does is None:
             return flat(graph, stream)
         if isinstance(part.does, Again):
-            strategy = WatermarkStrategy.for_bounded_out_of_orderness(part.does.bound)
-            return graph.add(
-                TimestampsNode, name=name, uid=name, inputs=(stream,), strategy=strategy
-            ).id
+            return part.does.node(graph, name, stream)
         if isinstance(part.does, Ruled):
             assert rules is not None
             return part.does.node(graph, name, (stream, rules), part.key)
@@ -269,7 +285,8 @@ def deep_programs(draw: st.DrawFn, *, windows: bool = True, again: bool = False)
         if number:
             kinds += [st.none(), st.builds(Ruled, st.integers(0, 12))]
         if again:
-            kinds += [st.builds(Again, BOUNDS)] * 2
+            bounds = st.lists(BOUNDS, min_size=1, max_size=4).map(tuple)
+            kinds += [st.builds(Again, bounds, st.booleans())] * 2
         does = draw(st.one_of(*kinds))
         some = draw(st.lists(st.sampled_from(streams), min_size=1, max_size=3, unique=True))
         rules = None

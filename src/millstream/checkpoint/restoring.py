@@ -37,7 +37,7 @@ def refuse_unfit(
     sources = {uid for uid, detail in manifest["details"].items() if detail["kind"] == "source"}
     stored = {table.uid for table in savepoint.tables if table.uid}
     stored |= {uid for uid in savepoint.sources if uid not in sources}
-    non_restored(stored, plan.components, allowed)
+    non_restored(stored, savepoint.with_waiting_records(), plan.components, allowed)
     refuse_other_layouts(savepoint.stored.layouts, plan.components)
     offsets: dict[str, dict[str, int]] = {}
     for uid, operator in savepoint.operators.items():

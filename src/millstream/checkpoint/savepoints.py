@@ -14,7 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.fs as pafs
+import pyarrow.parquet as pq
 
 from millstream.checkpoint.durable import make_folder, sync_folders
 from millstream.checkpoint.folder import open_path, write_whole
@@ -37,11 +39,13 @@ from millstream.checkpoint.trust import distrust, not_trusted
 from millstream.common.errors import CheckpointError
 from millstream.kernel.snapshot.tables import (
     BROADCAST,
+    HELD,
     PANES,
     TIMERS,
     StateInfo,
     is_broadcast,
     state_name,
+    waits_before,
 )
 from millstream.plan.physical import Stored
 
@@ -120,6 +124,21 @@ class Savepoint:
     def table(self, uid: str, state: str) -> SavepointTable | None:
         found = (t for t in self.tables if (t.uid, t.state) == (uid, state))
         return next(found, None)
+
+    def with_waiting_records(self) -> set[str]:
+        """The operators with records before them that wait for other channels, by uid."""
+        held = self.table("", HELD)
+        fs, inner = open_path(self.path)
+        found: set[str] = set()
+        for file in () if held is None else held.files:
+            try:
+                with fs.open_input_file(f"{inner}/{file.path}") as stream:
+                    # The records themselves stay where they are.
+                    edges = pq.read_table(stream, columns=["edge"]).column("edge")
+            except (OSError, pa.ArrowException, KeyError) as error:
+                raise damaged(f"{self.path}/{file.path}", "it cannot be read") from error
+            found |= set(map(waits_before, edges.unique().to_pylist()))
+        return found
 
     def write(self) -> None:
         """Write the manifest: from now on the folder is a savepoint.

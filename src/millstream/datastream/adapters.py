@@ -21,6 +21,7 @@ from millstream.datastream.functions import (
     MapFunction,
     RuntimeContext,
 )
+from millstream.kernel.side_outputs import each_without_side, without_sides
 
 __all__ = [
     "KeyedCoFlatMap",
@@ -48,6 +49,12 @@ class _Carrier(Function):
         return f"{type(self).__name__}({self.function!r})"
 
 
+class _WithoutSides:
+    """A function that runs as a process function, and has no side outputs all the same."""
+
+    has_side_outputs = False
+
+
 # -- on a keyed stream, as process functions, so that they may have state --------------------------
 
 
@@ -56,7 +63,7 @@ class _Adapter(_Carrier, KeyedProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...
 
 
-class KeyedMap(_Adapter):
+class KeyedMap(_WithoutSides, _Adapter):
     """A `MapFunction` that may use keyed state.
 
     Examples
@@ -71,19 +78,19 @@ class KeyedMap(_Adapter):
     function: MapFunction
 
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
-        return (self.function.map(value),)
+        return without_sides((self.function.map(value),))
 
 
-class KeyedFlatMap(_Adapter):
+class KeyedFlatMap(_WithoutSides, _Adapter):
     """A `FlatMapFunction` that may use keyed state."""
 
     function: FlatMapFunction
 
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        return self.function.flat_map(value)
+        return each_without_side(self.function.flat_map(value))
 
 
-class KeyedFilter(_Adapter):
+class KeyedFilter(_WithoutSides, _Adapter):
     """A `FilterFunction` that may use keyed state."""
 
     function: FilterFunction
@@ -95,28 +102,28 @@ class KeyedFilter(_Adapter):
 # -- on connected streams --------------------------------------------------------------------------
 
 
-class KeyedCoMap(_Carrier, KeyedCoProcessFunction):
+class KeyedCoMap(_WithoutSides, _Carrier, KeyedCoProcessFunction):
     """A `CoMapFunction` that may use keyed state."""
 
     function: CoMapFunction
 
     def process_element1(self, value: Any, ctx: Any) -> Iterable[Any]:
-        return (self.function.map1(value),)
+        return without_sides((self.function.map1(value),))
 
     def process_element2(self, value: Any, ctx: Any) -> Iterable[Any]:
-        return (self.function.map2(value),)
+        return without_sides((self.function.map2(value),))
 
 
-class KeyedCoFlatMap(_Carrier, KeyedCoProcessFunction):
+class KeyedCoFlatMap(_WithoutSides, _Carrier, KeyedCoProcessFunction):
     """A `CoFlatMapFunction` that may use keyed state."""
 
     function: CoFlatMapFunction
 
     def process_element1(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        return self.function.flat_map1(value)
+        return each_without_side(self.function.flat_map1(value))
 
     def process_element2(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        return self.function.flat_map2(value)
+        return each_without_side(self.function.flat_map2(value))
 
 
 class OneInput(_Carrier):

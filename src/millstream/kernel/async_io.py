@@ -20,6 +20,7 @@ from millstream.common.types import Row
 from millstream.kernel.columns import as_list
 from millstream.kernel.copying import frozen
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.side_outputs import without_sides
 from millstream.kernel.steps import FlatMapStep, Flow
 
 MOST_THREADS = 256
@@ -290,7 +291,7 @@ class AsyncStep(FlatMapStep):
 
     async def _request(self, value: Any) -> list[Any]:
         try:
-            return await self._in_time(value)
+            return without_sides(await self._in_time(value))
         except (Exception, asyncio.CancelledError, SystemExit, KeyboardInterrupt) as error:
             # All of these: a task that is cancelled, by the function itself, say, would leave a
             # hole in the results, and an exit would end the loop, not the process.

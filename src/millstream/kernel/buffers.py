@@ -237,9 +237,8 @@ def record_count(header: bytes) -> int:
 
 
 def decode(header: bytes, payload: bytes, codec: Codec) -> Records:
-    """The records of a data buffer as a sink gets them: columns if they are, and kinds for weights."""
-    received = Received.of(header, payload)
-    return with_kinds(received.in_columns(codec) or received.decoded(codec))
+    """The records of a data buffer as a sink gets them: weights become kinds of rows."""
+    return with_kinds(Received.of(header, payload).decoded(codec))
 
 
 def with_kinds(records: Records) -> Records:
@@ -267,6 +266,12 @@ def _taken_back(value: Any) -> TypedRow:
     if names is not None:
         found.set_field_names(list(names))
     return found
+
+
+def decode_columns(header: bytes, payload: bytes, codec: Codec) -> Records:
+    """The records of a data buffer; values of a declared type stay columns."""
+    received = Received.of(header, payload)
+    return with_kinds(received.in_columns(codec) or received.decoded(codec))
 
 
 @dataclass(slots=True)

@@ -33,7 +33,9 @@ class TimestampStep(Step):
     """Assigns event times, and stamps each record with its channel's watermark just before it.
 
     Only what the task itself has read of the fragment counts here; the keyed stage raises stamps to
-    the floor that earlier fragments and epochs have set.
+    the floor that earlier fragments and epochs have set. ``channel_offset`` sets the channels of its
+    timeline apart from others of the source. Records keep the channels of the source on the way: the
+    edges move them, each by the last strategy before it.
     """
 
     takes_columns = True
@@ -78,8 +80,7 @@ class TimestampStep(Step):
 
     def stamped(self, flow: Flow, ts: Ints) -> Flow:
         """The records with their event times and stamps; the lowest time moves no watermark."""
-        channels = flow.base_keys.channel + self.channel_offset
-        place = (int(channels[0]), int(flow.base_keys.frag[0]))
+        place = (int(flow.base_keys.channel[0]), int(flow.base_keys.frag[0]))
         before = self.watermarks.get(place, MIN_TIMESTAMP)
         stamps = np.full(len(ts), MIN_TIMESTAMP, np.int64)
         if self.strategy.kind != "none":
@@ -91,10 +92,7 @@ class TimestampStep(Step):
                 stamps[0] = before
                 stamps[1:] = after[:-1]
         keys = flow.base_keys if flow.rows is None else flow.base_keys.take(flow.rows)
-        if flow.rows is not None:
-            channels = channels[flow.rows]
-        keys = replace(keys, stamp=stamps, channel=channels)
-        return Flow(flow.values, ts, keys, None, flow.weights())
+        return Flow(flow.values, ts, replace(keys, stamp=stamps), None, flow.weights())
 
 
 def times_in_column(columns: Columns, field: int | str | None) -> Ints | None:
@@ -172,9 +170,10 @@ Route = Callable[[Any], Any] | Place
 class EdgeStep(Step):
     """A leaf: records leave for an operator of a keyed stage, or for a sink.
 
-    ``channel_offset`` sets the channels of a timeline that begins there apart from others of a source.
-    A record whose key selector fails, if the policy is to skip it, leaves too: the operator asks the
-    selector again, so that all dead letters come from one place, in order.
+    ``channel_offset`` sets the channels of the timeline of the records apart from others of a source.
+    ``by_position``: leave out the stamps, because no stage will raise them; by position a channel's
+    records are in order. A record whose key selector fails, if the policy is to skip it, leaves too: the
+    operator asks the selector again, so that all dead letters come from one place, in order.
     """
 
     takes_columns = True
@@ -190,10 +189,12 @@ class EdgeStep(Step):
         *,
         raised: bool,
         channel_offset: int = 0,
+        by_position: bool = False,
     ) -> None:
         super().__init__(info)
         self.tag = tag
         self.channel_offset = np.int64(channel_offset)
+        self.by_position = by_position
         self.codec = codec
         self.route = route
         self.slots = slots
@@ -214,16 +215,20 @@ class EdgeStep(Step):
         with located(self.info):
             self._take(flow)
 
-    def _take(self, flow: Flow) -> None:
+    def leaving(self, flow: Flow) -> Records:
+        """The records of a flow, in the channels and with the stamps of their timeline."""
         records = flow.records()
         if self.channel_offset:
             moved = records.keys.channel + self.channel_offset
             records.keys = replace(records.keys, channel=moved)
+        if self.by_position:
+            lowest = np.full(len(records), MIN_TIMESTAMP, np.int64)
+            records.keys = replace(records.keys, stamp=lowest)
+        return records
+
+    def _take(self, flow: Flow) -> None:
+        records = self.leaving(flow)
         if self.route in (Place.ANYWHERE, Place.THROUGH_A_STAGE):
-            if self.route is Place.ANYWHERE and not self.raised:
-                # No stage will raise these stamps; by position a channel's records are in order.
-                lowest = np.full(len(records), MIN_TIMESTAMP, np.int64)
-                records.keys = replace(records.keys, stamp=lowest)
             self._writer(self.own_slot).add(records)
             return
         if self.route is Place.EVERY_SLOT:

@@ -7,10 +7,12 @@ from functools import partial
 from typing import Any
 
 from millstream.common.errors import MillstreamError
+from millstream.common.output_tag import OutputTag
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Outputs
+from millstream.kernel.side_outputs import refuse_side
 
 REDUCED = "reduced"
 """The cell with what the records of a key have come to. None is a value there."""
@@ -52,6 +54,12 @@ class ReduceOperator(KeyedOperator):
                 else:
                     cursor.cells = cells
                     reduced = cells[0] = reduce(cells[0], value)
+                    # What `refuse_side` does, in line.
+                    kind = reduced.__class__
+                    if kind is OutputTag or (
+                        kind is tuple and reduced and reduced[0].__class__ is OutputTag
+                    ):
+                        refuse_side(reduced)
                 if self.last_only:
                     last[key] = row
                 else:
@@ -79,6 +87,7 @@ class ReduceOperator(KeyedOperator):
     def _add(self, value: Any) -> None:
         cells = self.cursor.cells
         cells[0] = getattr(self.function, "reduce", self.function)(cells[0], value)
+        refuse_side(cells[0])
 
     def in_turn(self, keys: list[Any], rows: Ints, outputs: Outputs) -> Iterable[Any]:
         # No function sees the form of a key.

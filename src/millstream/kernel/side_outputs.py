@@ -1,11 +1,22 @@
-"""The one form of a result for a side output: a tag and a value."""
+"""Side outputs: which results are meant for one, in which form, and which functions have them.
+
+A result that is an `OutputTag`, or a tuple that begins with one, is meant for a side output, and has one
+form: ``(tag, value)``. Functions with a context have side outputs, and those of a whole window, group or
+partition. Functions that make other records of one record or pair have none, and neither have folds:
+``map``, ``flat_map``, also of connected streams, asynchronous functions, ``join``, ``reduce``,
+``aggregate``. What does not fit is an error of the record, and never data.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
+from operator import itemgetter
+from typing import Any, TypeVar
 
 from millstream.common.errors import short_repr
 from millstream.common.output_tag import OutputTag
+
+Results = TypeVar("Results", bound=Collection[Any])
 
 
 def is_for_side(result: Any) -> bool:
@@ -33,15 +44,14 @@ def side_result(result: Any) -> tuple[str, Any]:
     """
     if result.__class__ is tuple and len(result) == 2:
         return result[0].tag_id, result[1]
-    tag = result if result.__class__ is OutputTag else result[0]
     raise TypeError(
-        f"a result for side output {tag.tag_id!r} is a tag and one value, got "
+        f"a result for side output {_tag_of(result)!r} is a tag and one value, got "
         f"{short_repr(result)}: use `yield tag, value`, for several values `yield tag, (a, b)`"
     )
 
 
 def checked_sides(results: list[Any]) -> list[Any]:
-    """The results of a function, after a check of those for side outputs."""
+    """The results of a function with side outputs, after a check of those for them."""
     for result in results:
         kind = result.__class__
         if kind is OutputTag or (
@@ -49,3 +59,56 @@ def checked_sides(results: list[Any]) -> list[Any]:
         ):
             side_result(result)
     return results
+
+
+def refuse_side(result: Any) -> None:
+    """Refuse a result for a side output: the function has none.
+
+    Examples
+    --------
+    >>> refuse_side((OutputTag("late"), 7))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    TypeError: this function has no side outputs, got ... for 'late': ...
+    """
+    if is_for_side(result):
+        raise TypeError(
+            f"this function has no side outputs, got {short_repr(result)} for "
+            f"{_tag_of(result)!r}: use `process(...)`, and `yield tag, value` there"
+        )
+
+
+def without_sides(results: Results) -> Results:
+    """The results of a function that has no side outputs, after a check that none is for one."""
+    for result in results:
+        refuse_side(result)
+    return results
+
+
+def each_without_side(results: Iterable[Any] | None) -> Iterator[Any]:
+    """The same, one by one: a generator goes on when the result before has been taken."""
+    for result in results or ():
+        refuse_side(result)
+        yield result
+
+
+def any_for_side(results: list[Any]) -> bool:
+    """Whether some of many results are meant for side outputs, without a look at each in Python.
+
+    Examples
+    --------
+    >>> any_for_side([("a", 1), (), 5]), any_for_side([(), (OutputTag("late"), 1)])
+    (False, True)
+    """
+    kinds = set(map(type, results))
+    if OutputTag in kinds:
+        return True
+    if tuple not in kinds:
+        return False
+    tuples = [result for result in results if result.__class__ is tuple and result]
+    return OutputTag in set(map(type, map(itemgetter(0), tuples)))
+
+
+def _tag_of(result: Any) -> str:
+    tag: OutputTag[Any] = result if result.__class__ is OutputTag else result[0]
+    return tag.tag_id

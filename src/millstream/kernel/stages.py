@@ -167,9 +167,9 @@ class SourceProgram(Program):
         ends = tuple(
             Fragment(
                 clock.timeline,
-                own := int(np.int64(channel) + clock.channel_offset),
+                int(np.int64(channel) + clock.channel_offset),
                 frag,
-                clock.watermarks.get((own, frag), MIN_TIMESTAMP),
+                clock.watermarks.get((channel, frag), MIN_TIMESTAMP),
                 finished,
                 clock.at_epoch_end,
             )

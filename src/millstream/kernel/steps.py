@@ -25,13 +25,14 @@ from millstream.common.stored_values import is_plain_tuple
 from millstream.common.typeinfo import TypeInformation
 from millstream.common.types import Row, RowKind
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
+from millstream.kernel.calls import apply_each
 from millstream.kernel.columns import Columns, Values, as_list
 from millstream.kernel.copying import frozen
 from millstream.kernel.order import Ints, OrderKeys, arrival_step, run_ordinals
 from millstream.kernel.policy import FAILING, Outcome, Policy
 from millstream.kernel.reports import OperatorCounts
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
-from millstream.kernel.side_outputs import checked_sides
+from millstream.kernel.side_outputs import any_for_side, checked_sides, refuse_side, without_sides
 
 
 @dataclass(slots=True)
@@ -275,12 +276,23 @@ class MapStep(FieldStep):
     takes_weights = True
 
     def push(self, flow: Flow) -> None:
-        results = self.read(flow)
-        if results is not None:
-            self.send(flow.replace(results))
+        columns = self.read(flow)
+        if columns is not None:
+            self.send(flow.replace(columns))
             return
-        kept, found = self.each(flow, self.call)
-        self.send(kept.replace(found))
+        kept, results = self.each(flow, self._without_side if self.policy.skips else self.call)
+        if any_for_side(results):
+            self._refuse_sides(as_list(kept.values), results)
+        self.send(kept.replace(results))
+
+    def _without_side(self, value: Any) -> Any:
+        result = self.call(value)
+        refuse_side(result)
+        return result
+
+    def _refuse_sides(self, values: list[Any], results: list[Any]) -> None:
+        of_values = iter(results)
+        apply_each(lambda _: refuse_side(next(of_values)), values, self.failure)
 
 
 class StoredStep(Step):
@@ -346,7 +358,11 @@ class FlatMapStep(FunctionStep):
 
     def results(self, flow: Flow) -> tuple[Flow, list[list[Any]]]:
         """The values that the function did not fail on, and the results of each."""
-        return self.each(flow, lambda value: gathered(self.call(value)))
+        return self.each(flow, self.one)
+
+    def one(self, value: Any) -> list[Any]:
+        """The results for one value."""
+        return without_sides(gathered(self.call(value)))
 
     def push(self, flow: Flow) -> None:
         kept, results = self.results(flow)

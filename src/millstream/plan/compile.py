@@ -316,6 +316,7 @@ class Compiler:
         """The edge from a node to input ``number`` of a hosted operator or sink."""
         tag, self.next_tag = self.next_tag, self.next_tag + 1
         info, raised = self._info(reader), not isinstance(entry, SourceNode)
+        offset = self._offset(reader, entry, timeline)
         if isinstance(reader, SinkNode):
             self.programs.sink_edges.append(SinkEdge(tag, reader.id, node.output_type))
             codec, place = codec_for(node.output_type), Place.ANYWHERE
@@ -323,7 +324,19 @@ class Compiler:
                 # The sink has all in one order, for which these records need their whole stamps.
                 place = Place.THROUGH_A_STAGE
                 self.through.append(InEdge(tag, codec, timeline))
-            return EdgeStep(info, tag, codec, self.slots, place, raised=raised)
+            return EdgeStep(
+                info,
+                tag,
+                codec,
+                self.slots,
+                place,
+                raised=raised,
+                channel_offset=offset,
+                by_position=place is Place.ANYWHERE and not raised,
+            )
+        begins_time = self.component.begins_time(reader)
+        if begins_time:
+            timeline = None  # it replaces the strategies before it
         choice, route = self.component.choices[reader.id], self._route(reader, number)
         codec = _codec(choice, node.output_type)
         edge = InEdge(
@@ -343,10 +356,27 @@ class Compiler:
                 "lag": choice.lag,
             }
             edge.sums = PartialSums(info, tag, codec, self.slots, route, raised=True, **options)
-            return PartialEdge(info, tag, codec, self.slots, route, raised=raised, **options)
+            return PartialEdge(
+                info,
+                tag,
+                codec,
+                self.slots,
+                route,
+                raised=raised,
+                channel_offset=offset,
+                **options,
+            )
         edge.key = None if isinstance(route, Place) else route
-        offset = self._offset(reader, entry)
-        step = EdgeStep(info, tag, codec, self.slots, route, raised=raised, channel_offset=offset)
+        step = EdgeStep(
+            info,
+            tag,
+            codec,
+            self.slots,
+            route,
+            raised=raised,
+            channel_offset=offset,
+            by_position=begins_time,
+        )
         return self._with_policy(reader, step) if isinstance(reader, KeyedNode) else step
 
     def _add_in_edge(self, reader: Node, edge: InEdge) -> None:
@@ -355,10 +385,15 @@ class Compiler:
         edge.name = f"{self.component.uids[reader.id]}:{edge.input}:{same}"
         known.append(edge)
 
-    def _offset(self, reader: Node, entry: Node) -> int:
-        """The channel offset of a timeline that a reader starts, apart from its source's others."""
-        begins = isinstance(reader, TimestampsNode) and isinstance(entry, SourceNode)
-        return self.component.channel_offset(entry.id, reader.id) if begins else 0
+    def _offset(self, reader: Node, entry: Node, timeline: int | None) -> int:
+        """How far an edge moves the channels of a source: those of one timeline are its own.
+
+        That is the timeline that the reader begins, or else the last one before it.
+        """
+        if not isinstance(entry, SourceNode):
+            return 0
+        own = reader.id if self.component.begins_time(reader) else timeline
+        return 0 if own is None else self.component.channel_offset(entry.id, own)
 
     def _ordered_by(self, entry: Node, timeline: int | None) -> int | None:
         return entry.id if self.component.begins_time(entry) else timeline

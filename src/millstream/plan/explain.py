@@ -21,6 +21,7 @@ from millstream.plan.operators import SPECS
 from millstream.plan.options import JobOptions
 from millstream.plan.physical import NOTHING, Stored
 from millstream.plan.planner import Component, plan
+from millstream.plan.restoring import state_layouts
 from millstream.plan.specs import ChannelSpec, DataFrameSpec, SocketSpec
 
 
@@ -43,7 +44,23 @@ def explain(graph: JobGraph, options: JobOptions, stored: Stored = NOTHING) -> E
     ]
     for component in components:
         lines += _Text(component, options).lines()
+    lines += _not_restored(components, options, stored)
     return Explanation(masked_uris("\n".join(lines)), masked_uris(_mermaid(components)))
+
+
+def _not_restored(
+    components: tuple[Component, ...], options: JobOptions, stored: Stored
+) -> Iterator[str]:
+    """The stored operators that the program does not have."""
+    known = {uid for component in components for uid in state_layouts(component)}
+    for uid in sorted(stored.layouts.keys() - known):
+        if options.allow_non_restored_state:
+            yield (
+                f"not restored: the state of {uid!r} is dropped, and so are the records that waited "
+                "before it for other channels"
+            )
+        else:
+            yield f"not restored: no operator takes over the state of {uid!r}, which has to be allowed"
 
 
 def _mode(components: tuple[Component, ...], options: JobOptions) -> str:
@@ -93,7 +110,8 @@ class _Text:
             if isinstance(reader, KeyedNode):
                 yield f"{indent}-> {self._title(reader)}, {_exchange(reader, number)}"
             elif isinstance(reader, SinkNode):
-                yield f"{indent}-> {self._title(reader)}"
+                promise = f", {reader.sink.promise}" if reader.sink.promise else ""
+                yield f"{indent}-> {self._title(reader)}{promise}"
             else:
                 yield f"{indent}+ {self._title(reader)}: {_reason(reader)}"
                 yield from self._fused(reader, indent + "  ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Mapping
 
 from millstream.common.errors import CheckpointError
@@ -10,6 +11,8 @@ from millstream.kernel.snapshot.evolution import keys_changed, layout_changed, o
 from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
 from millstream.plan.graph import KeyedNode, Node
 from millstream.plan.planner import Component
+
+log = logging.getLogger("millstream")
 
 
 def key_types(component: Component) -> dict[str, TypeInformation | None]:
@@ -28,13 +31,20 @@ def depths(component: Component) -> dict[str, int]:
 
 
 def non_restored(
-    stored: Collection[str], components: Iterable[Component], allowed: bool
+    stored: Collection[str],
+    waiting: Collection[str],
+    components: Iterable[Component],
+    allowed: bool,
 ) -> frozenset[str]:
-    """The operators of the stored state that the program does not have; an error unless allowed."""
+    """The operators of the stored state that the program does not have; an error unless allowed.
+
+    ``waiting``: the operators with records before them that wait for other channels. What is dropped is
+    logged.
+    """
     known: set[str] = set()
     for component in components:
         known |= key_types(component).keys()
-    gone = sorted(set(stored) - known)
+    gone = sorted({*stored, *waiting} - known)
     if gone and not allowed:
         raise CheckpointError(
             "NON_RESTORED_STATE",
@@ -43,6 +53,11 @@ def non_restored(
             f"{', '.join(map(repr, sorted(known))) or 'none'}",
             hint="give the operator its uid again, or allow non-restored state to go on without it",
         )
+    for uid in gone:
+        more = (
+            ", and the records that waited before it for other channels" if uid in waiting else ""
+        )
+        log.warning("non-restored state: the state of %r is dropped%s", uid, more)
     return frozenset(gone)
 
 

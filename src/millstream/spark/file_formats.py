@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 
 from millstream.common.errors import MillstreamError
 from millstream.common.typeinfo import TypeInformation
-from millstream.kernel.columns import Columns, Values, as_list
 from millstream.plan.specs import FilesSinkSpec
 
 ENDINGS = {"text": "txt"}
@@ -25,34 +24,60 @@ def extension(spec: FilesSinkSpec) -> str:
     return ENDINGS.get(spec.format, spec.format) + compressed
 
 
-def encoded(spec: FilesSinkSpec, type_info: TypeInformation | None, values: Values) -> bytes:
-    """The bytes of a file with these records; columns become Parquet without being objects."""
-    if spec.format == "parquet":
-        return _parquet(values, type_info, spec.options.get("compression", "snappy"))
-    values = as_list(values)
-    if spec.format == "csv":
-        text = _csv(values, spec, type_info)
-    elif spec.format == "json":
-        text = "".join(json.dumps(_plain(value), default=str) + "\n" for value in values)
-    else:
+class FileEncoder:
+    """Writes the records of one file to a stream, batch by batch."""
+
+    def __init__(
+        self, spec: FilesSinkSpec, type_info: TypeInformation | None, stream: pa.NativeFile
+    ) -> None:
+        self.spec = spec
+        self.type_info = type_info
+        self.stream = stream
+        self.is_empty = True
+        self.parquet: pq.ParquetWriter | None = None
+        compression = _compression(spec)
+        if spec.format != "parquet" and compression != "none":
+            codec = compression.replace("bzip2", "bz2")
+            self.stream = pa.CompressedOutputStream(stream, codec)
+
+    def write(self, values: list[Any] | pa.RecordBatch) -> None:
+        if isinstance(values, pa.RecordBatch):
+            names = _names([()], self.type_info) or [f"f{i}" for i in range(values.num_columns)]
+            self._write_table(pa.Table.from_batches([values]).rename_columns(names))
+        elif self.spec.format == "parquet":
+            self._write_table(_table(values, self.type_info))
+        else:
+            self.stream.write(self._text(values).encode())
+        self.is_empty = False
+
+    def close(self) -> None:
+        """Write the end of the file."""
+        if self.parquet is not None:
+            self.parquet.close()
+        self.stream.close()
+
+    def _write_table(self, table: pa.Table) -> None:
+        if self.parquet is None:
+            compression = self.spec.options.get("compression", "snappy")
+            self.parquet = pq.ParquetWriter(self.stream, table.schema, compression=compression)
+        try:
+            self.parquet.write_table(table.cast(self.parquet.schema))
+        except (pa.ArrowException, ValueError) as error:
+            raise _parquet_error(error) from error
+
+    def _text(self, values: list[Any]) -> str:
+        spec = self.spec
+        if spec.format == "csv":
+            return _csv(values, spec, self.type_info, with_header=self.is_empty)
+        if spec.format == "json":
+            return "".join(json.dumps(_plain(value), default=str) + "\n" for value in values)
         of_type = getattr(spec.encoder, "of_type", None)
-        to_text = (spec.encoder or str) if of_type is None else of_type(type_info)
-        text = "".join(f"{to_text(value)}\n" for value in values)
-    return _compressed(text.encode(), _compression(spec))
+        to_text = (spec.encoder or str) if of_type is None else of_type(self.type_info)
+        return "".join(f"{to_text(value)}\n" for value in values)
 
 
 def _compression(spec: FilesSinkSpec) -> str:
     return spec.options.get("compression", "none").lower()
-
-
-def _compressed(data: bytes, compression: str) -> bytes:
-    if compression == "none":
-        return data
-    sink = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(sink, compression.replace("bzip2", "bz2")) as stream:
-        stream.write(data)
-    found: bytes = sink.getvalue().to_pybytes()
-    return found
 
 
 def _fields(value: Any) -> list[Any]:
@@ -70,10 +95,12 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _csv(values: list[Any], spec: FilesSinkSpec, type_info: TypeInformation | None) -> str:
+def _csv(
+    values: list[Any], spec: FilesSinkSpec, type_info: TypeInformation | None, *, with_header: bool
+) -> str:
     text = io.StringIO()
     writer = csv.writer(text, **_dialect(spec))
-    if spec.options.get("header", "false").lower() == "true":
+    if with_header and spec.options.get("header", "false").lower() == "true":
         writer.writerow(_names(values, type_info))
     if spec.encoder is not None:
         end = spec.options.get("lineSep", "\n")
@@ -115,29 +142,22 @@ def _names(values: list[Any], type_info: TypeInformation | None) -> list[str]:
     return [f"f{index}" for index in range(len(_fields(first)))]
 
 
-def _parquet(values: Values, type_info: TypeInformation | None, compression: str) -> bytes:
-    try:
-        names, arrays = _columns(values, type_info)
-    except pa.ArrowException as error:
-        raise MillstreamError(
-            "PARQUET_TYPE",
-            f"records cannot be written as Parquet columns: {error}",
-            hint="declare the type of the stream: map(..., output_type=Types.ROW_NAMED(...))",
-        ) from error
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.table(arrays, names=names), sink, compression=compression)
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
-
-
-def _columns(values: Values, type_info: TypeInformation | None) -> tuple[list[str], list[pa.Array]]:
-    """Names and columns of records."""
-    if isinstance(values, Columns) and values.type_info == type_info:
-        names = getattr(type_info, "get_field_names", None)
-        arrays = values.in_own_types()
-        return [f"f{i}" for i in range(len(arrays))] if names is None else list(names()), arrays
-    values = as_list(values)
+def _table(values: list[Any], type_info: TypeInformation | None) -> pa.Table:
     names = _names(values, type_info)
-    if type_info is not None:
-        return names, list(type_info.to_arrow_arrays(values))[: len(names)]
-    return names, [pa.array(list(column)) for column in zip(*map(_fields, values), strict=True)]
+    columns = list(zip(*map(_fields, values), strict=True))
+    try:
+        if type_info is not None:
+            arrays = list(type_info.to_arrow_arrays(values))[: len(names)]
+        else:
+            arrays = [pa.array(list(column)) for column in columns]
+    except pa.ArrowException as error:
+        raise _parquet_error(error) from error
+    return pa.table(arrays, names=names)
+
+
+def _parquet_error(error: Exception) -> MillstreamError:
+    return MillstreamError(
+        "PARQUET_TYPE",
+        f"records cannot be written as Parquet columns: {error}",
+        hint="declare the type of the stream: map(..., output_type=Types.ROW_NAMED(...))",
+    )

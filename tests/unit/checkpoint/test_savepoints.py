@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from millstream.checkpoint.restoring import refuse_unfit
@@ -24,6 +26,7 @@ from millstream.checkpoint.savepoints import (
 )
 from millstream.common import Types
 from millstream.common.errors import CheckpointError
+from millstream.kernel.snapshot.tables import HELD, HELD_SCHEMA
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import JobPlan
 
@@ -35,8 +38,8 @@ def operator(number: int, **details: Any) -> dict[str, Any]:
     return {"number": number, "signature": "process Count", **known, **details}
 
 
-def saved(folder: Path, **changes: Any) -> Savepoint:
-    data = b"rows"
+def saved(folder: Path, data: bytes = b"rows", state: str = "total", **changes: Any) -> Savepoint:
+    uid = "" if state == HELD else "count"
     (folder / "state").mkdir(parents=True, exist_ok=True)
     (folder / "state" / "part").write_bytes(data)
     file = StateFile("state/part", 3, len(data), zlib.crc32(data))
@@ -53,7 +56,7 @@ def saved(folder: Path, **changes: Any) -> Savepoint:
         "channel_order": "arrival",
     } | changes
     savepoint = Savepoint(
-        path=str(folder), tables=(SavepointTable("count", "total", (file,)),), **content
+        path=str(folder), tables=(SavepointTable(uid, state, (file,)),), **content
     )
     savepoint.write()
     return savepoint
@@ -203,6 +206,35 @@ def test_state_that_nobody_claims_is_refused_unless_it_is_allowed(tmp_path: Path
     with pytest.raises(CheckpointError, match=r"NON_RESTORED_STATE.*'count'"):
         refuse(savepoint, {})
     refuse(savepoint, {}, allow_non_restored_state=True)
+
+
+def waiting(folder: Path) -> Savepoint:
+    """A savepoint with nothing but records that wait before an operator."""
+    rows = [("count:0:0", b"", b"", True)]
+    arrays = [
+        pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), HELD_SCHEMA, strict=True)
+    ]
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_arrays(arrays, schema=HELD_SCHEMA), sink)
+    return saved(folder, sink.getvalue().to_pybytes(), HELD)
+
+
+def test_records_that_wait_before_an_operator_that_is_gone_count_as_state(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    savepoint = waiting(tmp_path)
+    with pytest.raises(CheckpointError, match=r"NON_RESTORED_STATE.*'count'"):
+        refuse(savepoint, {})
+    refuse(savepoint, {}, allow_non_restored_state=True)
+    (message,) = [record.getMessage() for record in caplog.records]
+    assert "'count' is dropped, and the records that waited before it" in message
+
+
+def test_a_damaged_file_of_waiting_records_is_named(tmp_path: Path) -> None:
+    waiting(tmp_path)
+    (tmp_path / "state" / "part").write_bytes(b"no parquet")
+    with pytest.raises(CheckpointError, match=r"SAVEPOINT_DAMAGED.*state/part"):
+        Savepoint.load(str(tmp_path)).with_waiting_records()
 
 
 def test_the_position_of_a_source_that_is_gone_counts_as_state(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from millstream.common.state import (
     ReadOnlyBroadcastState,
     ValueStateDescriptor,
 )
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.kernel import large, pages
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.places import Place
@@ -27,7 +28,6 @@ from millstream.kernel.two_inputs.specs import BroadcastSpec
 from millstream.kernel.two_inputs.told import Buffers
 from millstream.plan.graph import JobGraph, KeyedNode, SideOutputNode, SinkNode, StatelessNode
 from millstream.plan.options import JobOptions
-from millstream.plan.specs import DiscardSpec
 from millstream.testing import LocalJob
 
 EPOCHS = pytest.mark.parametrize("size", [1, 2, 3, None])
@@ -94,9 +94,9 @@ def job(
         kind="broadcast",
         function=BroadcastSpec(function, states),
     )
-    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardingSink())
     side = graph.add(SideOutputNode, name="aside", inputs=(node.id,), tag="side")
-    graph.add(SinkNode, name="side", inputs=(side.id,), sink=DiscardSpec())
+    graph.add(SinkNode, name="side", inputs=(side.id,), sink=DiscardingSink())
     return LocalJob(graph, JobOptions(**{"parallelism": 1} | options))
 
 

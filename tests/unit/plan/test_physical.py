@@ -359,6 +359,21 @@ def test_explain_says_what_is_followed() -> None:
     ) in text
 
 
+def test_explain_says_what_is_not_restored() -> None:
+    stream = stream_of(CASES[0])
+    stream.print()
+    graph, stored = stream._env._job_graph(), Stored({"gone": "pages"})
+    text = explain(graph, JobOptions(), stored).text
+    assert text.endswith(
+        "not restored: no operator takes over the state of 'gone', which has to be allowed"
+    )
+    allowed = JobOptions(allow_non_restored_state=True)
+    assert explain(graph, allowed, stored).text.endswith(
+        "not restored: the state of 'gone' is dropped, and so are the records that waited before it "
+        "for other channels"
+    )
+
+
 SUM_BY_FUNCTION = next(c for c in CASES if c.name == "a key that is read by a function")
 
 

@@ -15,6 +15,7 @@ from millstream.datastream.functions import Function
 from millstream.datastream.stream_types import declared_type, output_type_of
 from millstream.datastream.windowing.functions import ProcessWindowFunction
 from millstream.kernel.copying import frozen
+from millstream.kernel.side_outputs import each_without_side, without_sides
 
 __all__ = [
     "CO_GROUP",
@@ -165,9 +166,7 @@ class PairFunction:
         if self._copies:
             first, second = frozen(first), frozen(second)
         result = self._call(first, second)
-        if not self._flat:
-            return (result,)
-        return () if result is None else result
+        return each_without_side(result) if self._flat else without_sides((result,))
 
     def __repr__(self) -> str:
         return repr(self._function)

@@ -13,6 +13,7 @@ from millstream.datastream.windowing.functions import (
     ProcessWindowFunction,
     WindowFunction,
 )
+from millstream.kernel.side_outputs import without_sides
 
 __all__ = ["Count", "CountedKey", "PassedOn", "SummarizedKey", "in_one_form"]
 
@@ -27,7 +28,7 @@ class PassedOn(ProcessWindowFunction):
     """
 
     def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any]:
-        return elements
+        return without_sides(list(elements))
 
 
 class CountedKey(ProcessWindowFunction):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, overload
 
 from millstream.common._type_certainty import guessed, no_surer_than
-from millstream.common.errors import PlanError, short_repr, user_location
+from millstream.common.errors import PlanError, user_location
 from millstream.common.output_tag import OutputTag
 from millstream.common.time import to_millis
 from millstream.common.type_aliases import DurationLike
@@ -32,6 +32,12 @@ from millstream.datastream.windowing.assigners import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
     WindowAssigner,
+)
+from millstream.datastream.windowing.checks import (
+    Lateness,
+    checked_function,
+    checked_lateness,
+    wrong_function,
 )
 from millstream.datastream.windowing.evictors import Evictor
 from millstream.datastream.windowing.functions import (
@@ -61,8 +67,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AllWindowedStream", "Lateness", "WindowedStream", "count_assigner"]
 
-Lateness = Literal["channel", "operator"]
-
 _ARGUMENTS: dict[type, tuple[str, tuple[str, ...]]] = {
     WindowFunction: ("apply", ("key", "window", "inputs")),
     AllWindowFunction: ("apply", ("window", "inputs")),
@@ -91,8 +95,8 @@ class _Windows(FieldAggregates[T], Generic[K, T, W]):
         self._stream = stream
         self._selector = selector
         self._key_type = key_type
-        self._assigner = _checked(assigner, WindowAssigner, "window")
-        self._lateness = _checked_lateness(lateness)
+        self._assigner = checked_function(assigner, WindowAssigner, "window")
+        self._lateness = checked_lateness(lateness)
         self._trigger: Trigger[Any, Any] = assigner.get_default_trigger(
             stream.get_execution_environment()
         )
@@ -102,7 +106,7 @@ class _Windows(FieldAggregates[T], Generic[K, T, W]):
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
         """Set when windows fire, instead of the assigner's own rule."""
-        self._trigger = _checked(trigger, Trigger, "trigger")
+        self._trigger = checked_function(trigger, Trigger, "trigger")
         if isinstance(self._assigner, MergingWindowAssigner) and not trigger.can_merge():
             raise PlanError(
                 "TRIGGER_CANNOT_MERGE",
@@ -114,7 +118,7 @@ class _Windows(FieldAggregates[T], Generic[K, T, W]):
 
     def evictor(self, evictor: Evictor[Any, Any]) -> Self:
         """Set which records are removed from a window before and after its function is called."""
-        self._evictor = _checked(evictor, Evictor, "evictor")
+        self._evictor = checked_function(evictor, Evictor, "evictor")
         return self
 
     def allowed_lateness(self, time_ms: DurationLike) -> Self:
@@ -142,7 +146,7 @@ class _Windows(FieldAggregates[T], Generic[K, T, W]):
 
         Without it they are counted, as metric ``late`` of the operator.
         """
-        self._late_tag = _checked(output_tag, OutputTag, "side_output_late_data")
+        self._late_tag = checked_function(output_tag, OutputTag, "side_output_late_data")
         return self
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
@@ -257,7 +261,7 @@ class _Windows(FieldAggregates[T], Generic[K, T, W]):
         output_type
             The type of the results, see `DataStream.map`.
         """
-        _checked(aggregate_function, AggregateFunction, "aggregate")
+        checked_function(aggregate_function, AggregateFunction, "aggregate")
         refuse_open(aggregate_function, "aggregate of windows", _IN_WINDOWS)
         fold = Aggregated(aggregate_function)
         kind = FunctionKind("aggregate", AggregateFunction, "get_result", ("accumulator",))
@@ -290,7 +294,7 @@ class _Windows(FieldAggregates[T], Generic[K, T, W]):
             return self._operator(name, PassedOn(), declared or own_type, fold)
         base = next((kind for kind in self._functions if isinstance(function, kind)), None)
         if base is None:
-            raise _wrong_function(name.lower(), self._functions, function)
+            raise wrong_function(name.lower(), self._functions, function)
         return self._whole(name, base, function, output_type, fold)
 
     def _whole(
@@ -489,34 +493,3 @@ def count_assigner(size: int, slide: int) -> WindowAssigner[Any, CountWindow]:
     if slide == 0:
         return CountTumblingWindowAssigner.of(size)
     return CountSlidingWindowAssigner.of(size, slide)
-
-
-def _checked(found: Any, wanted: type, call: str) -> Any:
-    if isinstance(found, wanted):
-        return found
-    raise _wrong_function(call, (wanted,), found)
-
-
-def _wrong_function(call: str, wanted: tuple[type, ...], found: object) -> PlanError:
-    names = " or ".join(kind.__name__ for kind in wanted)
-    article = "an" if names[0] in "AEIOU" else "a"
-    hint = f"give an object of {names}"
-    if isinstance(found, type) and issubclass(found, wanted):
-        hint = f"make an object of it, as in {call}({found.__name__}(...))"
-    return PlanError(
-        "WRONG_FUNCTION_KIND",
-        f"{call} needs {article} {names}, got {short_repr(found)}",
-        location=user_location(),
-        hint=hint,
-    )
-
-
-def _checked_lateness(lateness: object) -> Lateness:
-    if lateness in ("channel", "operator"):
-        return lateness
-    raise PlanError(
-        "BAD_LATENESS",
-        f"lateness is judged by 'channel' or by 'operator', got {lateness!r}",
-        location=user_location(),
-        hint='leave it out, or write lateness="operator" for Flink\'s rule',
-    )

@@ -52,6 +52,7 @@ from millstream.kernel.snapshot.tables import (
     Table,
     is_broadcast,
     state_name,
+    waits_before,
 )
 from millstream.kernel.snapshot.window_panes import records_of
 from millstream.kernel.stages import HostedOperator, KeyedProgram
@@ -348,7 +349,7 @@ class SlotBuilder:
     def add_held(self, table: pa.Table) -> None:
         """Add the records that wait for other channels, as far as they are this slot's."""
         for row in table.to_pylist():
-            uid = _input_of(row["edge"])
+            uid = waits_before(row["edge"])
             if self._becomes_windows(uid):
                 self._hold_sums(uid, row["edge"], row["header"], row["payload"])
                 continue
@@ -363,7 +364,7 @@ class SlotBuilder:
             return False
         edges = [waiting.edge for waiting in self._edges.values()]
         edges += [edge for hosted in self.program.operators for edge in hosted.edges]
-        return all(edge.sums is None or _input_of(edge.name) != uid for edge in edges)
+        return all(edge.sums is None or waits_before(edge.name) != uid for edge in edges)
 
     def _hold_sums(self, uid: str, edge_name: str, header: bytes, payload: bytes) -> None:
         """Add sums that waited to the panes of their operator, if it is one of this stage."""
@@ -393,13 +394,13 @@ class SlotBuilder:
         is_other = edge.sums is not None and not self._was_sums(edge)
         if in_columns == isinstance(edge.codec, ArrowCodec) and not is_other:
             return edge.codec
-        known = self.known.get(_input_of(edge.name))
+        known = self.known.get(waits_before(edge.name))
         if in_columns and known is not None and known.records is not None:
             return ArrowCodec(known.records)
         return edge.codec if in_columns else PickleCodec()
 
     def _was_sums(self, edge: InEdge) -> bool:
-        known = self.known.get(_input_of(edge.name))
+        known = self.known.get(waits_before(edge.name))
         panes = None if known is None else known.panes
         # What says nothing of its layout was made by the same program.
         return known is None or known.layout is None or panes is not None
@@ -431,11 +432,6 @@ class SlotBuilder:
         self.state.next_held += 1
 
 
-def _input_of(edge_name: str) -> str:
-    """The uid of the operator that an edge leads to."""
-    return edge_name.rsplit(":", 2)[0]
-
-
 def _hashes_now(key: Callable[[Any], Any], values: list[Any], before: Hashes) -> Hashes:
     """The hashes that the keys of records have now; other versions had others."""
 
@@ -453,7 +449,7 @@ def _hashes_now(key: Callable[[Any], Any], values: list[Any], before: Hashes) ->
 
 def other_records(edge: str) -> CheckpointError:
     """The error of held records of another type than those of the program."""
-    uid = _input_of(edge)
+    uid = waits_before(edge)
     return CheckpointError(
         "HELD_RECORDS_CHANGED",
         f"records wait for other channels on their way to operator {uid!r}, and they are of another "

@@ -20,7 +20,7 @@ from millstream.kernel.snapshot.build import (
 )
 from millstream.kernel.snapshot.export import OperatorState, SlotExporter, TableName
 from millstream.kernel.snapshot.layouts import WINDOWS, agreed
-from millstream.kernel.snapshot.tables import HELD, StateInfo, is_broadcast
+from millstream.kernel.snapshot.tables import HELD, StateInfo, is_broadcast, waits_before
 from millstream.kernel.stages import KeyedProgram
 from millstream.kernel.time import TimeTable
 
@@ -81,6 +81,11 @@ class JobState:
 
     def rows(self, uid: str) -> int:
         return sum(t.num_rows for name, ts in self.tables.items() if name[0] == uid for t in ts)
+
+    def with_waiting_records(self) -> set[str]:
+        """The operators with records before them that wait for other channels, by uid."""
+        tables = self.tables.get(("", HELD), [])
+        return {waits_before(edge) for table in tables for edge in table["edge"].to_pylist()}
 
 
 def operator_states(

@@ -197,3 +197,14 @@ HELD_SCHEMA = pa.schema(
         ("whole", pa.bool_()),
     ]
 )
+
+
+def waits_before(edge: str) -> str:
+    """The uid of the operator that the records of an edge wait for.
+
+    Examples
+    --------
+    >>> waits_before("my:count:0:1")
+    'my:count'
+    """
+    return edge.rsplit(":", 2)[0]

@@ -6,7 +6,7 @@ in the windows are of a declared type, and all windows are those of today.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,7 +32,7 @@ class PaneOperator(Protocol):
     panes: Panes
     codec: ArrowCodec
 
-    def pane_row(self, key: Any, value: Any, pane: int) -> tuple[Any, ...]: ...
+    def pane_rows(self, key: Any, value: Any, pane: int) -> Iterable[tuple[Any, ...]]: ...
 
 
 Row = tuple[Any, int, Order]
@@ -54,11 +54,12 @@ def records_of(
         pane = int(operator.panes.at(np.array([window[0]]))[0])
         content = births.content(layout, entry[0]) if births.changes else entry[0]
         for value, ts, order in _rows(content, layout, window[0]):
-            values.append(operator.pane_row(windows.keys[place], value, pane))
-            times.append(ts)
-            orders.append(order)
-            places.append(place)
-            panes.append(pane)
+            for row in operator.pane_rows(windows.keys[place], value, pane):
+                values.append(row)
+                times.append(ts)
+                orders.append(order)
+                places.append(place)
+                panes.append(pane)
     codec = operator.codec
     numbers = np.array([order[:5] for order in orders], np.int64).reshape(-1, 5).T
     paths = np.array([order[5] for order in orders], np.bytes_)

@@ -10,8 +10,9 @@ epochs are cut; and NaN is neither smaller nor larger than any other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Literal
 
 import numpy as np
@@ -132,6 +133,15 @@ class PaneAggregate:
                 found[fold.place] = pc.multiply_checked(found[fold.place], pa.array(weights))
         return found
 
+    def split(self, row: list[Any]) -> Iterator[list[Any]]:
+        """A row as one or more whose sums 64 bits hold."""
+        sums = [fold.place for fold in self.folds if fold.kind == "sum"]
+        parts = zip_longest(*(in_64_bits(row[place]) for place in sums), fillvalue=0)
+        for numbers in parts if sums else [()]:
+            for place, number in zip(sums, numbers, strict=True):
+                row[place] = number
+            yield row
+
     def declared(self, fold: Fold) -> TypeInformation:
         """The type of the field that a column is of."""
         field = self.taken[fold.place]
@@ -204,6 +214,7 @@ def _averages(sums: pa.Array, numbers: pa.Array) -> pa.Array:
 
 # -- groups of rows --------------------------------------------------------------------------------
 
+MIN_LONG, MAX_LONG = -(2**63), 2**63 - 1
 SURELY_FITS = 2.0**62
 """Sums whose numbers are no larger together, whatever their signs, need no second look."""
 
@@ -212,32 +223,55 @@ class SumOverflow(ArithmeticError):
     """A sum that 64 bits cannot hold."""
 
 
+class NoNumber(ArithmeticError):
+    """A group of several rows, one of which has no number."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(f"row {row} has no number")
+        self.row = row
+
+
 def aggregated(
     aggregate: PaneAggregate, arrays: Sequence[pa.Array], groups: Groups, *, exactly: bool = False
 ) -> tuple[Ints, list[pa.Array]]:
     """One row for each group, and the row whose other columns and place in the order it has.
 
     ``exactly``: sums are text, and may have any size; else `SumOverflow` if 64 bits do not hold one.
+    A row without a number, which only restored windows have, is a group by itself.
     """
     rows = groups.firsts
+    folded: dict[int, pa.Array] = {}
     for fold in aggregate.folds:
+        numbers, missing = _numbers(arrays[fold.place])
+        empty = None if missing is None else _groups_with(missing, groups)
         if fold.kind in ("min_by", "max_by"):
-            rows = groups.best(_numbers(arrays, fold), largest=fold.kind == "max_by")
+            rows = groups.best(numbers, largest=fold.kind == "max_by")
+        elif exactly and fold.kind == "sum":
+            sums = _exact_sums(numbers[groups.order], groups.starts, slice(None))
+            folded[fold.place] = Types.BIG_INT().to_arrow_arrays(sums)[0]
+        else:
+            found = _folded(fold.kind, numbers[groups.order], groups.starts)
+            folded[fold.place] = pa.array(found, mask=empty)
     places = pa.array(rows)
-    columns = [array.take(places) for array in arrays]
-    for fold in aggregate.folds:
-        if fold.kind in ("sum", "min", "max"):
-            numbers = _numbers(arrays, fold)[groups.order]
-            if exactly and fold.kind == "sum":
-                sums = _exact_sums(numbers, groups.starts, slice(None))
-                columns[fold.place] = Types.BIG_INT().to_arrow_arrays(sums)[0]
-            else:
-                columns[fold.place] = pa.array(_folded(fold.kind, numbers, groups.starts))
-    return rows, columns
+    taken = enumerate(arrays)
+    return rows, [folded[i] if i in folded else array.take(places) for i, array in taken]
 
 
-def _numbers(arrays: Sequence[pa.Array], fold: Fold) -> npt.NDArray[Any]:
-    found: npt.NDArray[Any] = arrays[fold.place].to_numpy(zero_copy_only=False)
+def _numbers(column: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
+    """The numbers of a column, 0 for none, and where there is none."""
+    if not column.null_count:
+        return column.to_numpy(zero_copy_only=False), None
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    return column.fill_null(0).to_numpy(zero_copy_only=False), missing
+
+
+def _groups_with(marked: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.bool_]:
+    """Which groups are a marked row by itself; no other may have one."""
+    found: npt.NDArray[np.bool_] = np.logical_or.reduceat(marked[groups.order], groups.starts)
+    lengths = np.diff(np.append(groups.starts, len(groups.order)))
+    if (lengths[found] > 1).any():
+        rows = groups.order[marked[groups.order] & np.repeat(lengths > 1, lengths)]
+        raise NoNumber(int(rows[0]))
     return found
 
 
@@ -258,7 +292,7 @@ def _too_large(numbers: npt.NDArray[Any], starts: Ints) -> Ints:
         return starts[:0]
     large = np.flatnonzero(np.add.reduceat(sizes, starts) > SURELY_FITS)
     sums = _exact_sums(numbers, starts, large)
-    fits = np.array([-(2**63) <= total < 2**63 for total in sums], np.bool_)
+    fits = np.array([MIN_LONG <= total <= MAX_LONG for total in sums], np.bool_)
     return large[~fits]
 
 
@@ -276,13 +310,34 @@ def _halves(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[An
 def that_fit(aggregate: PaneAggregate, arrays: Sequence[pa.Array], groups: Groups) -> Groups:
     """Groups for partial sums: the rows of one that does not fit 64 bits stay as they are.
 
-    What else belongs to a sum may bring it back.
+    What else belongs to a sum may bring it back. Those of one with a row without a number do so too.
     """
-    sums = [fold for fold in aggregate.folds if fold.kind == "sum"]
-    too_large = [_too_large(_numbers(arrays, fold)[groups.order], groups.starts) for fold in sums]
-    large = np.unique(np.concatenate([groups.starts[:0], *too_large]))
-    if not len(large):
+    apart = [groups.starts[:0]]
+    for fold in aggregate.folds:
+        numbers, missing = _numbers(arrays[fold.place])
+        if fold.kind == "sum":
+            apart.append(_too_large(numbers[groups.order], groups.starts))
+        if missing is not None:
+            without = np.logical_or.reduceat(missing[groups.order], groups.starts)
+            apart.append(np.flatnonzero(without))
+    single = np.unique(np.concatenate(apart))
+    if not len(single):
         return groups
     ends = np.append(groups.starts[1:], len(groups.order))
-    single = [np.arange(groups.starts[group], ends[group]) for group in large.tolist()]
-    return Groups(groups.order, np.unique(np.concatenate([groups.starts, *single])))
+    rows = [np.arange(groups.starts[group], ends[group]) for group in single.tolist()]
+    return Groups(groups.order, np.unique(np.concatenate([groups.starts, *rows])))
+
+
+def in_64_bits(number: int | None) -> Iterator[int | None]:
+    """A number as a sum of numbers that 64 bits hold.
+
+    Examples
+    --------
+    >>> list(in_64_bits(5)), list(in_64_bits(2**63)) == [2**63 - 1, 1]
+    ([5], True)
+    """
+    while number is not None and not MIN_LONG <= number <= MAX_LONG:
+        part = min(max(number, MIN_LONG), MAX_LONG)
+        yield part
+        number -= part
+    yield number

@@ -10,7 +10,7 @@ none by what earlier fragments and the clock say: a partial sum is late as a who
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,7 @@ from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.steps import Flow
 from millstream.kernel.windows.aggregates import (
     Fold,
+    NoNumber,
     PaneAggregate,
     SumOverflow,
     aggregated,
@@ -110,7 +111,7 @@ class PartialEdge(EdgeStep):
         self._gathered, self._size = [], 0
 
     def _take(self, flow: Flow) -> None:
-        records = flow.records()
+        records = self.leaving(flow)
         keys = records.keys
         place = None if self.raised else (int(keys.channel[0]), int(keys.frag[0]))
         if place != self._place or self._size >= GATHERED:
@@ -220,14 +221,20 @@ class ColumnarWindowOperator(KeyedOperator):
             store.add(pane, arrived)
         store.close()
 
-    def pane_row(self, key: Any, value: Any, pane: int) -> tuple[Any, ...]:
-        """The columns of what a window has that is one pane: a record, a number, or an accumulator."""
-        if self.aggregate.results is None:
+    def pane_rows(self, key: Any, value: Any, pane: int) -> Iterator[tuple[Any, ...]]:
+        """The columns of what a window has that is one pane: a record, a number, or an accumulator.
+
+        Sums that 64 bits cannot hold become several rows.
+        """
+        aggregate = self.aggregate
+        if aggregate.results is None:
             refuse_other_key(self.info, self.selector(value), key)
-            return *value, pane, pane, 1
-        folded = value if isinstance(value, tuple) else (value,)
-        parts = (key,) if self.aggregate.key.alone else key
-        return *parts, *folded, pane, pane, folded[0]
+            fields, number = list(value), 1
+        else:
+            folded = value if isinstance(value, tuple) else (value,)
+            fields, number = [*((key,) if aggregate.key.alone else key), *folded], folded[0]
+        for row in aggregate.split(fields):
+            yield *row, pane, pane, number
 
     def _by_pane(self, records: Incoming, clock: Clock) -> dict[int, Records]:
         found = self._on_time(records, clock)
@@ -309,6 +316,11 @@ class ColumnarWindowOperator(KeyedOperator):
             _, columns = aggregated(self.aggregate, arrays, groups)
         except SumOverflow:
             _, columns = aggregated(self.aggregate, arrays, groups, exactly=True)
+        except NoNumber as missing:
+            # Only restored windows have such rows, and only of whole records.
+            own, fold = self.aggregate.type_info, self.aggregate.folds[0]
+            record = Columns(own, [array.slice(missing.row, 1) for array in arrays]).tolist()[0]
+            raise bad_record(fold, fold.place, self.info, record) from None
         try:
             return self.aggregate.emitted(columns, limited=True)
         except pa.ArrowInvalid:

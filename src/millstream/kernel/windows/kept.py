@@ -69,10 +69,10 @@ class KeptWindowOperator(WindowOperator):
             store.add(pane, arrived)
         store.close()
 
-    def pane_row(self, key: Any, value: Any, pane: int) -> tuple[Any, ...]:
+    def pane_rows(self, key: Any, value: Any, pane: int) -> list[tuple[Any, ...]]:
         """The columns of a record in a window that is one pane."""
         refuse_other_key(self.info, self.selector(value), key)
-        return *value, pane
+        return [(*value, pane)]
 
     def _by_pane(self, records: Incoming, clock: Clock) -> dict[int, Records]:
         """The records that are not late, with the first windows that they count for."""

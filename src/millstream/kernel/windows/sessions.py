@@ -98,10 +98,10 @@ class SessionWindowOperator(DefaultTriggerOperator):
     def _cover(
         self, key: Any, window: TimeWindow, touched: list[TimeWindow], table: dict[Any, Entry]
     ) -> Entry:
-        """The entry of the session that a window makes of those it touches."""
+        """The entry of the session that a window makes of those it touches, in the order of time."""
         timers = self.page.event_timers
         contents = []
-        for old in touched:
+        for old in sorted(touched):
             window = window.cover(old)
             contents.append(table.pop(old)[0])
             remove_timer(timers, key, (old[1], old, old[1] - 1))

@@ -145,6 +145,7 @@ def job_of(
     *,
     typed: bool = True,
     batch: bool = False,
+    gives_up: bool = False,
 ) -> LocalJob:
     env = StreamExecutionEnvironment.get_execution_environment()
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
@@ -157,7 +158,13 @@ def job_of(
     timed = stream.assign_timestamps_and_watermarks(strategy).uid("times")
     build(timed).uid("op").print().name("out").uid("out")
     options = JobOptions(parallelism=1, slots=2, channel_order=order)
-    return LocalJob(env._job_graph(), options, savepoint=savepoint, batch=batch)
+    return LocalJob(
+        env._job_graph(),
+        options,
+        savepoint=savepoint,
+        batch=batch,
+        allow_non_restored_state=gives_up,
+    )
 
 
 def windowed(assigner: Any, build: Callable[[Any], DataStream]) -> Build:
@@ -352,6 +359,21 @@ def test_state_without_an_operator_has_to_be_given_up() -> None:
     renamed = windowed(TEN, lambda w: w.sum(1).uid("other").map(lambda v: v))
     with pytest.raises(CheckpointError, match=r"NON_RESTORED_STATE.*'op'.*'other'"):
         job_of(renamed, savepoint=job.savepoint())
+
+
+def test_what_is_given_up_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    channels = [[("a", 1, ts)] for ts in (5, 7)]
+    job = job_of(SUM, channels, "watermark")
+    job.epoch({(0, 1): 1})
+    saved = job.savepoint()
+    assert saved.state.with_waiting_records() == {"op"}
+    renamed = windowed(TEN, lambda w: w.sum(1).uid("other").map(lambda v: v))
+    job_of(renamed, channels, "watermark", saved, gives_up=True)
+    (message,) = [record.getMessage() for record in caplog.records]
+    assert message == (
+        "non-restored state: the state of 'op' is dropped, and the records that waited before it for "
+        "other channels"
+    )
 
 
 # -- watermarks made behind a keyed operator -------------------------------------------------------
