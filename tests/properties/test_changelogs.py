@@ -23,6 +23,7 @@ from millstream.datastream import (
     ProcessFunction,
     StreamExecutionEnvironment,
 )
+from millstream.datastream.connectors.file_system import FileSink
 from millstream.datastream.functions import ProcessJoinFunction
 from millstream.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
 from millstream.testing import rebatch, run_local
@@ -186,6 +187,20 @@ def test_what_cannot_take_rows_back_refuses_them(name: str) -> None:
     with pytest.raises(PlanError, match="cannot take a record back") as caught:
         run_local(lambda env: REFUSING[name](changelog(env, rows)))
     assert caught.value.code == "CHANGES_REFUSED" and caught.value.location and caught.value.hint
+
+
+def test_a_sink_that_only_adds_records_is_refused_when_the_job_is_planned() -> None:
+    """Unless a keyed operator is in between: what a window emits is not taken back."""
+
+    def build(env: StreamExecutionEnvironment, windows: bool) -> Any:
+        stream = changelog(env, [Row(user="a", price=1, time=1)]).filter(lambda o: o.price)
+        if windows:
+            stream = stream.key_by("user").window(WINDOWS[0]).count()
+        stream.union(stream).sink_to(FileSink.json("out"))
+
+    with pytest.raises(PlanError, match="CHANGELOG_NOT_TAKEN"):
+        run_local(lambda env: build(env, windows=False))
+    run_local(lambda env: build(env, windows=True))
 
 
 def test_what_is_no_row_is_no_change() -> None:
