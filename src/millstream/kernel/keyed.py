@@ -173,20 +173,24 @@ class KeyedOperator(StageMember):
 
     def run_page(self, records: Incoming | None, rows: Ints, outputs: Outputs) -> None:
         """Due processing-time timers, the page's records with the timers between them, the rest."""
-        page, clock = self.page, self.clock
+        page = self.page
         if page.tick_timers:
             self._fire_ticks(outputs)
         if len(rows):
             assert records is not None
             self._process(records, rows, outputs)
         if page.event_timers:
+            goals = self.clock.goals
             for key in list(page.event_timers):
                 self._enter(key)
-                self._fire_until(clock.after, outputs)
-                if clock.ends:
-                    self._fire_until(MAX_TIMESTAMP, outputs)
+                for goal in goals:
+                    self._fire_until(goal, outputs)
                 self._leave(key)
-        if clock.ends:
+        self._drop_ticks(page)
+
+    def _drop_ticks(self, page: Page) -> None:
+        """Forget processing-time timers at the end of the input: they do not fire there."""
+        if self.clock.ends:
             page.tick_timers.clear()
 
     def _process(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
@@ -362,17 +366,14 @@ class KeyedOperator(StageMember):
         timers = self.page.event_timers
         while (times := timers.get(self.key)) and times[0][0] <= clock:
             timer, time_ms = times[0], times[0][0]
-            watermark = MAX_TIMESTAMP if clock == MAX_TIMESTAMP else time_ms
             place = (*self._key_order(), self.position_of(timer))
             order = self.origin.timer(time_ms, self.clock, *place)
             outputs.timer_row(order, self.ts_of(timer, time_ms))
             row = outputs.row
-            self._fire_first(timers, watermark, outputs)
-            self._fire_overdue(row, time_ms, outputs, watermark)
+            self._fire_first(timers, self.clock.at_firing(time_ms), outputs)
+            self._fire_overdue(row, time_ms, outputs)
 
-    def _fire_overdue(
-        self, row: int, clock: int, outputs: Outputs, watermark: int | None = None
-    ) -> None:
+    def _fire_overdue(self, row: int, clock: int, outputs: Outputs) -> None:
         """Fire what a callback has registered at or before the clock, as a part of that callback.
 
         What it emits keeps the callback's place in the order: with an order key of its own it would
@@ -380,7 +381,7 @@ class KeyedOperator(StageMember):
         the cut. Its event time is the timer's, or none in processing time.
         """
         page, now_ms = self.page, self.clock.now_ms
-        reading = clock if watermark is None else watermark
+        reading = self.clock.at_firing(clock)
         while True:
             if (times := page.event_timers.get(self.key)) and times[0][0] <= clock:
                 outputs.branch(row, self.ts_of(times[0], times[0][0]))

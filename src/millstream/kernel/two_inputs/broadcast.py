@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from millstream.common.errors import MillstreamError, PlanError
-from millstream.common.time import MAX_TIMESTAMP
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.clock import Clock
 from millstream.kernel.contexts import Context
@@ -256,9 +255,8 @@ class KeyedBroadcastOperator(BroadcastOperator):
         self._meet(records, pairs, pages)
         self._fire_all_ticks(outputs)
         self._walk(pairs, outputs)
-        self._fire_due(self.clock.after, outputs)
-        if self.clock.ends:
-            self._fire_due(MAX_TIMESTAMP, outputs)
+        for goal in self.clock.goals:
+            self._fire_due(goal, outputs)
         self._put_back(pages)
 
     def _widen(self) -> None:
@@ -295,8 +293,7 @@ class KeyedBroadcastOperator(BroadcastOperator):
 
     def _put_back(self, pages: PageStore) -> None:
         for page in self._met.values():
-            if self.clock.ends:
-                page.tick_timers.clear()
+            self._drop_ticks(page)
             self._sweep(page)
             pages.write(page)
         self._met = {}
@@ -360,7 +357,7 @@ class KeyedBroadcastOperator(BroadcastOperator):
     def _wait(self) -> None:
         """Remember the next timer of the current key, if it is due in this epoch."""
         times = self.page.event_timers.get(self.key)
-        if times and (self.clock.ends or times[0][0] <= self.clock.after):
+        if times and times[0][0] <= self.clock.last:
             # The number keeps keys and pages, which have no order, from being compared.
             self._waits += 1
             order = (times[0][0], *key_order(self.key), self._waits)
@@ -374,7 +371,6 @@ class KeyedBroadcastOperator(BroadcastOperator):
             # It may have been deleted meanwhile, or have fired: then there is nothing to do.
             time_ms, _, _, _, key, self.page = heappop(self._due)
             self._enter(key)
-            # At the end nothing comes between the timers of a key any more.
-            self._fire_until(clock if clock == MAX_TIMESTAMP else time_ms, outputs)
+            self._fire_until(time_ms, outputs)
             self._wait()
             self._leave(key)

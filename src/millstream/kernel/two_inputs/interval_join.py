@@ -240,7 +240,7 @@ class IntervalJoinOperator(KeyedOperator):
         self.pair = JoinContext()
         self._results: _Results | None = None
         self._pages: PageStore | None = None
-        self._earliest: Ints = np.empty(0, np.int64)
+        self._limits: Ints = np.empty(0, np.int64)
 
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
         super().open(make_context)
@@ -251,12 +251,7 @@ class IntervalJoinOperator(KeyedOperator):
         self._results, self._pages = None, pages
         if records is not None:
             self._results = _Results(emit, records, self.freeze)
-            clocks = clock.at(records.keys.stamp)
-            in_channel = self.spec.lateness == "channel"
-            # An earlier clock is behind the stamp, except for a channel that was idle meanwhile.
-            self._earliest = (
-                np.maximum(clocks, clock.local(records.keys.stamp)) if in_channel else clocks
-            )
+            self._limits = clock.limits(records.keys.stamp, self.spec.lateness)
         super().run(records, pages, clock, emit)
         if self._results is not None:
             self._results.flush()
@@ -280,7 +275,8 @@ class IntervalJoinOperator(KeyedOperator):
         join = self._join_carefully if self.policy.skips else self._join
         rows, keys, pairs = self.with_keys(records, rows, results)
         times = records.ts[rows]
-        late = times < self._earliest[rows]
+        # As in Flink: a record has an instant more than a window that ends at its time.
+        late = times < self._limits[rows]
         self._check_times(times, pairs)
         for row, key, (number, value), ts, is_late in zip(
             rows.tolist(), keys, pairs, times.tolist(), late.tolist(), strict=True

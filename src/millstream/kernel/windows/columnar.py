@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from millstream.common._type_certainty import is_declared
 from millstream.common.errors import PlanError
-from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import Types
 from millstream.kernel.arrivals import Arrivals, Incoming
 from millstream.kernel.buffers import (
@@ -30,12 +29,12 @@ from millstream.kernel.buffers import (
 )
 from millstream.kernel.calls import apply_each
 from millstream.kernel.chain import EdgeStep
-from millstream.kernel.clock import Clock, lagging
+from millstream.kernel.clock import Clock, limits_by_stamp
 from millstream.kernel.columns import Columns, Values, as_list
 from millstream.kernel.groups import Groups
 from millstream.kernel.hashing import tie_breaker
 from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.order import AT_END, Ints, OrderKeys
+from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.outputs import MAIN, Emit
 from millstream.kernel.pages import PageStore
 from millstream.kernel.reports import KernelCounter
@@ -149,9 +148,7 @@ class PartialEdge(EdgeStep):
         ts, keys, values = records.ts, records.keys, records.values
         assert isinstance(values, Columns)
         panes = self.panes.at(ts)
-        # What was born at the end is late only if the operator says so.
-        stamps = np.where(keys.stamp == AT_END, MIN_TIMESTAMP, keys.stamp)
-        firsts = self.panes.first_windows(panes, lagging(stamps, self.lag))
+        firsts = self.panes.first_windows(panes, limits_by_stamp(keys.stamp, self.lag))
         live = self._count_late(panes, firsts)
         if not live.all():
             rows = np.flatnonzero(live)
@@ -215,11 +212,8 @@ class ColumnarWindowOperator(KeyedOperator):
         self.clock = clock
         store = PaneStore(pages.store, pages.uid, self.codec, self._added_up)
         new = {} if records is None else self._by_pane(records, clock)
-        for windows, parts in store.fired(new, self.panes, clock):
+        for windows, parts in store.epoch(new, self.panes, clock):
             self._emit(windows, parts, emit)
-        for pane, arrived in store.waiting(new, self.panes, clock):
-            store.add(pane, arrived)
-        store.close()
 
     def pane_rows(self, key: Any, value: Any, pane: int) -> Iterator[tuple[Any, ...]]:
         """The columns of what a window has that is one pane: a record, a number, or an accumulator.
@@ -245,8 +239,8 @@ class ColumnarWindowOperator(KeyedOperator):
         assert isinstance(records, Arrivals)
         arrays = records.in_columns().arrays
         panes = arrays[PANE].to_numpy()
-        passed = clock.passed(records.keys.stamp)
-        firsts = np.maximum(arrays[FIRST].to_numpy(), self.panes.first_windows(panes, passed))
+        limits = clock.limits(records.keys.stamp)
+        firsts = np.maximum(arrays[FIRST].to_numpy(), self.panes.first_windows(panes, limits))
         live = firsts <= self.panes.last_windows(panes)
         arrays[FIRST] = pa.array(firsts)
         whole = Records(

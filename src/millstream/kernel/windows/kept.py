@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.common.errors import MillstreamError
-from millstream.common.time import MAX_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.windows import TimeWindow
 from millstream.kernel.arrivals import Arrivals, Incoming
@@ -62,12 +61,9 @@ class KeptWindowOperator(WindowOperator):
         store = PaneStore(pages.store, pages.uid, self.codec, merged)
         new = {} if records is None else self._by_pane(records, clock)
         outputs = Outputs(emit, None, self.freeze)
-        for windows, parts in store.fired(new, self.panes, clock):
+        for windows, parts in store.epoch(new, self.panes, clock):
             self._fire_windows(windows, merged(parts), pages, outputs)
         outputs.flush()
-        for pane, arrived in store.waiting(new, self.panes, clock):
-            store.add(pane, arrived)
-        store.close()
 
     def pane_rows(self, key: Any, value: Any, pane: int) -> list[tuple[Any, ...]]:
         """The columns of a record in a window that is one pane."""
@@ -78,7 +74,7 @@ class KeptWindowOperator(WindowOperator):
         """The records that are not late, with the first windows that they count for."""
         assert isinstance(records, Arrivals)
         panes = self.panes.at(records.ts)
-        firsts = self.panes.first_windows(panes, clock.passed(records.keys.stamp))
+        firsts = self.panes.first_windows(panes, clock.limits(records.keys.stamp))
         arrays = [*records.in_columns().arrays, pa.array(firsts)]
         values = Columns(self.codec.type_info, arrays)
         found = Records(values, records.ts, records.keys, records.hashes)
@@ -126,7 +122,7 @@ class KeptWindowOperator(WindowOperator):
                 window = TimeWindow(*self.panes.bounds(number))
                 due = window[1] - 1
                 self._enter(key)
-                self.timer = due, due if due <= self.clock.after else MAX_TIMESTAMP
+                self.timer = due, self.clock.at_firing(due)
                 place = hashed, tie_breaker(key), window[0]
                 outputs.add_row(self.origin.timer(due, self.clock, *place), due)
                 self._point_at(window, [None, None])

@@ -14,18 +14,21 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from millstream.common.errors import PlanError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.time_domain import TimeDomain
 from millstream.common.windows import TimestampedValue, TriggerResult
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP
+from millstream.kernel.clock import Clock, cleanup_time, is_late
 from millstream.kernel.copying import frozen
 from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.keys import shown
 from millstream.kernel.order import COLUMNS, Ints
-from millstream.kernel.outputs import Outputs
-from millstream.kernel.pages import Timer
+from millstream.kernel.outputs import Emit, Outputs
+from millstream.kernel.pages import PageStore, Timer
 from millstream.kernel.policy import Saved
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.snapshot.tables import StateInfo
@@ -103,6 +106,7 @@ class WindowOperator(KeyedOperator):
         self.evictor_context = Clocks(self)
         self.assigner_context = AssignerContext(self)
         self.window_context = WindowContext(self)
+        self.limits: Ints = np.empty(0, np.int64)
         self.saved_table: SavedTable | None = None
         self._outputs: Outputs | None = None
         self._orders: dict[int, Order] = {}
@@ -159,10 +163,15 @@ class WindowOperator(KeyedOperator):
 
     # -- records ---------------------------------------------------------------------------------
 
+    def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
+        if records is not None and self.event_time:
+            wait = int(self.merging)
+            self.limits = clock.limits(records.keys.stamp, self.spec.lateness, wait)
+        super().run(records, pages, clock, emit)
+
     def _process(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
         self._outputs = outputs
         self.window_cursor.now_ms = self.cursor.now_ms
-        self._stamps = self.clock.local(records.keys.stamp)
         if self.contents.needs_order:
             self._orders = dict(zip(rows.tolist(), self._orders_of(records, rows), strict=True))
         super()._process(records, rows, outputs)
@@ -230,18 +239,12 @@ class WindowOperator(KeyedOperator):
 
     def _is_late(self, window: Any) -> bool:
         """Whether a window can no longer change for the record at hand."""
-        return self.event_time and self._has_passed(self._cleanup_time(window))
+        return self.event_time and bool(is_late(self._cleanup_time(window), self.limits[self.row]))
 
     def _is_behind(self, ts: int) -> bool:
         """Whether the record at hand, which is in no window, would be late in any."""
-        return self.event_time and self._has_passed(ts + self.spec.allowed_lateness_ms)
-
-    def _has_passed(self, time: int) -> bool:
-        """Whether time has passed an instant, for the record at hand."""
-        clock = self._clock_before(self.row)
-        if self.spec.lateness == "operator":
-            return time <= clock
-        return bool(time <= self._stamps[self.row]) or self._is_over(time, clock)
+        cleanup = cleanup_time(ts, self.spec.allowed_lateness_ms)
+        return self.event_time and bool(is_late(cleanup, self.limits[self.row]))
 
     def _is_over(self, end: int, clock: int) -> bool:
         """Whether the clock has cleared windows that end then."""
@@ -369,10 +372,8 @@ class WindowOperator(KeyedOperator):
     # -- cleaning up -----------------------------------------------------------------------------
 
     def _cleanup_time(self, window: Any) -> int:
-        end: int = window.max_timestamp()
-        if self.event_time:
-            end += self.spec.allowed_lateness_ms
-        return min(end, MAX_TIMESTAMP)
+        lateness = self.spec.allowed_lateness_ms if self.event_time else 0
+        return cleanup_time(window.max_timestamp(), lateness)
 
     def _register_cleanup(self, window: Any) -> None:
         time = self._cleanup_time(window)

@@ -42,8 +42,8 @@ class SessionWindowOperator(DefaultTriggerOperator):
 
     def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
         if records is not None:
-            passed = clock.passed(records.keys.stamp)
-            self.ahead = (records.ts > passed) & (records.ts < MAX_TIMESTAMP - self.gap - 1)
+            limits = clock.limits(records.keys.stamp)
+            self.ahead = (records.ts > limits) & (records.ts < MAX_TIMESTAMP - self.gap - 1)
             self.reach = records.ts
             if self.aggregate is not None and isinstance(records, Arrivals):
                 records = self._by_run(records, self.aggregate)
