@@ -35,6 +35,7 @@ REDUCTION = 5
 FEWEST_RECORDS = 10_000
 # What scripts of their own have measured: appended if it is there.
 SECTIONS = (
+    "columns.md",
     "window_state.md",
     "chaining.md",
     "savepoints.md",

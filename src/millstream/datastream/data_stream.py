@@ -30,7 +30,13 @@ from millstream.datastream.functions import (
 )
 from millstream.datastream.sink_methods import DataStreamSink
 from millstream.datastream.stream_operations import StreamOperations
-from millstream.datastream.stream_types import common_type, key_of, output_type_of, projected_type
+from millstream.datastream.stream_types import (
+    common_type,
+    declared_type,
+    key_of,
+    output_type_of,
+    projected_type,
+)
 from millstream.datastream.windowing.assigners import WindowAssigner
 from millstream.datastream.windowing.streams import (
     AllWindowedStream,
@@ -203,6 +209,37 @@ class DataStream(StreamOperations[T]):
         fields, type_info = projected_type(self._node.output_type, field_indexes)
         return self._stateless("map", "Project", Projection(fields), MAP, type_info)
 
+    def changelog(self, output_type: TypeLike[T] | None = None) -> DataStream[T]:
+        """Read rows as changes of a table: by their kind they are added, or taken back.
+
+        Rows of kind INSERT and UPDATE_AFTER count once, those of kind UPDATE_BEFORE and DELETE are
+        taken back. ``map``, ``filter`` and ``flat_map`` see the rows without their kind. Counts, and
+        sums and averages of ``summarize``, over windows that are computed by column take rows back;
+        sinks get them as rows of kind DELETE. Every other operator refuses a changelog.
+
+        Parameters
+        ----------
+        output_type
+            The type of the rows, see `map`; by default that of this stream.
+
+        Examples
+        --------
+        >>> from millstream.common import Row, RowKind, Types
+        >>> from millstream.datastream import StreamExecutionEnvironment
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> rows = [Row("ada", 3), Row.of_kind(RowKind.DELETE, "ada", 3)]
+        >>> env.from_collection(rows).changelog(Types.ROW([Types.STRING(), Types.LONG()]))
+        DataStream(Changelog: ROW(STRING, LONG))
+        """
+        declared = None if output_type is None else declared_type(output_type)
+        return self._then(
+            StatelessNode,
+            name="Changelog",
+            kind="changelog",
+            function=None,
+            output_type=declared or self._node.output_type,
+        )
+
     def _apply(
         self,
         kind: Literal["map", "flat_map", "filter"],
@@ -240,7 +277,9 @@ class DataStream(StreamOperations[T]):
 
     @overload
     def key_by(
-        self, key_selector: int | str, key_type: TypeLike[K2] | None = None
+        self,
+        key_selector: int | str | tuple[int | str, ...],
+        key_type: TypeLike[K2] | None = None,
     ) -> KeyedStream[K2, T]: ...
 
     def key_by(self, key_selector: Any, key_type: Any = None) -> KeyedStream[Any, T]:
@@ -249,8 +288,9 @@ class DataStream(StreamOperations[T]):
         Parameters
         ----------
         key_selector
-            A function that returns the key, or the position or name of a field. A key is a
-            string, a number, or a tuple of such; never None.
+            A function that returns the key, or the position or name of a field, or a tuple of
+            such for a key of several fields. A key is a string, a number, or a tuple of such;
+            never None, but a part of a tuple may be None.
         key_type
             The type of the key, see `map`.
 
@@ -315,7 +355,7 @@ class DataStream(StreamOperations[T]):
         self, key_selector: Any, key_type: Any, call: str
     ) -> tuple[Callable[[Any], Any], TypeInformation | None]:
         """A key selector and the type of its keys."""
-        if isinstance(key_selector, int | str):
+        if isinstance(key_selector, int | str | tuple):
             selector, found = key_of(self._node.output_type, key_selector)
         else:
             selector = plain_callable(key_selector, KEY)
