@@ -22,10 +22,12 @@ from millstream.kernel.buffers import (
     Records,
     concat_columns,
     merged,
+    selected_of,
     weights_of,
 )
 from millstream.kernel.columns import Columns
 from millstream.kernel.order import Ints, OrderKeys
+from millstream.kernel.selected import Selected
 
 FEW = 16_384
 
@@ -46,6 +48,8 @@ class Incoming(Protocol):
 
     def values_at(self, rows: Ints) -> list[Any]: ...
 
+    def selected_at(self, rows: Ints) -> Selected | None: ...
+
     def take(self, rows: Ints) -> Records: ...
 
 
@@ -59,6 +63,7 @@ class Arrivals:
     ts: Ints
     keys: OrderKeys
     hashes: Hashes | None
+    selected: Selected | None = None
     weights: Ints | None = None
 
     def __len__(self) -> int:
@@ -77,10 +82,13 @@ class Arrivals:
     def take(self, rows: Ints) -> Records:
         """The records at the given rows."""
         hashes = None if self.hashes is None else self.hashes[rows]
+        keys, own = self.keys.take(rows), self.selected_at(rows)
         weights = None if self.weights is None else self.weights[rows]
-        return Records(
-            self.values_at(rows), self.ts[rows], self.keys.take(rows), hashes, weights=weights
-        )
+        return Records(self.values_at(rows), self.ts[rows], keys, hashes, own, weights)
+
+    def selected_at(self, rows: Ints) -> Selected | None:
+        """The keys that the selector has given of the records at the given rows."""
+        return None if self.selected is None else self.selected.take(rows)
 
 
 def in_order(parts: Sequence[tuple[Codec, Received]], *, as_columns: bool = False) -> Incoming:
@@ -94,13 +102,14 @@ def in_order(parts: Sequence[tuple[Codec, Received]], *, as_columns: bool = Fals
 
 def _in_columns(codec: ArrowCodec, buffers: Sequence[Received]) -> Arrivals:
     ts, keys, hashes = concat_columns(buffers)
-    weights = weights_of(buffers)
+    own, weights = selected_of(buffers), weights_of(buffers)
     columns = codec.columns([buffer.data for buffer in buffers])
     order = keys.argsort()
     if order is None:
         order = np.arange(len(ts))
-        return Arrivals(codec.type_info, columns, order, ts, keys, hashes, weights=weights)
+        return Arrivals(codec.type_info, columns, order, ts, keys, hashes, own, weights)
     hashes = None if hashes is None else hashes[order]
+    own = None if own is None else own.take(order)
     weights = None if weights is None else weights[order]
     ts, keys = ts[order], keys.take(order)
-    return Arrivals(codec.type_info, columns, order, ts, keys, hashes, weights=weights)
+    return Arrivals(codec.type_info, columns, order, ts, keys, hashes, own, weights)

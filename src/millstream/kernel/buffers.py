@@ -32,6 +32,7 @@ from millstream.kernel.columns import (
 )
 from millstream.kernel.hashing import Hashes as Hashes
 from millstream.kernel.order import COLUMNS, Ints, OrderKeys, Paths, concat
+from millstream.kernel.selected import Selected, concat_selected
 
 CONTROL = 0
 DATA = 1
@@ -41,6 +42,9 @@ STATE = 3
 NO_TIMESTAMP = MIN_TIMESTAMP
 TARGET_RECORDS = 16_384
 TARGET_BYTES = 1 << 20
+
+KeyBytes = tuple[bytes | memoryview, bytes | memoryview]
+"""Keys as they travel, see `Selected.to_bytes`."""
 
 
 class Row(NamedTuple):
@@ -138,13 +142,15 @@ def codec_for(type_info: TypeInformation | None) -> Codec:
 class Records:
     """Records of one edge: values, event times, order keys and key hashes side by side.
 
-    ``weights``: how often each record counts, less than 0 if it is taken back; None: once.
+    ``selected``: the keys that their selector has given; None if it reads a field, as their operator
+    can do again. ``weights``: how often each record counts, less than 0 if it is taken back; None: once.
     """
 
     values: Values
     ts: Ints
     keys: OrderKeys
     hashes: Hashes | None = None
+    selected: Selected | None = None
     weights: Ints | None = None
 
     def __len__(self) -> int:
@@ -166,8 +172,13 @@ class Records:
             self.ts[rows],
             self.keys.take(rows),
             None if self.hashes is None else self.hashes[rows],
-            weights=None if self.weights is None else self.weights[rows],
+            self.selected_at(rows),
+            None if self.weights is None else self.weights[rows],
         )
+
+    def selected_at(self, rows: Ints) -> Selected | None:
+        """The keys that the selector has given of the records at the given rows."""
+        return None if self.selected is None else self.selected.take(rows)
 
     def slice(self, start: int, stop: int) -> Records:
         """The records start..stop-1."""
@@ -176,11 +187,16 @@ class Records:
 
 def encode(records: Records, codec: Codec, *, raised: bool) -> tuple[bytes, bytes]:
     """Header and payload of a data buffer. ``raised``: the stamps have had their floors."""
-    return _framed(records, len(records.values), codec.encode(records.values), raised)
+    keys = None if records.selected is None else records.selected.to_bytes()
+    return _framed(records, len(records.values), keys, codec.encode(records.values), raised)
 
 
 def _framed(
-    records: Records | Received, n: int, data: bytes | memoryview, raised: bool
+    records: Records | Received,
+    n: int,
+    selected_keys: KeyBytes | None,
+    data: bytes | memoryview,
+    raised: bool,
 ) -> tuple[bytes, bytes]:
     chunks: list[bytes | memoryview] = []
     columns = [records.ts, *(getattr(records.keys, name) for name in COLUMNS)]
@@ -194,8 +210,12 @@ def _framed(
     else:
         path = records.keys.path.dtype.itemsize
         chunks.append(records.keys.path.tobytes())
+    sizes: list[int] = []
+    for part in selected_keys or ():
+        chunks.append(part)
+        sizes.append(len(part))
     chunks.append(data)
-    header = pickle.dumps((n, raised, fields, hashes, path), protocol=5)
+    header = pickle.dumps((n, raised, fields, hashes, path, *sizes), protocol=5)
     return header, b"".join(chunks)
 
 
@@ -225,6 +245,10 @@ class _Payload:
         array = np.frombuffer(self.payload, dtype, self.n, self.offset)
         self.offset += array.nbytes
         return array
+
+    def bytes(self, count: int) -> memoryview:
+        self.offset += count
+        return memoryview(self.payload)[self.offset - count : self.offset]
 
     def rest(self) -> memoryview:
         return memoryview(self.payload)[self.offset :]
@@ -276,7 +300,7 @@ def decode_columns(header: bytes, payload: bytes, codec: Codec) -> Records:
 
 @dataclass(slots=True)
 class Received:
-    """A data buffer whose values are still as they travelled.
+    """A data buffer whose values, and the keys that go with them, are still as they travelled.
 
     ``raised``: the stamps have had their floors.
     """
@@ -286,11 +310,13 @@ class Received:
     keys: OrderKeys
     hashes: Hashes | None
     raised: bool
+    selected_keys: KeyBytes | None = None
     weights: Ints | None = None
 
     @staticmethod
     def of(header: bytes, payload: bytes) -> Received:
-        n, raised, fields, hashes, path = pickle.loads(header)
+        # Buffers of older versions, which have waited since, have no keys.
+        n, raised, fields, hashes, path, *sizes = pickle.loads(header)
         reader = _Payload(payload, n)
         columns = [reader.array(np.int64, value) for value in fields]
         # Weights are there only if some record does not count once.
@@ -298,28 +324,36 @@ class Received:
         decoded_hashes = None if hashes == ABSENT else reader.array(np.uint32, hashes)
         decoded_path: Paths = path if isinstance(path, bytes) else reader.array(f"S{path}")
         keys = OrderKeys(stamp, born, channel, frag, pos, decoded_path)
-        own = weights[0] if weights else None
-        return Received(reader.rest(), ts, keys, decoded_hashes, raised, weights=own)
+        own = (reader.bytes(sizes[0]), reader.bytes(sizes[1])) if sizes else None
+        weighed = weights[0] if weights else None
+        return Received(reader.rest(), ts, keys, decoded_hashes, raised, own, weighed)
+
+    @property
+    def selected(self) -> Selected | None:
+        """The keys that travel with the records, if there are any."""
+        return None if self.selected_keys is None else Selected.from_bytes(*self.selected_keys)
 
     def decoded(self, codec: Codec, number: int | None = None) -> Records:
         """The records, with their values; given a number, pairs of it and the value."""
         values = codec.decode(self.data)
         if number is not None:
             values = [(number, value) for value in values]
-        return Records(values, self.ts, self.keys, self.hashes, weights=self.weights)
+        return self._with(values)
 
     def in_columns(self, codec: Codec) -> Records | None:
         """The records with their values as columns; None if they are not, or one is missing."""
         if not isinstance(codec, ArrowCodec):
             return None
         values = Columns(codec.type_info, codec.columns([self.data]))
-        if len(values.arrays) != max(len(field_types(codec.type_info)), 1):
-            return None
-        return Records(values, self.ts, self.keys, self.hashes, weights=self.weights)
+        is_whole = len(values.arrays) == max(len(field_types(codec.type_info)), 1)
+        return self._with(values) if is_whole else None
+
+    def _with(self, values: Values) -> Records:
+        return Records(values, self.ts, self.keys, self.hashes, self.selected, self.weights)
 
     def encoded(self, *, raised: bool) -> tuple[bytes, bytes]:
         """New header and payload; the values stay as they are."""
-        return _framed(self, len(self.ts), self.data, raised)
+        return _framed(self, len(self.ts), self.selected_keys, self.data, raised)
 
 
 def concat_columns(parts: Sequence[Records | Received]) -> tuple[Ints, OrderKeys, Hashes | None]:
@@ -330,6 +364,11 @@ def concat_columns(parts: Sequence[Records | Received]) -> tuple[Ints, OrderKeys
         concat([part.keys for part in parts]),
         np.concatenate(hashes) if len(hashes) == len(parts) else None,
     )
+
+
+def selected_of(parts: Sequence[Records | Received]) -> Selected | None:
+    """The keys that go with the records of several buffers, one after the other."""
+    return concat_selected([part.selected for part in parts], [len(part.ts) for part in parts])
 
 
 def weights_of(parts: Sequence[Records | Received]) -> Ints | None:
@@ -350,7 +389,7 @@ def concat_records(parts: list[Records]) -> Records:
         values = concat_columns_of(columns)
     else:
         values = [value for part in parts for value in as_list(part.values)]
-    return Records(values, *concat_columns(parts), weights=weights_of(parts))
+    return Records(values, *concat_columns(parts), selected_of(parts), weights_of(parts))
 
 
 def merged(parts: list[Records]) -> Records:

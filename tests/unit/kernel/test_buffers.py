@@ -60,7 +60,7 @@ def records(draw: st.DrawFn, values: st.SearchStrategy[Any] = VALUES) -> Records
         column(),
         OrderKeys(column(), column(), column(), column(), column(), path),
         None if hashes is None else np.array(hashes, np.uint32),
-        None if weights is None else np.array(weights, np.int64),
+        weights=None if weights is None else np.array(weights, np.int64),
     )
 
 
