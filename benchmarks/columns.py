@@ -2,9 +2,9 @@
 
     python benchmarks/columns.py [--before FOLDER]
 
-Writes a section for RESULTS.md to .bench/columns.md; `run.py` appends it. Nothing starts a JVM: stages run in
-memory, one after the other. ``--before``: the ``src`` folder of another version, whose sums are measured in turn
-with those of this one.
+Writes a section for RESULTS.md to .bench/columns.md; `run.py` appends it. Nothing starts a JVM: stages
+run in memory, one after the other. ``--before``: the ``src`` folder of another version, whose sums are
+measured in turn with those of this one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from data import DEFAULT_CACHE, open_cache
 
 RECORDS, KEYS = 400_000, 200_000
-PAIRS = 7
+PAIRS = 5
 HASHED = 131_072
 
 
@@ -148,8 +148,8 @@ def section(before: Path | None) -> str:
     lines = [
         "## Columns",
         "",
-        f"Stable hashes of {HASHED:,} keys, nanoseconds of processor time per key, the fastest of 5 runs. By object "
-        "includes making the objects of the columns.",
+        f"Stable hashes of {HASHED:,} keys, nanoseconds of processor time per key, the fastest of 5 runs. "
+        "By object includes making the objects of the columns.",
         "",
         "| Keys | By object | By column | Times as fast |",
         "| --- | ---: | ---: | ---: |",
@@ -166,9 +166,9 @@ def section(before: Path | None) -> str:
             measured[name].append(sums_of(folder))
     lines += [
         "",
-        f"A tumbling sum of {RECORDS:,} records over {KEYS:,} keys, mapped to two of its fields, to a Parquet file: "
-        "microseconds of processor time per result from the end of the window to the bytes of the file, median of "
-        f"{PAIRS} runs in turn, with the least and the most.",
+        f"A tumbling sum of {RECORDS:,} records over {KEYS:,} keys, mapped to two of its fields, to a "
+        "Parquet file: microseconds of processor time per result from the end of the window to the bytes "
+        f"of the file, median of {PAIRS} runs in turn, with the least and the most.",
         "",
         "| Version | us per result |",
         "| --- | ---: |",

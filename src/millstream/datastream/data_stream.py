@@ -30,13 +30,7 @@ from millstream.datastream.functions import (
 )
 from millstream.datastream.sink_methods import DataStreamSink
 from millstream.datastream.stream_operations import StreamOperations
-from millstream.datastream.stream_types import (
-    common_type,
-    declared_type,
-    key_of,
-    output_type_of,
-    projected_type,
-)
+from millstream.datastream.stream_types import common_type, key_of, output_type_of, projected_type
 from millstream.datastream.windowing.assigners import WindowAssigner
 from millstream.datastream.windowing.streams import (
     AllWindowedStream,
@@ -209,37 +203,6 @@ class DataStream(StreamOperations[T]):
         fields, type_info = projected_type(self._node.output_type, field_indexes)
         return self._stateless("map", "Project", Projection(fields), MAP, type_info)
 
-    def changelog(self, output_type: TypeLike[T] | None = None) -> DataStream[T]:
-        """Read rows as changes of a table: by their kind they are added, or taken back.
-
-        Rows of kind INSERT and UPDATE_AFTER count once, those of kind UPDATE_BEFORE and DELETE are
-        taken back. ``map``, ``filter`` and ``flat_map`` see the rows without their kind. Counts, and
-        sums and averages of ``summarize``, over windows that are computed by column take rows back;
-        sinks get them as rows of kind DELETE. Every other operator refuses a changelog.
-
-        Parameters
-        ----------
-        output_type
-            The type of the rows, see `map`; by default that of this stream.
-
-        Examples
-        --------
-        >>> from millstream.common import Row, RowKind, Types
-        >>> from millstream.datastream import StreamExecutionEnvironment
-        >>> env = StreamExecutionEnvironment.get_execution_environment()
-        >>> rows = [Row("ada", 3), Row.of_kind(RowKind.DELETE, "ada", 3)]
-        >>> env.from_collection(rows).changelog(Types.ROW([Types.STRING(), Types.LONG()]))
-        DataStream(Changelog: ROW(STRING, LONG))
-        """
-        declared = None if output_type is None else declared_type(output_type)
-        return self._then(
-            StatelessNode,
-            name="Changelog",
-            kind="changelog",
-            function=None,
-            output_type=declared or self._node.output_type,
-        )
-
     def _apply(
         self,
         kind: Literal["map", "flat_map", "filter"],
@@ -311,7 +274,9 @@ class DataStream(StreamOperations[T]):
 
     @overload
     def reinterpret_as_keyed_stream(
-        self, key_selector: int | str, key_type: TypeLike[K2] | None = None
+        self,
+        key_selector: int | str | tuple[int | str, ...],
+        key_type: TypeLike[K2] | None = None,
     ) -> KeyedStream[K2, T]: ...
 
     def reinterpret_as_keyed_stream(

@@ -82,8 +82,8 @@ class Arrivals:
     def take(self, rows: Ints) -> Records:
         """The records at the given rows."""
         hashes = None if self.hashes is None else self.hashes[rows]
-        weights = None if self.weights is None else self.weights[rows]
         keys, own = self.keys.take(rows), self.selected_at(rows)
+        weights = None if self.weights is None else self.weights[rows]
         return Records(self.values_at(rows), self.ts[rows], keys, hashes, own, weights)
 
     def selected_at(self, rows: Ints) -> Selected | None:

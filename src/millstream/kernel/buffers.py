@@ -143,8 +143,7 @@ class Records:
     """Records of one edge: values, event times, order keys and key hashes side by side.
 
     ``selected``: the keys that their selector has given; None if it reads a field, as their operator
-    can do again.
-    ``weights``: how often each record counts, less than 0 if it is taken back; None: once.
+    can do again. ``weights``: how often each record counts, less than 0 if it is taken back; None: once.
     """
 
     values: Values
@@ -325,9 +324,9 @@ class Received:
         decoded_hashes = None if hashes == ABSENT else reader.array(np.uint32, hashes)
         decoded_path: Paths = path if isinstance(path, bytes) else reader.array(f"S{path}")
         keys = OrderKeys(stamp, born, channel, frag, pos, decoded_path)
-        own_weights = weights[0] if weights else None
         own = (reader.bytes(sizes[0]), reader.bytes(sizes[1])) if sizes else None
-        return Received(reader.rest(), ts, keys, decoded_hashes, raised, own, own_weights)
+        weighed = weights[0] if weights else None
+        return Received(reader.rest(), ts, keys, decoded_hashes, raised, own, weighed)
 
     @property
     def selected(self) -> Selected | None:
@@ -339,15 +338,17 @@ class Received:
         values = codec.decode(self.data)
         if number is not None:
             values = [(number, value) for value in values]
-        return Records(values, self.ts, self.keys, self.hashes, self.selected, self.weights)
+        return self._with(values)
 
     def in_columns(self, codec: Codec) -> Records | None:
         """The records with their values as columns; None if they are not, or one is missing."""
         if not isinstance(codec, ArrowCodec):
             return None
         values = Columns(codec.type_info, codec.columns([self.data]))
-        if len(values.arrays) != max(len(field_types(codec.type_info)), 1):
-            return None
+        is_whole = len(values.arrays) == max(len(field_types(codec.type_info)), 1)
+        return self._with(values) if is_whole else None
+
+    def _with(self, values: Values) -> Records:
         return Records(values, self.ts, self.keys, self.hashes, self.selected, self.weights)
 
     def encoded(self, *, raised: bool) -> tuple[bytes, bytes]:

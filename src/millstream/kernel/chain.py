@@ -231,7 +231,7 @@ class EdgeStep(Step):
         self.slots = slots
         self.raised = raised
         self.key_fields = None if isinstance(route, Place) else fields_read_by(route)
-        self.key_travels = not isinstance(route, Place) and self.key_fields is None
+        self.key_travels = not (isinstance(route, Place) or self.key_fields is not None)
         self.cache = HashCache()
         self.writers: dict[int, BufferWriter] = {}
         self.emit: Callable[[Row], None] = _nowhere
@@ -297,9 +297,9 @@ class EdgeStep(Step):
     def _hashes(self, records: Records) -> Hashes:
         if self.route is Place.BY_POSITION:
             return _by_position(records)
-        found = self._hashed_columns(records.values)
-        if found is not None:
-            return found
+        by_column = self._hashed_columns(records.values)
+        if by_column is not None:
+            return by_column
         keys, places = self._keys(records)
         if self.key_travels:
             own = records.selected = Selected.of(keys).spread(places, len(records))
@@ -312,6 +312,13 @@ class EdgeStep(Step):
         of_all[places] = hashes
         return of_all
 
+    def _hashed_columns(self, values: Values) -> Hashes | None:
+        """The hashes of keys that are columns of the values, None if they are not."""
+        if not isinstance(values, Columns) or not values.has_all():
+            return None
+        key = KeyColumns.of(self.key_fields, values.type_info)
+        return None if key is None else key.hashes(values.arrays)
+
     def _hashed(self, keys: list[Any]) -> Hashes:
         hashes: Hashes = hash_keys(keys, self.cache, self.info)
         return hashes
@@ -321,13 +328,6 @@ class EdgeStep(Step):
         if self.stay is None:
             return _by_position(records)
         return np.full(len(records), self.own_slot, np.uint32)
-
-    def _hashed_columns(self, values: Values) -> Hashes | None:
-        """The hashes of keys that are columns of the values, None if they are not."""
-        if not isinstance(values, Columns) or not values.has_all():
-            return None
-        key = KeyColumns.of(self.key_fields, values.type_info)
-        return None if key is None else key.hashes(values.arrays)
 
     def _keys(self, records: Records) -> tuple[list[Any], list[int] | None]:
         """The keys of records, and the places of those that have one; None: all of them."""
