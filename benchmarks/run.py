@@ -34,7 +34,14 @@ QUICK_RECORDS = 100_000
 REDUCTION = 5
 FEWEST_RECORDS = 10_000
 # What scripts of their own have measured: appended if it is there.
-SECTIONS = ("window_state.md", "savepoints.md", "durability.md", "recovery.md", "latency.md")
+SECTIONS = (
+    "window_state.md",
+    "window_operators.md",
+    "savepoints.md",
+    "durability.md",
+    "recovery.md",
+    "latency.md",
+)
 
 
 class TooSlow(Exception):
