@@ -2,9 +2,9 @@
 
     python benchmarks/window_operators.py [--cache FOLDER] [--pairs N]
 
-Writes a section for RESULTS.md to .bench/window_operators.md; `run.py` appends it. Both operators run the
-same windows over the same records, in turn and in one process: undeclared records, so that nothing can
-be computed by column. An epoch has 20,000 records, ten of them per millisecond.
+Writes a section for RESULTS.md to .bench/window_operators.md; `run.py` appends it. Both operators run
+the same windows over the same records, in turn and in one process: undeclared records, so that nothing
+can be computed by column. An epoch has 20,000 records, ten of them per millisecond.
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ def section(pairs: int, load: float) -> str:
         "## Window operators",
         "",
         "CPU time of the general window operator over that of the one for aligned windows, with the "
-        f"same records that cannot be computed by column: medians of {pairs} pairs that alternate in one "
-        f"process, in parentheses the least and the most. {EPOCHS} epochs of {PER_EPOCH:,} records, "
+        f"same records that cannot be computed by column: medians of {pairs} pairs that alternate in "
+        f"one process, in parentheses the least and the most. {EPOCHS} epochs of {PER_EPOCH:,} records, "
         "without Spark.",
         "",
         *table(pairs),
