@@ -27,7 +27,6 @@ MODULES: dict[str, str] = {
     "millstream.datastream.connectors.hybrid_source": "use a union of the sources",
     "millstream.datastream.formats.avro": "use Spark's Avro format with env.from_dataframe(...)",
     "millstream.datastream.formats.orc": "use Spark's ORC format with env.from_dataframe(...)",
-    "millstream.datastream.utils": "it converts objects of Java, and records are Python objects",
     "millstream.common.io": "input formats are Java objects: use env.from_source(...)",
     "millstream.common.utils": _JAVA,
     "millstream.java_gateway": _GATEWAY,

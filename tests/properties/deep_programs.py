@@ -10,10 +10,11 @@ from typing import Any
 from blocks import SIDE, Block, blocks
 from hypothesis import strategies as st
 from oracle import MAIN, SOURCE, Call, Emitted, Event, Operator, States, simulate
-from programs import KEYS, Outputs, fan, flat, keyed, stage
+from programs import KEYS, Outputs, by_name, fan, flat, keyed, stage
 
 from millstream.common.state import ValueStateDescriptor
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.datastream.window import CountTrigger, EventTimeTrigger, TumblingEventTimeWindows
 from millstream.kernel.places import Place
@@ -22,13 +23,13 @@ from millstream.kernel.windows.spec import WindowSpec
 from millstream.plan.graph import (
     JobGraph,
     KeyedNode,
+    ReinterpretNode,
     SideOutputNode,
     SinkNode,
     SourceNode,
     TimestampsNode,
     UnionNode,
 )
-from millstream.plan.specs import ChannelSpec, CollectionSource
 from strategies import BOUNDS, Cut
 
 
@@ -193,11 +194,12 @@ class DeepProgram:
     """Stream 0 is the source; part n gives the streams 2n + 1 and, aside, 2n + 2.
 
     Each keyed part has a sink, and the sink "all" gets all streams. What has no ``does`` is a flat map,
-    which gives nothing aside.
+    which gives nothing aside. ``promises``: the program says where keys are kept.
     """
 
     out_of_orderness: int
     parts: tuple[Part, ...]
+    promises: bool = False
 
     def expected(self, channels: Sequence[list[Event]], epochs: Cut | None = None) -> Outputs:
         """What the oracle says that the keyed parts give."""
@@ -230,12 +232,13 @@ class DeepProgram:
             tuple(tuple(ts for _, ts in channel) for channel in channels),
         )
         strategy = WatermarkStrategy.for_bounded_out_of_orderness(self.out_of_orderness)
-        spec = ChannelSpec(source=source)
+        spec = source
         streams = {0: graph.add(SourceNode, name=SOURCE, source=spec, strategy=strategy).id}
         for number, part in enumerate(self.parts):
             name = f"op{number}"
             rules = None if part.rules is None else streams[part.rules]
-            node = self._part(graph, name, part, [streams[i] for i in part.inputs], rules)
+            inputs = [self._kept(graph, part, i, streams[i]) for i in part.inputs]
+            node = self._part(graph, name, part, inputs, rules)
             streams[2 * number + 1] = node
             if part.has_side:
                 aside = graph.add(SideOutputNode, name="aside", inputs=(node,), tag=SIDE.tag_id)
@@ -246,6 +249,26 @@ class DeepProgram:
         union = graph.add(UnionNode, name="all", inputs=everything).id
         graph.add(SinkNode, name="all", inputs=(union,), sink=DiscardingSink())
         return graph
+
+    def _kept(self, graph: JobGraph, part: Part, number: int, stream: int) -> int:
+        """A stream, with the promise that its keys are kept, if that is so."""
+        if not (self.promises and part.is_keyed and part.key is by_name and self._keeps(number)):
+            return stream
+        return graph.add(ReinterpretNode, name="promise", inputs=(stream,), selector=part.key).id
+
+    def _keeps(self, number: int) -> bool:
+        """Whether the records of a stream have the names by which their operators are keyed.
+
+        What a broadcast record makes an operator emit, it emits where it has no key.
+        """
+        if number == 0:
+            return True
+        part = self.parts[(number - 1) // 2]
+        if part.does is None:
+            return all(map(self._keeps, part.inputs))
+        return isinstance(part.does, Again) or (
+            part.key is by_name and not isinstance(part.does, Ruled)
+        )
 
     def _part(
         self, graph: JobGraph, name: str, part: Part, inputs: list[int], rules: int | None
@@ -276,8 +299,12 @@ TUMBLES = st.builds(Tumble, st.sampled_from((1, 5, 10)), st.none() | st.integers
 
 
 @st.composite
-def deep_programs(draw: st.DrawFn, *, windows: bool = True, again: bool = False) -> DeepProgram:
+def deep_programs(
+    draw: st.DrawFn, *, windows: bool = True, again: bool = False, promises: bool | None = None
+) -> DeepProgram:
     """Random programs; timers may be registered at or before the clock too."""
+    promised = draw(st.booleans()) if promises is None else promises
+    keys = st.one_of(st.just(by_name), KEYS) if promised else KEYS
     parts: list[Part] = []
     streams = [0]
     for number in range(draw(st.integers(3, 5))):
@@ -293,6 +320,6 @@ def deep_programs(draw: st.DrawFn, *, windows: bool = True, again: bool = False)
         if isinstance(does, Ruled):
             rules = some.pop() if len(some) > 1 else draw(st.sampled_from(streams))
             some = [stream for stream in streams if stream != rules][:1] if rules in some else some
-        parts.append(Part(does, tuple(some), draw(KEYS), rules))
+        parts.append(Part(does, tuple(some), draw(keys), rules))
         streams += [2 * number + 1, *([2 * number + 2] if parts[-1].has_side else [])]
-    return DeepProgram(draw(BOUNDS), tuple(parts))
+    return DeepProgram(draw(BOUNDS), tuple(parts), promised)

@@ -148,7 +148,9 @@ class Origin:
     def state(self) -> Stored:
         """How operators have kept their state."""
         if self.stored is not None:
-            return stored_of(self.stored["details"], converts=False)
+            known = self.stored["operators"]
+            levels = {one["uid"]: one["level"] for one in known if one["kind"] == "keyed"}
+            return stored_of(self.stored["details"], converts=False, levels=levels)
         return Stored() if self.savepoint is None else self.savepoint.stored
 
 

@@ -50,13 +50,18 @@ def _types_of(
     return {uid: None if data is None else type_from_dict(data) for uid, data in found.items()}
 
 
-def stored_of(operators: Mapping[str, Mapping[str, Any]], *, converts: bool) -> Stored:
-    """How operators keep their state, as a manifest says it. ``converts``: see `Stored`."""
+def stored_of(
+    operators: Mapping[str, Mapping[str, Any]],
+    *,
+    converts: bool,
+    levels: Mapping[str, int] | None = None,
+) -> Stored:
+    """How operators keep their state, as a manifest says it. ``converts``, ``levels``: see `Stored`."""
     layouts, as_panes = (
         {uid: one[name] for uid, one in operators.items() if one.get(name) is not None}
         for name in ("layout", "as_panes")
     )
-    return Stored(layouts, as_panes, converts)
+    return Stored(layouts, as_panes, converts, levels or {})
 
 
 def describe_key_types(

@@ -87,6 +87,7 @@ from millstream.datastream.time_characteristic import TimeCharacteristic
 from millstream.datastream.time_domain import TimeDomain
 from millstream.datastream.timerservice import TimerService
 from millstream.datastream.timestamped_value import TimestampedValue
+from millstream.datastream.utils import DataStreamUtils
 from millstream.datastream.window import (
     CountWindow,
     GlobalWindow,
@@ -128,6 +129,7 @@ __all__ = [
     "CrossedStreams",
     "DataStream",
     "DataStreamSink",
+    "DataStreamUtils",
     "EmbeddedRocksDBStateBackend",
     "ExecutionPlan",
     "ExternalizedCheckpointRetention",

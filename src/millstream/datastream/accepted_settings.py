@@ -156,12 +156,22 @@ class AcceptedSettings:
         return self._settings.config.get_buffer_timeout()
 
     def disable_operator_chaining(self) -> Self:
-        """Accept Flink's switch for fusing operators; they always fuse."""
+        """Run each keyed operator in a stage of its own, with an exchange before it.
+
+        Functions without a key run in the stage before them all the same.
+
+        Examples
+        --------
+        >>> from millstream.datastream import StreamExecutionEnvironment
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> env.disable_operator_chaining().is_chaining_enabled()
+        False
+        """
         self._settings.chaining = False
-        return self._note("disable_operator_chaining", "stateless operators always fuse")
+        return self
 
     def is_chaining_enabled(self) -> bool:
-        """Return whether `disable_operator_chaining` was not called."""
+        """Return whether keyed operators may run in the stage of those before them."""
         return self._settings.chaining
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:

@@ -93,6 +93,7 @@ class KeyedFlatMap(_WithoutSides, _Adapter):
 class KeyedFilter(_WithoutSides, _Adapter):
     """A `FilterFunction` that may use keyed state."""
 
+    emits_its_records = True
     function: FilterFunction
 
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from millstream.common.errors import PlanError, short_repr, user_location
@@ -40,6 +41,7 @@ from millstream.datastream.windowing.streams import (
 from millstream.kernel.places import Place
 from millstream.plan.graph import (
     N,
+    ReinterpretNode,
     SideOutputNode,
     StatelessNode,
     TimestampsNode,
@@ -259,15 +261,69 @@ class DataStream(StreamOperations[T]):
         >>> env.from_collection([("a", 1), ("b", 2)]).key_by(0).max(1).get_type()
         TUPLE(STRING, LONG)
         """
+        selector, found = self._key(key_selector, key_type, "key_by")
+        return KeyedStream(self._env, self._graph, self._node_id, selector, found)
+
+    @overload
+    def reinterpret_as_keyed_stream(
+        self, key_selector: KeyLike[T, K2], key_type: TypeLike | None = None
+    ) -> KeyedStream[K2, T]: ...
+
+    @overload
+    def reinterpret_as_keyed_stream(
+        self, key_selector: int | str, key_type: TypeLike[K2] | None = None
+    ) -> KeyedStream[K2, T]: ...
+
+    def reinterpret_as_keyed_stream(
+        self, key_selector: Any, key_type: Any = None
+    ) -> KeyedStream[Any, T]:
+        """Group the records by the key that the keyed operator before them has: without an exchange.
+
+        The program promises that each record has the key of the state from which it was emitted. The
+        next operator then runs in the same stage. A record with a key of another slot is an error.
+        Behind anything else than a keyed operator it is `key_by`.
+
+        Parameters
+        ----------
+        key_selector
+            A function that returns the key, or the position or name of a field.
+        key_type
+            The type of the key, see `map`.
+
+        Examples
+        --------
+        >>> from millstream.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+        >>> class Doubled(KeyedProcessFunction):
+        ...     def process_element(self, value, ctx):
+        ...         yield value[0], 2 * value[1]
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> doubled = env.from_collection([("a", 1), ("b", 2)]).key_by(0).process(Doubled())
+        >>> total = doubled.reinterpret_as_keyed_stream(0).sum(1)
+        >>> "chained" in str(total.explain())
+        True
+        """
+        selector, found = self._key(key_selector, key_type, "reinterpret_as_keyed_stream")
+        stream = self._then(
+            ReinterpretNode,
+            name="Reinterpret As Keyed Stream",
+            selector=selector,
+            output_type=self._node.output_type,
+        )
+        return KeyedStream(self._env, self._graph, stream._node_id, selector, found)
+
+    def _key(
+        self, key_selector: Any, key_type: Any, call: str
+    ) -> tuple[Callable[[Any], Any], TypeInformation | None]:
+        """A key selector and the type of its keys."""
         if isinstance(key_selector, int | str):
             selector, found = key_of(self._node.output_type, key_selector)
         else:
             selector = plain_callable(key_selector, KEY)
-            self._env._check_travels(selector, "key selector of key_by")
+            self._env._check_travels(selector, f"key selector of {call}")
             found = None
         if key_type is not None or found is None:
             found = output_type_of(key_type, key_selector, KEY)
-        return KeyedStream(self._env, self._graph, self._node_id, selector, found)
+        return selector, found
 
     def union(self, *streams: DataStream[V]) -> DataStream[T | V]:
         """Merge streams of one type into one."""

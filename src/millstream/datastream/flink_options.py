@@ -69,10 +69,6 @@ def why_unused(key: str, known: Iterable[str]) -> str:
     return "neither Millstream nor Spark has a use for this key"
 
 
-def _set_chaining(settings: EnvironmentSettings, on: bool) -> None:
-    settings.chaining = on
-
-
 def _set_backend(settings: EnvironmentSettings, name: str) -> None:
     kind = _BACKENDS.get(name.lower(), StateBackend)
     AcceptedSettings(settings).set_state_backend(kind())
@@ -133,8 +129,6 @@ def _both(first: str, second: str, kind: str, setter: Callable[..., Any]) -> lis
 
 ACCEPTED: dict[str, tuple[ConfigOption[Any], Setter]] = dict(
     [
-        *_both("pipeline.operator-chaining.enabled", "pipeline.operator-chaining", "boolean",
-               _set_chaining),
         *_both("execution.buffer-timeout.interval", "execution.buffer-timeout", "duration",
                _config("set_buffer_timeout")),
         option("execution.buffer-timeout.enabled", "boolean", _buffers),

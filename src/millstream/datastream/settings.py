@@ -21,7 +21,13 @@ from millstream.datastream.checkpointing_mode import CheckpointingMode
 from millstream.datastream.execution_mode import RuntimeExecutionMode
 from millstream.datastream.launch import Launch
 from millstream.datastream.state_backend import StateBackend
-from millstream.plan.options import ChannelOrder, Dependencies, JobOptions
+from millstream.plan.options import (
+    CHAINING,
+    ChannelOrder,
+    Dependencies,
+    JobOptions,
+    chains_operators,
+)
 
 if TYPE_CHECKING:
     from enum import Enum
@@ -56,7 +62,6 @@ class EnvironmentSettings:
         self.trust = False
         self.passed_on: dict[str, str] = {}
         self.dependencies = Dependencies()
-        self.chaining = True
         self.changelog: bool | None = None
         self.backend: StateBackend | None = None
         self.given = Configuration()
@@ -66,6 +71,15 @@ class EnvironmentSettings:
         """The parallelism that was set, or else the number of cores."""
         chosen = self.config.get_parallelism()
         return chosen if chosen > 0 else self.default_parallelism or local_cores()
+
+    @property
+    def chaining(self) -> bool:
+        """Whether keyed operators may run in the stage of those before them."""
+        return chains_operators(self.passed_on)
+
+    @chaining.setter
+    def chaining(self, on: bool) -> None:
+        self.passed_on[CHAINING] = str(on).lower()
 
     def configure(self, configuration: Configuration) -> None:
         """Apply a configuration: Flink's keys, Spark's, and ours under ``millstream.``."""
@@ -249,6 +263,8 @@ _OPTIONS: dict[str, tuple[ConfigOption[Any], Setter]] = dict(
                 lambda s, v: s.config.set_auto_watermark_interval(v)),
         _option("pipeline.global-job-parameters", "string",
                 EnvironmentSettings._set_parameters),
+        _option("pipeline.operator-chaining.enabled", "boolean", _store("chaining")),
+        _option("pipeline.operator-chaining", "boolean", _store("chaining")),
         _option("execution.runtime-mode", "string", EnvironmentSettings.set_mode),
         _option("execution.checkpointing.interval", "duration",
                 lambda s, v: s.checkpoints.set_checkpoint_interval(v)),

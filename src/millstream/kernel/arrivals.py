@@ -22,9 +22,11 @@ from millstream.kernel.buffers import (
     Records,
     concat_columns,
     merged,
+    selected_of,
 )
 from millstream.kernel.columns import Columns
 from millstream.kernel.order import Ints, OrderKeys
+from millstream.kernel.selected import Selected
 
 FEW = 16_384
 
@@ -43,6 +45,8 @@ class Incoming(Protocol):
 
     def values_at(self, rows: Ints) -> list[Any]: ...
 
+    def selected_at(self, rows: Ints) -> Selected | None: ...
+
     def take(self, rows: Ints) -> Records: ...
 
 
@@ -56,6 +60,7 @@ class Arrivals:
     ts: Ints
     keys: OrderKeys
     hashes: Hashes | None
+    selected: Selected | None = None
 
     def __len__(self) -> int:
         return len(self.places)
@@ -73,7 +78,12 @@ class Arrivals:
     def take(self, rows: Ints) -> Records:
         """The records at the given rows."""
         hashes = None if self.hashes is None else self.hashes[rows]
-        return Records(self.values_at(rows), self.ts[rows], self.keys.take(rows), hashes)
+        keys, own = self.keys.take(rows), self.selected_at(rows)
+        return Records(self.values_at(rows), self.ts[rows], keys, hashes, own)
+
+    def selected_at(self, rows: Ints) -> Selected | None:
+        """The keys that the selector has given of the records at the given rows."""
+        return None if self.selected is None else self.selected.take(rows)
 
 
 def in_order(parts: Sequence[tuple[Codec, Received]], *, as_columns: bool = False) -> Incoming:
@@ -87,9 +97,11 @@ def in_order(parts: Sequence[tuple[Codec, Received]], *, as_columns: bool = Fals
 
 def _in_columns(codec: ArrowCodec, buffers: Sequence[Received]) -> Arrivals:
     ts, keys, hashes = concat_columns(buffers)
+    own = selected_of(buffers)
     columns = codec.columns([buffer.data for buffer in buffers])
     order = keys.argsort()
     if order is None:
-        return Arrivals(codec.type_info, columns, np.arange(len(ts)), ts, keys, hashes)
+        return Arrivals(codec.type_info, columns, np.arange(len(ts)), ts, keys, hashes, own)
     hashes = None if hashes is None else hashes[order]
-    return Arrivals(codec.type_info, columns, order, ts[order], keys.take(order), hashes)
+    own = None if own is None else own.take(order)
+    return Arrivals(codec.type_info, columns, order, ts[order], keys.take(order), hashes, own)

@@ -23,6 +23,7 @@ from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.kernel.columns import Columns, Values, as_list, concat_columns_of
 from millstream.kernel.order import COLUMNS, Ints, OrderKeys, Paths, concat
+from millstream.kernel.selected import Selected, concat_selected
 
 CONTROL = 0
 DATA = 1
@@ -34,6 +35,8 @@ TARGET_RECORDS = 16_384
 TARGET_BYTES = 1 << 20
 
 Hashes = npt.NDArray[np.uint32]
+KeyBytes = tuple[bytes | memoryview, bytes | memoryview]
+"""Keys as they travel, see `Selected.to_bytes`."""
 
 
 class Row(NamedTuple):
@@ -129,12 +132,17 @@ def codec_for(type_info: TypeInformation | None) -> Codec:
 
 @dataclass(slots=True)
 class Records:
-    """Records of one edge: values, event times, order keys and key hashes side by side."""
+    """Records of one edge: values, event times, order keys and key hashes side by side.
+
+    ``selected``: the keys that their selector has given; None if it reads a field, as their operator
+    can do again.
+    """
 
     values: Values
     ts: Ints
     keys: OrderKeys
     hashes: Hashes | None = None
+    selected: Selected | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -155,7 +163,12 @@ class Records:
             self.ts[rows],
             self.keys.take(rows),
             None if self.hashes is None else self.hashes[rows],
+            self.selected_at(rows),
         )
+
+    def selected_at(self, rows: Ints) -> Selected | None:
+        """The keys that the selector has given of the records at the given rows."""
+        return None if self.selected is None else self.selected.take(rows)
 
     def slice(self, start: int, stop: int) -> Records:
         """The records start..stop-1."""
@@ -164,11 +177,16 @@ class Records:
 
 def encode(records: Records, codec: Codec, *, raised: bool) -> tuple[bytes, bytes]:
     """Header and payload of a data buffer. ``raised``: the stamps have had their floors."""
-    return _framed(records, len(records.values), codec.encode(records.values), raised)
+    keys = None if records.selected is None else records.selected.to_bytes()
+    return _framed(records, len(records.values), keys, codec.encode(records.values), raised)
 
 
 def _framed(
-    records: Records | Received, n: int, data: bytes | memoryview, raised: bool
+    records: Records | Received,
+    n: int,
+    selected_keys: KeyBytes | None,
+    data: bytes | memoryview,
+    raised: bool,
 ) -> tuple[bytes, bytes]:
     chunks: list[bytes | memoryview] = []
     columns = [records.ts, *(getattr(records.keys, name) for name in COLUMNS)]
@@ -180,8 +198,12 @@ def _framed(
     else:
         path = records.keys.path.dtype.itemsize
         chunks.append(records.keys.path.tobytes())
+    sizes: list[int] = []
+    for part in selected_keys or ():
+        chunks.append(part)
+        sizes.append(len(part))
     chunks.append(data)
-    header = pickle.dumps((n, raised, fields, hashes, path), protocol=5)
+    header = pickle.dumps((n, raised, fields, hashes, path, *sizes), protocol=5)
     return header, b"".join(chunks)
 
 
@@ -212,6 +234,10 @@ class _Payload:
         self.offset += array.nbytes
         return array
 
+    def bytes(self, count: int) -> memoryview:
+        self.offset += count
+        return memoryview(self.payload)[self.offset - count : self.offset]
+
     def rest(self) -> memoryview:
         return memoryview(self.payload)[self.offset :]
 
@@ -238,7 +264,7 @@ def decode_columns(header: bytes, payload: bytes, codec: Codec) -> Records:
 
 @dataclass(slots=True)
 class Received:
-    """A data buffer whose values are still as they travelled.
+    """A data buffer whose values, and the keys that go with them, are still as they travelled.
 
     ``raised``: the stamps have had their floors.
     """
@@ -248,27 +274,35 @@ class Received:
     keys: OrderKeys
     hashes: Hashes | None
     raised: bool
+    selected_keys: KeyBytes | None = None
 
     @staticmethod
     def of(header: bytes, payload: bytes) -> Received:
-        n, raised, fields, hashes, path = pickle.loads(header)
+        # Buffers of older versions, which have waited since, have no keys.
+        n, raised, fields, hashes, path, *sizes = pickle.loads(header)
         reader = _Payload(payload, n)
         ts, stamp, born, channel, frag, pos = [reader.array(np.int64, value) for value in fields]
         decoded_hashes = None if hashes == ABSENT else reader.array(np.uint32, hashes)
         decoded_path: Paths = path if isinstance(path, bytes) else reader.array(f"S{path}")
         keys = OrderKeys(stamp, born, channel, frag, pos, decoded_path)
-        return Received(reader.rest(), ts, keys, decoded_hashes, raised)
+        own = (reader.bytes(sizes[0]), reader.bytes(sizes[1])) if sizes else None
+        return Received(reader.rest(), ts, keys, decoded_hashes, raised, own)
+
+    @property
+    def selected(self) -> Selected | None:
+        """The keys that travel with the records, if there are any."""
+        return None if self.selected_keys is None else Selected.from_bytes(*self.selected_keys)
 
     def decoded(self, codec: Codec, number: int | None = None) -> Records:
         """The records, with their values; given a number, pairs of it and the value."""
         values = codec.decode(self.data)
         if number is not None:
             values = [(number, value) for value in values]
-        return Records(values, self.ts, self.keys, self.hashes)
+        return Records(values, self.ts, self.keys, self.hashes, self.selected)
 
     def encoded(self, *, raised: bool) -> tuple[bytes, bytes]:
         """New header and payload; the values stay as they are."""
-        return _framed(self, len(self.ts), self.data, raised)
+        return _framed(self, len(self.ts), self.selected_keys, self.data, raised)
 
 
 def concat_columns(parts: Sequence[Records | Received]) -> tuple[Ints, OrderKeys, Hashes | None]:
@@ -281,6 +315,11 @@ def concat_columns(parts: Sequence[Records | Received]) -> tuple[Ints, OrderKeys
     )
 
 
+def selected_of(parts: Sequence[Records | Received]) -> Selected | None:
+    """The keys that go with the records of several buffers, one after the other."""
+    return concat_selected([part.selected for part in parts], [len(part.ts) for part in parts])
+
+
 def concat_records(parts: list[Records]) -> Records:
     """All records of several buffers of one edge, one after the other."""
     if len(parts) == 1:
@@ -291,7 +330,7 @@ def concat_records(parts: list[Records]) -> Records:
         values = concat_columns_of(columns)
     else:
         values = [value for part in parts for value in as_list(part.values)]
-    return Records(values, *concat_columns(parts))
+    return Records(values, *concat_columns(parts), selected_of(parts))
 
 
 def merged(parts: list[Records]) -> Records:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.common.errors import PlanError
-from millstream.common.recognition import field_read_by
+from millstream.common.errors import Location, PlanError
+from millstream.common.recognition import field_read_by, only_reads_fields
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel.buffers import NO_TIMESTAMP, BufferWriter, Codec, Hashes, Records, Row
@@ -25,6 +25,7 @@ from millstream.kernel.places import Place
 from millstream.kernel.policy import Failure, Outcome, Policy
 from millstream.kernel.reports import Reports
 from millstream.kernel.runtime import OperatorInfo
+from millstream.kernel.selected import Selected
 from millstream.kernel.steps import Flow, Step
 
 
@@ -165,13 +166,41 @@ Route = Callable[[Any], Any] | Place
 """A key selector, or a place."""
 
 
+@dataclass(frozen=True)
+class Stay:
+    """Records do not leave their slot: an operator of the same stage takes them.
+
+    ``location``: the line that says, or shows, that their keys belong there.
+    """
+
+    location: Location | None
+
+    def broken(self, info: OperatorInfo, value: Any, slots: tuple[int, int]) -> PlanError:
+        """The error of a record whose key belongs to another slot."""
+        there, here = slots
+        return PlanError(
+            "KEY_NOT_KEPT",
+            f"operator {info.name!r}: the key of the record {value!r:.200} belongs to slot {there}, and "
+            f"the operator before it, whose keys it should have, has emitted it in slot {here}",
+            parameters={"uid": info.uid},
+            location=self.location,
+            hint="use key_by(...) instead of reinterpret_as_keyed_stream(...): it sends each record to "
+            "the slot of its key; a key selector must give the same key for the same record each time",
+        )
+
+
 class EdgeStep(Step):
     """A leaf: records leave for an operator of a keyed stage, or for a sink.
 
     ``channel_offset`` sets the channels of the timeline of the records apart from others of a source.
     ``by_position``: leave out the stamps, because no stage will raise them; by position a channel's
-    records are in order. A record whose key selector fails, if the policy is to skip it, leaves too: the
-    operator asks the selector again, so that all dead letters come from one place, in order.
+    records are in order. ``stay``: given if the operator is in the same stage, and gets records
+    that are in its slots already.
+
+    Keys that a function has made go with the records, so that nobody asks for them again and gets
+    others; keys that are fields are in the record. A record whose key selector fails, if the policy is
+    to skip it, leaves too: the operator asks the selector again, so that all dead letters come from one
+    place, in order.
     """
 
     takes_columns = True
@@ -187,9 +216,11 @@ class EdgeStep(Step):
         raised: bool,
         channel_offset: int = 0,
         by_position: bool = False,
+        stay: Stay | None = None,
     ) -> None:
         super().__init__(info)
         self.tag = tag
+        self.stay = stay
         self.channel_offset = np.int64(channel_offset)
         self.by_position = by_position
         self.codec = codec
@@ -197,6 +228,7 @@ class EdgeStep(Step):
         self.slots = slots
         self.raised = raised
         self.key_field = None if isinstance(route, Place) else field_read_by(route)
+        self.key_travels = not (isinstance(route, Place) or only_reads_fields(route))
         self.cache = HashCache()
         self.writers: dict[int, BufferWriter] = {}
         self.emit: Callable[[Row], None] = _nowhere
@@ -243,22 +275,46 @@ class EdgeStep(Step):
             self._writer(0).add(records)
             return
         slots = (records.hashes % self.slots).astype(np.uint16)
+        if self.stay is not None:
+            for row in np.flatnonzero(slots != self.own_slot)[:1].tolist():
+                value = self._shown(records, row)
+                raise self.stay.broken(self.info, value, (int(slots[row]), self.own_slot))
+            self._writer(self.own_slot).add(records)
+            return
         order = np.argsort(slots, kind="stable")
         found, starts = np.unique(slots[order], return_index=True)
         ends = [*starts[1:].tolist(), len(order)]
         for slot, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
             self._writer(slot).add(records.take(order[start:end]))
 
+    def _shown(self, records: Records, row: int) -> Any:
+        """A record as an error shows it."""
+        return records.values_at(np.array([row]))[0]
+
     def _hashes(self, records: Records) -> Hashes:
         if self.route is Place.BY_POSITION:
             return _by_position(records)
         keys, places = self._keys(records)
-        hashes: Hashes = hash_keys(keys, self.cache, self.info)
+        if self.key_travels:
+            found = records.selected = Selected.of(keys).spread(places, len(records))
+            if places is None:
+                return self._hashed(found.distinct)[found.codes]
+        hashes = self._hashed(keys)
         if places is None:
             return hashes
-        of_all = _by_position(records)
+        of_all = self._without_key(records)
         of_all[places] = hashes
         return of_all
+
+    def _hashed(self, keys: list[Any]) -> Hashes:
+        hashes: Hashes = hash_keys(keys, self.cache, self.info)
+        return hashes
+
+    def _without_key(self, records: Records) -> Hashes:
+        """Hashes of records on which the selector fails: any will do in a slot that they may go to."""
+        if self.stay is None:
+            return _by_position(records)
+        return np.full(len(records), self.own_slot, np.uint32)
 
     def _keys(self, records: Records) -> tuple[list[Any], list[int] | None]:
         """The keys of records, and the places of those that have one; None: all of them."""

@@ -27,7 +27,8 @@ class InEdge:
     ``timelines`` all that their stamps may be of; ``waits_for`` the timelines whose channels may hold
     them back; ``input`` which of the operator's inputs it is; ``name`` says which edge it is in state
     that outlives the program; ``key`` the selector by whose keys its records have their slots, if there
-    is one; ``sums`` what adds up records, if partial sums travel on it instead.
+    is one; ``sums`` what adds up records, if partial sums travel on it instead; ``stays`` says that an
+    operator of the same stage feeds it.
     """
 
     tag: int
@@ -42,6 +43,7 @@ class InEdge:
     timelines: frozenset[int] = frozenset()
     waits_for: frozenset[int] = frozenset()
     sums: PartialSums | None = None
+    stays: bool = False
 
     def receive(self, row: Row, time: EpochTime) -> Received:
         """A buffer of the edge, with stamps that have had their floors."""

@@ -310,7 +310,8 @@ class KeyedOperator(StageMember):
 
         `Unkeyed` stands where the selector fails, if such records are skipped.
         """
-        return self.policy.keys(self.selector, values, self._failure)
+        given = records.selected_at(rows)
+        return self.policy.keys(given, self.selector, values, self._failure)
 
     def in_turn(self, keys: list[Any], rows: Ints, outputs: Outputs) -> Iterable[Any]:
         """Keys as they were first seen; each is to be asked for when its record has its turn."""

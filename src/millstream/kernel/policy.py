@@ -15,9 +15,10 @@ from millstream.common.dead_letter import DeadLetter
 from millstream.common.errors import MillstreamError
 from millstream.kernel.calls import apply_each
 from millstream.kernel.dead_letters import DeadLetters
-from millstream.kernel.keys import identities, identity
+from millstream.kernel.keys import identity
 from millstream.kernel.order import Ints
 from millstream.kernel.reports import OperatorCounts
+from millstream.kernel.selected import NotSelected, Selected, keys_given
 
 Failure = Callable[[BaseException, Any], MillstreamError]
 """Makes the error of a job of an exception and the record that caused it."""
@@ -94,10 +95,17 @@ class Failing:
         return Outcome(apply_each(function, values, failure))
 
     def keys(
-        self, selector: Callable[[Any], Any], values: list[Any], failure: Failure
+        self,
+        given: Selected | None,
+        selector: Callable[[Any], Any],
+        values: list[Any],
+        failure: Failure,
     ) -> list[Any]:
-        """The identities of the keys of records, `Unkeyed` where there is none."""
-        return identities(apply_each(selector, values, failure))
+        """The identities of the keys of records, `Unkeyed` where there is none.
+
+        ``given``: the keys that have come with the records.
+        """
+        return keys_given(given, selector, values, failure)
 
     def attempt(
         self,
@@ -160,9 +168,19 @@ class Skipping:
         return Outcome(results, places, failed, letters) if failed else Outcome(results)
 
     def keys(
-        self, selector: Callable[[Any], Any], values: list[Any], failure: Failure
+        self,
+        given: Selected | None,
+        selector: Callable[[Any], Any],
+        values: list[Any],
+        failure: Failure,
     ) -> list[Any]:
-        return [_key_or_error(selector, value) for value in values]
+        if given is None:
+            return [_key_or_error(selector, value) for value in values]
+        keys = given.tolist()
+        if given.is_whole:
+            return keys
+        each = zip(values, keys, strict=True)
+        return [_key_or_error(selector, value, key) for value, key in each]
 
     def attempt(
         self,
@@ -194,13 +212,22 @@ class Skipping:
             outputs.dead_letter(self.tag, letter)
 
 
-def _key_or_error(selector: Callable[[Any], Any], value: Any) -> Any:
+def _key_or_error(
+    selector: Callable[[Any], Any], value: Any, given: Any = NotSelected.UNASKED
+) -> Any:
+    if given.__class__ is not NotSelected:
+        return identity(given)
     try:
-        return identity(selector(value))
+        asked = selector(value)
     except MillstreamError:
         raise
     except Exception as error:
         return Unkeyed(error)
+    if given is NotSelected.FAILED:
+        # The record is where no key has sent it: it must not get into the state of another key.
+        again = f"the key selector failed for this record, and gave {asked!r:.200} the second time"
+        return Unkeyed(RuntimeError(again))
+    return identity(asked)
 
 
 Policy = Failing | Skipping

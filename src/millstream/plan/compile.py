@@ -17,6 +17,7 @@ from millstream.kernel.chain import (
     Chain,
     EdgeStep,
     Route,
+    Stay,
     TimestampStep,
 )
 from millstream.kernel.edges import InEdge
@@ -28,6 +29,7 @@ from millstream.kernel.stages import HostedOperator, KeyedProgram, SourceProgram
 from millstream.kernel.steps import FilterStep, FlatMapStep, MapStep, ProcessStep, Step, StoredStep
 from millstream.kernel.windows.columnar import PartialEdge
 from millstream.kernel.windows.partial_sums import PartialSums
+from millstream.plan.chaining import Link
 from millstream.plan.graph import (
     KeyedNode,
     Node,
@@ -42,7 +44,6 @@ from millstream.plan.operators import Surroundings, operator_of
 from millstream.plan.options import JobOptions
 from millstream.plan.physical import Choice
 from millstream.plan.planner import PASSING, Component
-from millstream.plan.specs import ChannelSpec, DataFrameSpec, SocketSpec, SourceSpec
 from millstream.plan.waiting import Waiting, timelines_meet
 
 S = TypeVar("S", bound=Step)
@@ -91,9 +92,8 @@ class Compiler:
         for source in self.component.sources:
             self.programs.sources[source.id] = self._source(source)
         outputs: dict[int, dict[str, Chain]] = {}
-        for level in self.component.levels:
-            for node in level:
-                outputs[node.id] = self._outputs(node)
+        for node in self.component.in_turn:
+            outputs[node.id] = self._outputs(node)
         self._number_siblings()
         for index, level in enumerate(self.component.levels):
             hosted = [self._hosted(node, outputs[node.id]) for node in level]
@@ -115,6 +115,7 @@ class Compiler:
             self.slots,
             self.options.configuration,
             source_id=source.id if self._has_generator() else None,
+            timelines=self.component.clocks_of_source(source.id),
         )
 
     def _outputs(self, node: Node) -> dict[str, Chain]:
@@ -176,7 +177,7 @@ class Compiler:
 
     @cached_property
     def _channel_counts(self) -> list[int | None]:
-        return [_channels(source.source) for source in self.component.sources]
+        return [source.source.channel_count() for source in self.component.sources]
 
     def _route(self, reader: Node, number: int) -> Route:
         if isinstance(reader, KeyedNode):
@@ -295,10 +296,7 @@ class Compiler:
     def _moves_at_epoch_end(self, entry: Node) -> bool:
         if self.options.auto_watermark_interval_ms > 0:
             return True
-        spec = entry.source if isinstance(entry, SourceNode) else None
-        if isinstance(spec, DataFrameSpec):
-            return spec.channel is None
-        return isinstance(spec, SocketSpec)
+        return isinstance(entry, SourceNode) and not entry.source.keeps_order
 
     def _edge(
         self, node: Node, reader: Node, number: int, entry: Node, timeline: int | None
@@ -338,36 +336,30 @@ class Compiler:
             timelines=self._followed(entry, timeline),
         )
         self._add_in_edge(reader, edge)
+        link = choice.link(entry.id, number)
+        edge.stays = link.chained
+        options: dict[str, Any] = {
+            "raised": raised,
+            "channel_offset": offset,
+            "stay": self._stay(link),
+        }
         columns = choice.by_column
         if columns is not None and choice.edge == "partial sums":
-            options: dict[str, Any] = {
+            sums: dict[str, Any] = {
                 "aggregate": columns.aggregate,
                 "panes": columns.panes,
                 "lag": choice.lag,
             }
-            edge.sums = PartialSums(info, tag, codec, self.slots, route, raised=True, **options)
-            return PartialEdge(
-                info,
-                tag,
-                codec,
-                self.slots,
-                route,
-                raised=raised,
-                channel_offset=offset,
-                **options,
-            )
+            edge.sums = PartialSums(info, tag, codec, self.slots, route, raised=True, **sums)
+            return PartialEdge(info, tag, codec, self.slots, route, **options, **sums)
         edge.key = None if isinstance(route, Place) else route
-        step = EdgeStep(
-            info,
-            tag,
-            codec,
-            self.slots,
-            route,
-            raised=raised,
-            channel_offset=offset,
-            by_position=begins_time,
-        )
+        step = EdgeStep(info, tag, codec, self.slots, route, by_position=begins_time, **options)
         return self._with_policy(reader, step) if isinstance(reader, KeyedNode) else step
+
+    def _stay(self, link: Link) -> Stay | None:
+        """Of a link without an exchange, the line that promises that keys are kept."""
+        node = self.component.graph[link.promise or link.reader]
+        return Stay(node.location) if link.chained else None
 
     def _add_in_edge(self, reader: Node, edge: InEdge) -> None:
         known = self.in_edges.setdefault(reader.id, [])
@@ -412,15 +404,6 @@ def _codec(choice: Choice, type_info: TypeInformation | None) -> Codec:
     if choice.edge == "columns" and type_info is not None:
         return ArrowCodec(type_info)
     return codec_for(type_info)
-
-
-def _channels(spec: SourceSpec) -> int | None:
-    """How many channels a source has, None if that cannot be known before it is read."""
-    if isinstance(spec, ChannelSpec):
-        return len(spec.source.channels())
-    if isinstance(spec, SocketSpec) or (isinstance(spec, DataFrameSpec) and spec.channel is None):
-        return 1
-    return None
 
 
 def _timeline(node: Node, strategy: Any) -> int | None:

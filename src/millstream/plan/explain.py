@@ -12,6 +12,8 @@ from millstream.plan.graph import (
     JobGraph,
     KeyedNode,
     Node,
+    ReinterpretNode,
+    Selector,
     SinkNode,
     SourceNode,
     TimestampsNode,
@@ -22,7 +24,6 @@ from millstream.plan.options import JobOptions
 from millstream.plan.physical import NOTHING, Stored
 from millstream.plan.planner import Component, plan
 from millstream.plan.restoring import state_layouts
-from millstream.plan.specs import ChannelSpec, DataFrameSpec, SocketSpec
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,9 @@ class _Text:
         yield f"query {component.index}"
         for source in component.sources:
             yield f"  source stage: {self._title(source)}"
-            yield f"    channels: {_channels(source)}"
-            yield from self._fused(source, "    ")
+            ends = "" if source.source.bounded else "; without end"
+            yield f"    channels: {source.source.describe_channels()}{ends}"
+            yield from self._fused(source, source, "    ")
         for number, level in enumerate(component.levels, start=1):
             yield f"  keyed stage {number}: one exchange by key into {self._slots()}"
             for node in level:
@@ -97,24 +99,32 @@ class _Text:
                     yield f"      {heading}: {choice.reason}"
                 if choice.on_error.policy == "skip":
                     yield "      on error: skip"
-                yield from self._fused(node, "      ")
+                yield from self._fused(node, node, "      ")
             yield from self._passing(number)
 
     def _slots(self) -> str:
         count = self.options.slot_count
         return f"{count} slot{'s' if count != 1 else ''}"
 
-    def _fused(self, entry: Node, indent: str) -> Iterator[str]:
-        """Operators that run in the same stage after an entry, up to where records leave it."""
-        for reader, number in self.component.consumers(entry.id):
+    def _fused(self, entry: Node, node: Node, indent: str) -> Iterator[str]:
+        """Operators that run after a node in the stage of its entry, up to where records leave it."""
+        for reader, number in self.component.consumers(node.id):
             if isinstance(reader, KeyedNode):
-                yield f"{indent}-> {self._title(reader)}, {_exchange(reader, number)}"
+                yield f"{indent}-> {self._title(reader)}, {self._edge(entry, reader, number)}"
             elif isinstance(reader, SinkNode):
                 promise = f", {reader.sink.promise}" if reader.sink.promise else ""
                 yield f"{indent}-> {self._title(reader)}{promise}"
             else:
                 yield f"{indent}+ {self._title(reader)}: {_reason(reader)}"
-                yield from self._fused(reader, indent + "  ")
+                yield from self._fused(entry, reader, indent + "  ")
+
+    def _edge(self, entry: Node, reader: KeyedNode, number: int) -> str:
+        """How records come from an entry to an operator of a keyed stage, and why so."""
+        which = "" if reader.second is None else f"as input {number + 1} "
+        link = self.component.choices[reader.id].link(entry.id, number)
+        if link.chained:
+            return f"{which}chained, without an exchange: {link.reason}"
+        return f"{which}in a keyed stage: {_exchange(reader.selector_of(number))}"
 
     def _passing(self, level: int) -> Iterator[str]:
         """Records that only pass a keyed stage on their way to a later one."""
@@ -150,42 +160,27 @@ class _Text:
         return f"{node.name} [{self.component.uids[node.id]}]{kind}{where}"
 
 
-def _channels(source: SourceNode) -> str:
-    spec = source.source
-    if isinstance(spec, ChannelSpec):
-        return f"{len(spec.source.channels())}, read by position"
-    if isinstance(spec, DataFrameSpec):
-        if spec.channel is not None:
-            return f"by column {spec.channel!r}"
-        return "one; watermarks move at the end of an epoch, as the order of its rows is unknown"
-    if isinstance(spec, SocketSpec):
-        return "one; not replayable, so not exactly-once"
-    return "one a file" + (
-        "; files to come are unknown, so none is waited for" if spec.watch else ""
-    )
-
-
-def _exchange(reader: KeyedNode, number: int) -> str:
+def _exchange(selector: Selector) -> str:
     """Why records leave for a keyed stage, and how."""
-    which = "" if reader.second is None else f"as input {number + 1} "
-    match reader.selector_of(number):
+    match selector:
         case Place.EVERY_SLOT:
-            why = "every slot gets a copy, and keeps what it says"
+            return "every slot gets a copy, and keeps what it says"
         case Place.BY_POSITION:
-            why = "spread over all slots, where the broadcast state is"
+            return "spread over all slots, where the broadcast state is"
         case Place.BY_CHANNEL:
-            why = "by channel, for it reads the watermark"
+            return "by channel, for it reads the watermark"
         case Place.ONE_SLOT:
-            why = "all in one slot, for it has no key"
+            return "all in one slot, for it has no key"
         case _:
-            why = "it needs its key's state"
-    return f"{which}in a keyed stage: {why}"
+            return "it needs its key's state"
 
 
 def _reason(node: Node) -> str:
     match node:
         case ExchangeNode():
             return node.reason
+        case ReinterpretNode():
+            return "costs nothing: the program says which keys its records have"
         case UnionNode():
             return "costs nothing: both inputs keep their order keys"
         case TimestampsNode():
@@ -207,10 +202,17 @@ def _mermaid(components: tuple[Component, ...]) -> str:
             shape = _shape(node)
             if shape is not None:
                 lines.append(f"  n{node_id}{shape}")
-            for other in node.inputs:
-                arrow = "==>" if isinstance(node, KeyedNode) else "-->"
-                lines.append(f"  n{other} {arrow} n{node_id}")
+            for number, other in enumerate(node.inputs):
+                lines.append(f"  n{other} {_arrow(component, node, number)} n{node_id}")
     return "\n".join(lines)
+
+
+def _arrow(component: Component, node: Node, number: int) -> str:
+    """A thick arrow where records leave for another stage."""
+    if not isinstance(node, KeyedNode):
+        return "-->"
+    links = [link for link in component.choices[node.id].links if link.number == number]
+    return "-->" if all(link.chained for link in links) else "==>"
 
 
 def _shape(node: Node) -> str | None:

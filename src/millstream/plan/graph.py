@@ -16,8 +16,8 @@ from millstream.common.errors import Location, PlanError
 from millstream.common.typeinfo import TypeInformation
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.connectors.sink import Changelog, Sink
+from millstream.connectors.source import SourceSpec
 from millstream.kernel.places import Place
-from millstream.plan.specs import SourceSpec
 
 StatelessKind = Literal["map", "flat_map", "filter", "process", "async"]
 KeyedKind = Literal["process", "reduce", "window", "co_process", "broadcast", "interval_join"]
@@ -95,6 +95,17 @@ class ExchangeNode(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReinterpretNode(Node):
+    """``reinterpret_as_keyed_stream``: keyed operators before it have kept the keys of ``selector``."""
+
+    selector: Callable[[Any], Any]
+
+
+EMITS_ITS_RECORDS = "emits_its_records"
+"""Marks the function of a keyed operator that emits nothing but records that it has got."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class KeyedNode(Node):
     """A function with keyed state and timers: one exchange, hosted in a keyed stage.
 
@@ -139,6 +150,10 @@ class SideOutputNode(Node):
     """The records its input node emitted with an output tag."""
 
     tag: str
+
+
+NOT_OPERATORS = (UnionNode, ExchangeNode, ReinterpretNode, SideOutputNode)
+"""Nodes that run nothing, and need no uid."""
 
 
 @dataclass(frozen=True, kw_only=True)

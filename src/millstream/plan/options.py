@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from millstream.common.errors import ConfigurationError
 from millstream.common.restart_strategy import RestartStrategyConfiguration
 from millstream.common.secrets import Redactor
 
 RunMode = Literal["streaming", "batch", "automatic"]
 ChannelOrder = Literal["arrival", "watermark"]
 
+CHAINING = "pipeline.operator-chaining.enabled"
+"""The configuration key that turns the chaining of keyed operators off."""
 RETAINED_MS = 15 * 60 * 1_000
 LEAST_RETAINED_EPOCHS = 100
 
@@ -132,3 +135,22 @@ def retained_epochs(options: JobOptions) -> int:
     shortest_ms = max(options.checkpoint_interval_ms or 0, options.min_pause_ms) or 1_000
     by_time = -(-RETAINED_MS // shortest_ms)
     return max(by_time, LEAST_RETAINED_EPOCHS, options.retained_checkpoints or 0)
+
+
+def chains_operators(configuration: Mapping[str, str]) -> bool:
+    """Whether operators may share a stage with those before them.
+
+    Examples
+    --------
+    >>> chains_operators({}), chains_operators({"pipeline.operator-chaining.enabled": "false"})
+    (True, False)
+    """
+    value = configuration.get(CHAINING, "true").lower()
+    if value not in ("true", "false"):
+        raise ConfigurationError(
+            "INVALID_OPTION_VALUE",
+            f"{CHAINING} cannot be {value!r}",
+            parameters={"key": CHAINING, "value": value},
+            hint="use true or false",
+        )
+    return value == "true"

@@ -12,6 +12,7 @@ from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.places import Place
 from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
+from millstream.plan.chaining import Link
 from millstream.plan.columnar import (
     ByColumn,
     columnar_window,
@@ -38,12 +39,14 @@ class Stored:
     """The state that a job continues from, by uid.
 
     ``layouts``: how operators have kept it. ``as_panes``: the layouts that windows in pages can be made
-    into. ``converts``: whether another layout can be made of it, as of a savepoint.
+    into. ``converts``: whether another layout can be made of it, as of a savepoint. ``levels``: the
+    stages of operators, where their state has to stay.
     """
 
     layouts: Mapping[str, str] = field(default_factory=dict)
     as_panes: Mapping[str, str] = field(default_factory=dict)
     converts: bool = True
+    levels: Mapping[str, int] = field(default_factory=dict)
 
 
 NOTHING = Stored()
@@ -56,7 +59,8 @@ class Choice:
     ``kind``: see `SPECS`. ``edge``: what travels to it.
     ``layout``: how it keeps its state, None if it has no keys. ``lag``: how many instants its clock is
     behind the channels. ``by_column``: the columns that a window works on. ``as_panes``: the layout by
-    column that all its windows in pages can be made into, None if that is not sure.
+    column that all its windows in pages can be made into, None if that is not sure. ``links``: the ways
+    by which its records come, with an exchange or without one.
     """
 
     kind: str
@@ -67,6 +71,11 @@ class Choice:
     lag: int = 0
     by_column: ByColumn | None = None
     as_panes: str | None = None
+    links: tuple[Link, ...] = ()
+
+    def link(self, origin: int, number: int) -> Link:
+        """The way from an operator or source to an input."""
+        return next(k for k in self.links if (k.origin, k.number) == (origin, number))
 
     @property
     def operator(self) -> type[KeyedOperator]:

@@ -4,25 +4,29 @@ The rules, in the order they apply:
 
 1. only what leads to a sink counts;
 2. parts of the graph that share no node become queries of their own;
-3. a keyed operator's level is one more than the highest level among what it reads; all keyed
-   operators of a level share a keyed stage;
+3. a keyed operator's level is one more than the highest level among what it reads, and the same level
+   where records are in the slots of its keys already (`chaining`); all keyed operators of a level
+   share a keyed stage;
 4. everything else fuses into the stage that produces its input, once per path from there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from millstream.common.errors import PlanError
 from millstream.connectors.sink import refuse_sink
+from millstream.kernel.time import wrapped
+from millstream.plan.chaining import Chaining, Link
 from millstream.plan.graph import (
     ExchangeNode,
     JobGraph,
     KeyedNode,
     Node,
     OnError,
+    ReinterpretNode,
     SideOutputNode,
     SinkNode,
     SourceNode,
@@ -32,6 +36,7 @@ from millstream.plan.graph import (
     has_side_outputs,
 )
 from millstream.plan.on_error import default_policy
+from millstream.plan.options import chains_operators
 from millstream.plan.physical import NOTHING, Choice, Stored, choices
 from millstream.plan.ranks import Rank, ranks_of
 from millstream.plan.watermark_reads import reads_watermark
@@ -56,8 +61,9 @@ HostedNode = Node
 class Component:
     """A connected part of the job: one query.
 
-    ``choices``: how the operators of keyed stages run, by id. ``on_error``: the policy of operators that
-    have none of their own.
+    ``in_turn``: the operators of keyed stages in the order in which their edges are numbered, which does
+    not depend on what is chained. ``choices``: how they run, by id. ``on_error``: the policy of
+    operators that have none of their own.
     """
 
     index: int
@@ -65,6 +71,7 @@ class Component:
     sources: tuple[SourceNode, ...]
     sinks: tuple[SinkNode, ...]
     levels: tuple[tuple[HostedNode, ...], ...]
+    in_turn: tuple[HostedNode, ...]
     timing: dict[int, Timing]
     uids: dict[int, str]
     live: frozenset[int]
@@ -106,7 +113,7 @@ class Component:
 
     def has_clock(self, source_id: int) -> bool:
         """Whether any timeline follows the source's channels."""
-        return any(t in self.timing[t].timelines for t in self.timelines_of_source(source_id))
+        return bool(self.clocks_of_source(source_id))
 
     def follows_source(self, node: Node) -> bool:
         """Whether no hosted operator lies between a node and its sources."""
@@ -150,21 +157,25 @@ class Component:
         ``channels``: the channels known of each source.
         """
         known = [
-            (timeline, _wrapped(channel + self.channel_offset(source.id, timeline)))
+            (timeline, wrapped(channel + offset))
             for source in self.sources
-            for timeline in sorted(self.timelines_of_source(source.id))
+            for timeline, offset in self.clocks_of_source(source.id)
             for channel in channels.get(source.id, ())
         ]
         for node_id in sorted(self.live):
             node = self.graph[node_id]
             if isinstance(node, TimestampsNode) and not self.follows_source(node):
-                known.append((node_id, node_id << 32))
-        return [item for item in known if item[0] in self.timing[item[0]].timelines]
+                if node_id in self.timing[node_id].timelines:
+                    known.append((node_id, node_id << 32))
+        return known
 
-
-def _wrapped(number: int) -> int:
-    """A number as 64 bits hold it."""
-    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+    def clocks_of_source(self, source_id: int) -> list[tuple[int, int]]:
+        """The timelines that follow a source's channels, each with its channel offset."""
+        return [
+            (timeline, self.channel_offset(source_id, timeline))
+            for timeline in sorted(self.timelines_of_source(source_id))
+            if timeline in self.timing[timeline].timelines
+        ]
 
 
 @dataclass(frozen=True)
@@ -185,18 +196,21 @@ def plan(
     ``configuration``: that of the job, which says what operators do on errors. ``stored``: what is known
     of the state that the job goes on from.
     """
-    on_error = default_policy(configuration or {})
+    settings = configuration or {}
+    on_error = default_policy(settings)
     live = live_nodes(graph)
     _check_side_outputs(graph, live)
     _refuse_sinks(graph, live)
     uids = assign_uids(graph, live)
     timing = {node_id: _timing(graph, node_id) for node_id in live}
-    levels, hosted = _levels(graph, live)
+    chains = Chaining(graph, uids, chains_operators(settings), stored.levels)
+    levels = _levels(graph, live, timing, chains)
     ranks = ranks_of(list(_of(graph, live)))
     components = []
     for index, members in enumerate(_connected(graph, live)):
-        keyed = [node for node in _of(graph, members) if node.id in hosted]
-        depth = max((levels[node.id] for node in keyed), default=0)
+        keyed = [node for node in _of(graph, members) if node.id in levels.links]
+        depth = max((levels.of[node.id] for node in keyed), default=0)
+        chosen = choices(graph, {n.id: uids[n.id] for n in keyed}, on_error, stored)
         components.append(
             Component(
                 index=index,
@@ -204,15 +218,16 @@ def plan(
                 sources=tuple(n for n in _of(graph, members) if isinstance(n, SourceNode)),
                 sinks=tuple(n for n in _of(graph, members) if isinstance(n, SinkNode)),
                 levels=tuple(
-                    tuple(node for node in keyed if levels[node.id] == level)
+                    tuple(node for node in keyed if levels.of[node.id] == level)
                     for level in range(1, depth + 1)
                 ),
-                hosted=frozenset(hosted),
+                in_turn=tuple(sorted(keyed, key=lambda node: levels.unchained[node.id])),
+                hosted=frozenset(levels.links),
                 timing=timing,
                 uids=uids,
                 live=frozenset(members),
                 ranks=ranks,
-                choices=choices(graph, {n.id: uids[n.id] for n in keyed}, on_error, stored),
+                choices={i: replace(c, links=levels.links[i]) for i, c in chosen.items()},
                 on_error=on_error,
             )
         )
@@ -310,29 +325,71 @@ def _timing(graph: JobGraph, node_id: int) -> Timing:
     return result
 
 
-def _levels(graph: JobGraph, live: set[int]) -> tuple[dict[int, int], set[int]]:
-    """For each node the level of the stage that produces it (sources: 0), and the hosted nodes.
+@dataclass
+class _Levels:
+    """The levels of nodes.
+
+    ``of``: the level of the stage that produces a node (sources: 0). ``unchained``: the level that it
+    would have with an exchange before each operator. ``links``: the ways into hosted nodes.
+    """
+
+    of: dict[int, int] = field(default_factory=dict)
+    unchained: dict[int, int] = field(default_factory=dict)
+    links: dict[int, tuple[Link, ...]] = field(default_factory=dict)
+
+    def add(self, node: Node, links: list[Link], least: int) -> None:
+        """Add a hosted node. A link is chained only if it does not leave its stage."""
+        self.unchained[node.id] = max(self._below(self.unchained, node), least) + 1
+        steps = [self.of[link.origin] + (not link.chained) for link in links]
+        level = self.of[node.id] = max([*steps, least + 1])
+        self.links[node.id] = tuple(
+            replace(link, chained=False, reason="it also reads what a later stage emits")
+            if link.chained and self.of[link.origin] < level
+            else link
+            for link in links
+        )
+
+    def pass_on(self, node: Node) -> None:
+        """Add a node that fuses into the stage before it."""
+        self.of[node.id] = self._below(self.of, node)
+        self.unchained[node.id] = self._below(self.unchained, node)
+
+    def _below(self, levels: Mapping[int, int], node: Node) -> int:
+        return max((levels[other] for other in node.inputs), default=0)
+
+
+def _levels(
+    graph: JobGraph, live: set[int], timing: Mapping[int, Timing], chains: Chaining
+) -> _Levels:
+    """The levels of all nodes.
 
     Custom watermark generators on sources come first, alone: no other operator's clock is known
     before they have spoken.
     """
-    levels: dict[int, int] = {}
-    hosted: set[int] = set()
+    levels = _Levels()
     custom = any(
         isinstance(node, TimestampsNode) and node.strategy.kind == "custom"
         for node in _of(graph, live)
     )
     for node in _of(graph, live):
-        below = max((levels[other] for other in node.inputs), default=0)
-        levels[node.id] = below
         if isinstance(node, TimestampsNode):
-            if node.strategy.kind == "custom" or below > 0:
-                hosted.add(node.id)
-                levels[node.id] = below + 1
-        elif isinstance(node, KeyedNode) or reads_watermark(node):
-            hosted.add(node.id)
-            levels[node.id] = max(below, int(custom)) + 1
-    return levels, hosted
+            follows_results = any(levels.of[other] for other in node.inputs)
+            hosted, least = node.strategy.kind == "custom" or follows_results, 0
+        else:
+            hosted, least = isinstance(node, KeyedNode) or reads_watermark(node), int(custom)
+        if hosted:
+            meet = _timelines_meet(node, timing, levels)
+            levels.add(node, chains.links(node, may_chain=not meet), least)
+        else:
+            levels.pass_on(node)
+        chains.place(node, hosted=hosted)
+    return levels
+
+
+def _timelines_meet(node: Node, timing: Mapping[int, Timing], levels: _Levels) -> bool:
+    """Whether records of several timelines may wait for each other before an operator."""
+    met = frozenset[int]().union(*(timing[other].timelines for other in node.inputs))
+    return len(met) > 1 and any(timeline in levels.links for timeline in met)
 
 
 def _check_side_outputs(graph: JobGraph, live: set[int]) -> None:
@@ -349,5 +406,5 @@ def _check_side_outputs(graph: JobGraph, live: set[int]) -> None:
             )
 
 
-PASSING = (UnionNode, ExchangeNode)
+PASSING = (UnionNode, ExchangeNode, ReinterpretNode)
 """Nodes that leave records as they are."""

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+import pyspark
+
 from millstream.checkpoint.folder import (
     CheckpointFolder,
     Origin,
@@ -46,8 +48,7 @@ from millstream.plan.graph import JobGraph, SourceNode
 from millstream.plan.numbering import with_numbers
 from millstream.plan.options import JobOptions, redactor_of
 from millstream.plan.parts import job_parts
-from millstream.plan.planner import JobPlan, plan
-from millstream.plan.specs import DataFrameSpec
+from millstream.plan.planner import JobPlan, live_nodes, plan
 from millstream.spark import jvm
 from millstream.spark.client import (
     Execution,
@@ -77,14 +78,19 @@ NOT_MENDED_BY_A_RETRY = (PlanError, CheckpointError, ConfigurationError)
 
 def submit(graph: JobGraph, options: JobOptions, spark: SparkSession | None = None) -> JobClient:
     """Plan a job and start it. Errors of the program itself are raised here, at once."""
-    batch = is_batch(plan(graph, options.configuration), options)
+    batch = is_batch(graph, options)
+    version = pyspark.__version__ if spark is None else spark.version
+    place = _open_place(graph, options, version, batch)
+    job_plan = place.plan
     # A savepoint of a running job is written beside it: its tasks must not wait for the job's.
     spare_slots = 0 if batch else 1
-    session = get_session(
-        spark, options.parallelism, options.configuration, spare_slots=spare_slots
-    )
-    place = _open_place(graph, options, session.version, batch)
-    job_plan = place.plan
+    try:
+        session = get_session(
+            spark, options.parallelism, options.configuration, spare_slots=spare_slots
+        )
+    except BaseException:
+        place.give_up()
+        raise
     totals = EpochTotals(job_parts(job_plan.components))
 
     def make(run: Run, options: JobOptions) -> Execution:
@@ -131,9 +137,10 @@ def _made(make: Callable[[], Execution]) -> Execution:
         raise readable(error) from None
 
 
-def is_batch(job_plan: JobPlan, options: JobOptions) -> bool:
+def is_batch(graph: JobGraph, options: JobOptions) -> bool:
     """Whether to run as a batch; AUTOMATIC does if all sources are bounded."""
-    sources = [source for component in job_plan.components for source in component.sources]
+    live = live_nodes(graph)
+    sources = [node for node in graph if isinstance(node, SourceNode) and node.id in live]
     unbounded = [source for source in sources if not source.source.bounded]
     if options.mode == "batch" and unbounded:
         raise PlanError(
@@ -144,14 +151,13 @@ def is_batch(job_plan: JobPlan, options: JobOptions) -> bool:
         )
     batch = options.mode == "batch" or (options.mode == "automatic" and not unbounded)
     if not batch:
-        _refuse_batch_dataframes(sources)
+        _refuse_batch_sources(sources)
     return batch
 
 
-def _refuse_batch_dataframes(sources: list[SourceNode]) -> None:
-    """Spark does not read a batch DataFrame in a streaming query."""
+def _refuse_batch_sources(sources: list[SourceNode]) -> None:
     for source in sources:
-        if isinstance(source.source, DataFrameSpec) and source.source.bounded:
+        if source.source.batch_only:
             raise PlanError(
                 "BATCH_DATAFRAME",
                 "a batch DataFrame cannot be a source of a job in STREAMING mode",

@@ -131,7 +131,6 @@ def test_other_keys_are_explained(noted: list[str], caplog: pytest.LogCaptureFix
     [
         ("set_max_parallelism", (8,)),
         ("register_slot_sharing_group", (SlotSharingGroup.builder("g").build(),)),
-        ("disable_operator_chaining", ()),
         ("set_state_backend", (HashMapStateBackend(),)),
         ("enable_changelog_state_backend", (True,)),
         ("set_stream_time_characteristic", (TimeCharacteristic.EventTime,)),

@@ -88,15 +88,16 @@ class TestEach:
 class TestKeys:
     def test_keys_are_the_same_with_both(self) -> None:
         policy, _ = skipping()
-        found = [one.keys(lambda v: v, ["a", 1.0, (1, 2)], failure) for one in (FAILING, policy)]
+        values = ["a", 1.0, (1, 2)]
+        found = [one.keys(None, lambda v: v, values, failure) for one in (FAILING, policy)]
         assert found[0] == found[1]
 
     def test_a_selector_that_fails(self) -> None:
         policy, counts = skipping()
-        found = policy.keys(divide, [3, 0], failure)
+        found = policy.keys(None, divide, [3, 0], failure)
         assert found[0] == 4 and isinstance(found[1], Unkeyed) and counts.skipped == 0
         with pytest.raises(UserCodeError):
-            FAILING.keys(divide, [3, 0], failure)
+            FAILING.keys(None, divide, [3, 0], failure)
 
 
 class Remainders(KeyedOperator):

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from millstream.common._arrow_decode import whole
 from millstream.common.errors import CheckpointError
+from millstream.common.recognition import only_reads_fields
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.buffers import (
     ARROW_STREAM,
@@ -38,6 +39,7 @@ from millstream.kernel.order import COLUMNS as ORDER_COLUMNS
 from millstream.kernel.order import Ints, OrderKeys, arrival_step, distinct
 from millstream.kernel.pages import Directory, MemoryStore, PageStore
 from millstream.kernel.runtime import OperatorInfo
+from millstream.kernel.selected import NotSelected, Selected
 from millstream.kernel.slot_state import HEADER, SlotState, encoded_header
 from millstream.kernel.snapshot.births import Births
 from millstream.kernel.snapshot.export import OperatorState, received_table
@@ -416,7 +418,7 @@ class SlotBuilder:
             hashes = received.hashes
             assert hashes is not None
             if edge.key is not None:
-                hashes = records.hashes = _hashes_now(edge.key, as_list(records.values), hashes)
+                hashes = _rehashed(records, edge.key, hashes)
             mine = np.flatnonzero(hashes % self.program.slots == self.slot)
             if not len(mine):
                 return
@@ -432,19 +434,22 @@ class SlotBuilder:
         self.state.next_held += 1
 
 
-def _hashes_now(key: Callable[[Any], Any], values: list[Any], before: Hashes) -> Hashes:
-    """The hashes that the keys of records have now; other versions had others."""
-
-    def one(value: Any, old: int) -> int:
+def _rehashed(records: Records, selector: Callable[[Any], Any], before: Hashes) -> Hashes:
+    """Give records the keys and hashes that they have now; other programs and versions had others."""
+    keys, hashes = [], []
+    for value, old in zip(as_list(records.values), before.tolist(), strict=True):
         try:
-            return stable_hash(key(value))
+            key = selector(value)
+            hashed = stable_hash(key)
         except KeyEncodingError:
             raise
         except Exception:
-            return old  # a record that its operator will skip
-
-    found = [one(value, old) for value, old in zip(values, before.tolist(), strict=True)]
-    return np.array(found, np.uint32)
+            key, hashed = NotSelected.UNASKED, old  # a record that its operator will skip
+        keys.append(key)
+        hashes.append(hashed)
+    records.hashes = np.array(hashes, np.uint32)
+    records.selected = None if only_reads_fields(selector) else Selected.of(keys)
+    return records.hashes
 
 
 def other_records(edge: str) -> CheckpointError:

@@ -257,7 +257,10 @@ class IntervalJoinOperator(KeyedOperator):
             self._results.flush()
 
     def keys_of(self, records: Incoming, rows: Ints, values: list[Any]) -> list[Any]:
-        return self.policy.keys(self.selector, values, lambda e, pair: self._failure(e, pair[1]))
+        given = records.selected_at(rows)
+        return self.policy.keys(
+            given, self.selector, values, lambda e, pair: self._failure(e, pair[1])
+        )
 
     def run_page(self, records: Incoming | None, rows: Ints, outputs: Outputs) -> None:
         timers, clock = self.page.event_timers, self.clock

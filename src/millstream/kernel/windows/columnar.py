@@ -177,6 +177,10 @@ class PartialEdge(EdgeStep):
         hashes = hash_keys(partial.field_values(self.aggregate.key) or [], self.cache, self.info)
         self._spread(Records(partial, ts[rows], keys.take(rows), hashes))
 
+    def _shown(self, records: Records, row: int) -> Any:
+        """Of a partial sum, the fields that its records have too."""
+        return super()._shown(records, row)[:PANE]
+
 
 class ColumnarWindowOperator(KeyedOperator):
     """Brings together the partial sums of windows, and emits them when they are over."""
