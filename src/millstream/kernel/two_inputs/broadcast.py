@@ -232,7 +232,6 @@ class BroadcastOperator(KeyedOperator):
         assert self.opened is not None and self._buffers is not None
         self.clock = clock
         self.cursor.now_ms = clock.now_ms
-        self._buffers.before_others()
         pairs: list[Pair] = []
         if records is not None:
             self._moments = records.ts, clock.at(records.keys.stamp) if self.timed else None
@@ -265,8 +264,6 @@ class BroadcastOperator(KeyedOperator):
         """Do what is due before a record."""
 
     def _element(self, row: int, value: Any, outputs: Outputs) -> None:
-        assert self._buffers is not None
-        self._buffers.before_others()
         self._call(self.function.process_element, self.element_context, row, value, outputs)
 
     def _broadcast(self, row: int, value: Any, outputs: Outputs) -> None:
@@ -442,7 +439,9 @@ class KeyedBroadcastOperator(BroadcastOperator):
                 yield key
                 self._leave(key)
 
+        assert self._buffers is not None
         reach = Reach(function, self.function)
+        self._buffers.note([reach])
         self.told.sweep(visited(), lambda key: function(shown(key), state), reach)
         self.cursor.cells = self._no_cells
 
@@ -469,9 +468,7 @@ class KeyedBroadcastOperator(BroadcastOperator):
 
     def _fire_due(self, clock: int, outputs: Outputs) -> None:
         """Fire timers of all keys up to the clock, in the order of time, key hash and key."""
-        assert self._buffers is not None
         while self._due and self._due[0][0] <= clock:
-            self._buffers.before_others()
             # It may have been deleted meanwhile, or have fired: then there is nothing to do.
             time_ms, _, _, _, key, self.page = heappop(self._due)
             self._enter(key)
