@@ -15,12 +15,21 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 ALLOWED = {
     "common": {"common"},
     "metrics": {"metrics"},
+    "connectors": {"common", "connectors"},
     "kernel": {"common", "metrics", "kernel"},
-    "plan": {"common", "kernel", "plan"},
-    "checkpoint": {"common", "metrics", "kernel", "plan", "checkpoint"},
-    "spark": {"common", "metrics", "kernel", "plan", "checkpoint", "spark"},
-    "testing": {"common", "metrics", "kernel", "plan", "testing", "datastream"},
-    "datastream": {"common", "metrics", "kernel", "plan", "spark", "datastream"},
+    "plan": {"common", "connectors", "kernel", "plan"},
+    "checkpoint": {"common", "metrics", "connectors", "kernel", "plan", "checkpoint"},
+    "spark": {"common", "metrics", "connectors", "kernel", "plan", "checkpoint", "spark"},
+    "testing": {"common", "metrics", "connectors", "kernel", "plan", "testing", "datastream"},
+    "datastream": {
+        "common",
+        "metrics",
+        "connectors",
+        "kernel",
+        "plan",
+        "spark",
+        "datastream",
+    },
     "state_processor": {"common", "kernel", "checkpoint", "spark", "state_processor"},
     "cli": {"common", "metrics", "checkpoint", "spark", "state_processor", "cli"},
 }
@@ -93,6 +102,24 @@ def test_only_the_runtime_imports_pyspark() -> None:
 def test_one_module_uses_private_attributes_of_pyspark() -> None:
     users = [path for path in MODULES if PRIVATE_PYSPARK.search(path.read_text())]
     assert users == [USES_PRIVATE_PYSPARK]
+
+
+def test_the_engine_knows_kinds_of_sinks_and_no_sink() -> None:
+    """Else a new sink would have to be added there."""
+    kinds = {"DriverSink", "FrameSink"}
+    wrong = [
+        f"{shown(path)} imports {alias.name}"
+        for path in MODULES
+        if layer(path) in {"plan", "checkpoint", "spark", "testing"}
+        for node in statements(tree_of(path))
+        if isinstance(node, ast.ImportFrom)
+        and str(node.module).startswith(
+            ("millstream.connectors.simple_sinks", "millstream.datastream.connectors")
+        )
+        for alias in node.names
+        if alias.name.endswith(("Sink", "Function")) and alias.name not in kinds
+    ]
+    assert wrong == []
 
 
 def test_modules_stay_readable() -> None:

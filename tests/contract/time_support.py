@@ -8,9 +8,10 @@ from typing import Any
 from millstream.common.time import MAX_TIMESTAMP as MAX
 from millstream.common.time import MIN_TIMESTAMP as MIN
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.plan.graph import JobGraph, KeyedNode, SinkNode, SourceNode
 from millstream.plan.options import JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec
+from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
 
 __all__ = ["MAX", "MIN", "Probe", "bounded", "clock", "clock_of", "job", "keyed", "sink", "source"]
@@ -87,7 +88,7 @@ def keyed(graph: JobGraph, stream: int, function: Any, uid: str = "op", key: Any
 
 
 def sink(graph: JobGraph, stream: int, name: str = "out") -> None:
-    graph.add(SinkNode, name=name, inputs=(stream,), sink=DiscardSpec())
+    graph.add(SinkNode, name=name, inputs=(stream,), sink=DiscardingSink())
 
 
 def job(

@@ -14,6 +14,7 @@ from programs import KEYS, Outputs, fan, flat, keyed, stage
 
 from millstream.common.state import ValueStateDescriptor
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.datastream.window import CountTrigger, EventTimeTrigger, TumblingEventTimeWindows
 from millstream.kernel.places import Place
 from millstream.kernel.two_inputs.specs import BroadcastSpec
@@ -27,7 +28,7 @@ from millstream.plan.graph import (
     TimestampsNode,
     UnionNode,
 )
-from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec
+from millstream.plan.specs import ChannelSpec, CollectionSource
 from strategies import BOUNDS, Cut
 
 
@@ -240,10 +241,10 @@ class DeepProgram:
                 aside = graph.add(SideOutputNode, name="aside", inputs=(node,), tag=SIDE.tag_id)
                 streams[2 * number + 2] = aside.id
             if part.is_keyed:
-                graph.add(SinkNode, name=name, inputs=(node,), sink=DiscardSpec())
+                graph.add(SinkNode, name=name, inputs=(node,), sink=DiscardingSink())
         everything = tuple(streams[number] for number in self.streams())
         union = graph.add(UnionNode, name="all", inputs=everything).id
-        graph.add(SinkNode, name="all", inputs=(union,), sink=DiscardSpec())
+        graph.add(SinkNode, name="all", inputs=(union,), sink=DiscardingSink())
         return graph
 
     def _part(

@@ -16,6 +16,7 @@ from millstream.common.watermark_strategy import (
     WatermarkGenerator,
     WatermarkStrategy,
 )
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.plan.graph import (
     JobGraph,
     KeyedNode,
@@ -27,7 +28,7 @@ from millstream.plan.graph import (
     UnionNode,
 )
 from millstream.plan.options import ChannelOrder, JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec
+from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
 from strategies import BOUNDS, Cut, Layout
 
@@ -138,7 +139,7 @@ class Program:
         side = graph.add(SideOutputNode, name="aside", inputs=(first,), tag=SIDE.tag_id).id
         last = self._second_half(graph, start, first, dress)
         for name, node in (("first", first), ("side", side), ("last", last)):
-            graph.add(SinkNode, name=name, inputs=(node,), sink=DiscardSpec())
+            graph.add(SinkNode, name=name, inputs=(node,), sink=DiscardingSink())
         return graph
 
     def _strategy(self) -> WatermarkStrategy:

@@ -14,8 +14,9 @@ from oracle import SOURCE, Event, Operator, simulate
 from programs import KEYS, Bounded, Outputs, fan, flat, keyed, stage
 
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.plan.graph import JobGraph, SinkNode, SourceNode, TimestampsNode
-from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec
+from millstream.plan.specs import ChannelSpec, CollectionSource
 from strategies import BOUNDS
 
 
@@ -71,8 +72,8 @@ class StrategyChain:
                 stream = flat(graph, stream)
                 continue
             stream = keyed(graph, name, stream, link.key, link.does.function())
-            graph.add(SinkNode, name=name, inputs=(stream,), sink=DiscardSpec())
-        graph.add(SinkNode, name="last", inputs=(stream,), sink=DiscardSpec())
+            graph.add(SinkNode, name=name, inputs=(stream,), sink=DiscardingSink())
+        graph.add(SinkNode, name="last", inputs=(stream,), sink=DiscardingSink())
         return graph
 
     def expected(self, channels: Sequence[list[Event]]) -> Outputs:

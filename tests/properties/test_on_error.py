@@ -14,6 +14,7 @@ from programs import Outputs, Program, per_channel, programs
 
 from millstream.common import WatermarkStrategy
 from millstream.common.output_tag import OutputTag
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.datastream import (
     AggregateFunction,
     DataStream,
@@ -31,7 +32,6 @@ from millstream.datastream.window import (
 from millstream.kernel import large, pages
 from millstream.plan.graph import JobGraph, KeyedNode, OnError, SideOutputNode, SinkNode
 from millstream.plan.options import ChannelOrder, JobOptions
-from millstream.plan.specs import DiscardSpec
 from millstream.testing import LocalJob, run_local
 from strategies import (
     LAYOUTS,
@@ -158,7 +158,7 @@ class Failing:
         graph.update(node.id, on_error=OnError("skip", BAD))
         letters = graph.add(SideOutputNode, name="letters", inputs=(node.id,), tag=BAD)
         name = f"bad of {node.name}"
-        graph.add(SinkNode, name=name, inputs=(letters.id,), sink=DiscardSpec())
+        graph.add(SinkNode, name=name, inputs=(letters.id,), sink=DiscardingSink())
 
     def run(
         self,

@@ -13,10 +13,11 @@ from oracle import Event
 from programs import Outputs, Program, by_name, programs
 
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.kernel import pages
 from millstream.plan.graph import JobGraph, KeyedNode, SinkNode, SourceNode
 from millstream.plan.options import ChannelOrder, JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec
+from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
 from strategies import (
     BOUNDS,
@@ -176,7 +177,7 @@ def rolling(
     reduced = graph.add(
         KeyedNode, name="r", inputs=(node.id,), selector=by_name, kind="reduce", function=total
     )
-    graph.add(SinkNode, name="out", inputs=(reduced.id,), sink=DiscardSpec())
+    graph.add(SinkNode, name="out", inputs=(reduced.id,), sink=DiscardingSink())
     options = JobOptions(parallelism=layout.parallelism, slots=layout.slots, channel_order=order)
     return LocalJob(graph, options, batch=batch)
 

@@ -20,6 +20,7 @@ from millstream.common.state import (
 )
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.kernel.places import Place
 from millstream.kernel.two_inputs import interval_join
 from millstream.kernel.two_inputs.specs import BroadcastSpec, IntervalJoinSpec
@@ -33,7 +34,7 @@ from millstream.plan.graph import (
     UnionNode,
 )
 from millstream.plan.options import ChannelOrder, JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec
+from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
 from strategies import BOUNDS, LAYOUTS, Cut, Event, Layout, even_cut, events, examples, uneven_cut
 
@@ -128,10 +129,10 @@ class Join:
             kind="interval_join",
             function=spec,
         )
-        graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+        graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardingSink())
         for tag in LATE:
             side = graph.add(SideOutputNode, name=tag.tag_id, inputs=(node.id,), tag=tag.tag_id)
-            graph.add(SinkNode, name=tag.tag_id, inputs=(side.id,), sink=DiscardSpec())
+            graph.add(SinkNode, name=tag.tag_id, inputs=(side.id,), sink=DiscardingSink())
         return graph
 
     def expected(self, sides: list[list[list[Event]]]) -> dict[str, Counter[Event]]:
@@ -266,7 +267,7 @@ def connected(sides: list[list[list[Event]]], bound: int) -> JobGraph:
         kind="co_process",
         function=Enrich(),
     )
-    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardingSink())
     return graph
 
 
@@ -293,7 +294,7 @@ def united(sides: list[list[list[Event]]], bound: int) -> JobGraph:
         kind="process",
         function=Untagged(),
     )
-    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardingSink())
     return graph
 
 
@@ -448,7 +449,7 @@ def ruled(sides: list[list[list[Event]]], bound: int) -> JobGraph:
         kind="broadcast",
         function=BroadcastSpec(Ruled(), ("rules",)),
     )
-    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardingSink())
     return graph
 
 

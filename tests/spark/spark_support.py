@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from millstream.datastream.connectors.base import Sink
-from millstream.plan.specs import CollectSpec
+from millstream.connectors.simple_sinks import DriverSink
+from millstream.connectors.sink import SinkContext
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 240
@@ -23,16 +23,13 @@ POLL_SECONDS = 0.02
 Output = tuple[Any, int | None]
 
 
-class Collecting(Sink):
+class Collecting(DriverSink):
     """Keeps what reaches it, epoch by epoch: values with their event times, in order."""
 
     def __init__(self) -> None:
         self.deliveries: list[tuple[int, list[Output]]] = []
 
-    def to_spec(self) -> CollectSpec:
-        return CollectSpec(deliver=self._deliver)
-
-    def _deliver(self, epoch: int, records: list[Output]) -> None:
+    def deliver(self, context: SinkContext, epoch: int, records: list[Output]) -> None:
         self.deliveries.append((epoch, list(records)))
 
     @property

@@ -179,16 +179,44 @@ def test_a_run_that_could_not_be_prepared_is_not_resumed(
 
 def test_a_run_that_is_resumed_knows_where_its_sinks_write_now(tmp_path: Path) -> None:
     folder, asked = CheckpointFolder(str(tmp_path)), manifest("a", "b")
-    asked["details"]["a"]["files"] = "/out"
+    asked["details"]["a"]["sink"] = {"class": "m:C", "config": {"path": "/out"}}
     run = folder.open_run(asked)
     before = Path(run.path, "job.json").read_bytes()
     assert folder.open_run(asked).path == run.path
     assert Path(run.path, "job.json").read_bytes() == before
-    asked["details"]["a"]["files"] = "/moved"
+    asked["details"]["a"]["sink"] = {"class": "m:C", "config": {"path": "/moved"}}
     assert folder.open_run(asked).job_id == run.job_id
     stored = CheckpointFolder.read_run(run.path)[1]
-    assert stored["details"]["a"]["files"] == "/moved" and stored["job_id"] == run.job_id
-    assert "files" not in stored["details"]["b"]
+    assert stored["details"]["a"]["sink"] == {"class": "m:C", "config": {"path": "/moved"}}
+    assert stored["job_id"] == run.job_id and "sink" not in stored["details"]["b"]
+
+
+def test_the_folder_of_a_file_sink_in_an_older_manifest_is_known(tmp_path: Path) -> None:
+    folder, asked = CheckpointFolder(str(tmp_path)), manifest("a")
+    asked["details"]["a"]["files"] = "/out"
+    run = folder.open_run(asked)
+    before = Path(run.path, "job.json").read_bytes()
+    del asked["details"]["a"]["files"]
+    sink = {
+        "class": "millstream.datastream.connectors.file_system:FileSink",
+        "config": {"path": "/out"},
+    }
+    asked["details"]["a"]["sink"] = sink
+    folder.open_run(asked)
+    assert Path(run.path, "job.json").read_bytes() == before, "it writes to the same folder"
+    moved = asked["details"]["a"]["sink"] = {**sink, "config": {"path": "/moved"}}
+    folder.open_run(asked)
+    stored = CheckpointFolder.read_run(run.path)[1]
+    assert stored["details"]["a"]["sink"] == moved and "files" not in stored["details"]["a"]
+
+
+@pytest.mark.parametrize("wrong", ["text", {"class": 7, "config": {}}, {"class": "m:C"}])
+def test_a_sink_that_is_described_in_another_form_is_refused(tmp_path: Path, wrong: Any) -> None:
+    folder, asked = CheckpointFolder(str(tmp_path)), manifest("a")
+    asked["details"]["a"]["sink"] = wrong
+    folder.open_run(asked)
+    with pytest.raises(CheckpointError, match="CHECKPOINT_DAMAGED"):
+        folder.open_run(asked)
 
 
 def test_a_folder_with_digits_of_another_kind_is_no_run(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ import pyarrow.fs as pafs
 from millstream.checkpoint.differences import describe_difference, describe_swaps
 from millstream.checkpoint.durable import is_local, make_file, make_folder, move, write_at
 from millstream.checkpoint.key_types import describe_key_types, is_key_type, stored_of
+from millstream.checkpoint.sinks import described_sink, is_described_sink
 from millstream.checkpoint.small_files import (
     MOST_MANIFEST_BYTES,
     BadFile,
@@ -227,15 +228,17 @@ class CheckpointFolder:
         return run_of(f"{self.directory}/{name}", content, resumed=False)
 
     def _note_moved(self, run: str, stored: dict[str, Any], manifest: dict[str, Any]) -> None:
-        """Write down where file sinks write from now on: a savepoint takes back files there."""
+        """Write down where sinks write from now on: a savepoint takes back epochs there."""
         details = stored["details"]
         moved = {
-            uid: detail["files"]
+            uid: detail["sink"]
             for uid, detail in manifest["details"].items()
-            if "files" in detail and detail["files"] != details[uid].get("files")
+            if "sink" in detail and detail["sink"] != described_sink(details[uid])
         }
         if moved:
-            new = {uid: {**details[uid], "files": files} for uid, files in moved.items()}
+            new = {uid: {**details[uid], "sink": sink} for uid, sink in moved.items()}
+            for detail in new.values():
+                detail.pop("files", None)
             changed = {**stored, "details": {**details, **new}}
             self._write(f"{run}/job.json", json.dumps(changed, indent=2))
 
@@ -376,12 +379,14 @@ def _is_operators(value: object) -> bool:
 
 
 def _is_details(value: object) -> bool:
-    # The uid of a file sink is part of the name of its folder.
+    # The uid of a sink may be part of the name of a folder.
     return isinstance(value, dict) and all(
         isinstance(one, dict)
         and is_natural(one.get("number"))
         and is_natural(one.get("query", 0))
-        and ("files" not in one or (is_inside(f"job-{uid}") and isinstance(one["files"], str)))
+        and (described_sink(one) is None or is_inside(f"job-{uid}"))
+        and isinstance(one.get("files", ""), str)
+        and ("sink" not in one or is_described_sink(one["sink"]))
         and is_key_type(one.get("key_type"))
         and is_key_type(one.get("records"))
         and isinstance(one.get("layout", ""), str)

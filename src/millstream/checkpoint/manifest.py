@@ -6,7 +6,8 @@ import platform
 from typing import Any
 
 from millstream import __version__
-from millstream.common.paths import absolute_path
+from millstream.checkpoint.sinks import describe_sink
+from millstream.connectors.sink import TwoPhaseSink
 from millstream.kernel.pages import FORMAT as PAGE_FORMAT
 from millstream.plan.graph import KeyedNode, Node, SinkNode, SourceNode, TimestampsNode
 from millstream.plan.options import JobOptions
@@ -14,7 +15,6 @@ from millstream.plan.planner import Component, JobPlan
 from millstream.plan.specs import (
     ChannelSpec,
     DataFrameSpec,
-    FilesSinkSpec,
     FilesSpec,
     SocketSpec,
 )
@@ -105,9 +105,8 @@ def _details(component: Component, node: Node) -> dict[str, Any]:
             component.uids[line]: component.channel_offset(node.id, line)
             for line in component.timelines_of_source(node.id)
         }
-    if isinstance(node, SinkNode) and isinstance(node.sink, FilesSinkSpec):
-        # Readers have another working directory.
-        found["files"] = absolute_path(node.sink.path)
+    if isinstance(node, SinkNode) and isinstance(node.sink, TwoPhaseSink):
+        found["sink"] = describe_sink(node.sink)
     return found
 
 

@@ -10,7 +10,7 @@ from millstream.common.errors import CheckpointError
 __all__ = ["FencingToken"]
 
 
-def _always() -> None:
+def always_current() -> None:
     """The check of a job that has no checkpoint directory: nobody can take it over."""
 
 
@@ -43,7 +43,7 @@ class FencingToken:
     epoch: int
     attempt: int
     sink: str = ""
-    check: Callable[[], None] = field(default=_always, repr=False, compare=False)
+    check: Callable[[], None] = field(default=always_current, repr=False, compare=False)
     """Raises `CheckpointError` with the code ``LEASE_LOST`` if the token is not current."""
 
     def is_current(self) -> bool:

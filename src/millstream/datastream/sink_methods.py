@@ -9,14 +9,18 @@ from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.fencing import FencingToken
 from millstream.common.text import TextStyle
 from millstream.common.type_variables import T
+from millstream.connectors.simple_sinks import (
+    CalledFunction,
+    CollectingSink,
+    ForeachBatchSink,
+    PrintSink,
+)
+from millstream.connectors.sink import Sink
 from millstream.datastream.collect import CloseableIterator, CollectBuffer, LaterCollector
-from millstream.datastream.connectors.base import Sink
-from millstream.datastream.connectors.print import PrintSink
 from millstream.datastream.connectors.spark import SparkSink
 from millstream.datastream.function_checks import SINK, check_foreach_batch, check_function
 from millstream.datastream.operator_settings import OperatorSettings, StreamSettings, positive_int
 from millstream.plan.graph import SinkNode
-from millstream.plan.specs import CollectSpec, ForeachBatchSpec, FunctionSinkSpec, SinkSpec
 
 if TYPE_CHECKING:
     from millstream.datastream.function_types import SinkLike
@@ -40,11 +44,11 @@ class SinkMethods(StreamSettings, Generic[T]):
             ``"flink"`` for the text that PyFlink prints, ``"python"`` for ``str(record)``; they
             differ for records of a declared type.
         """
-        return self._sink("Print", PrintSink(sink_identifier or "", text=text).to_spec())
+        return self._sink("Print", PrintSink(sink_identifier or "", text=text))
 
     def print_to_err(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print the records to the standard error stream, see `print`."""
-        return self._sink("Print", PrintSink(sink_identifier or "", stderr=True).to_spec())
+        return self._sink("Print", PrintSink(sink_identifier or "", stderr=True))
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
         """Write the records to a sink.
@@ -63,14 +67,15 @@ class SinkMethods(StreamSettings, Generic[T]):
                 location=user_location(),
                 hint="see millstream.datastream.connectors; functions go into add_sink(...)",
             )
-        return self._sink(type(sink).__name__, sink.to_spec())
+        sink.validate()
+        return self._sink(type(sink).__name__, sink)
 
     def add_sink(self, sink_func: SinkLike[T] | Sink) -> DataStreamSink:
         """Call a function for each record, in the task that writes it. A `Sink` does as well."""
         if isinstance(sink_func, Sink):
             return self.sink_to(sink_func)
         check_function(sink_func, SINK)
-        return self._sink("Sink", FunctionSinkSpec(function=sink_func))
+        return self._sink("Sink", CalledFunction(sink_func))
 
     def foreach_batch(
         self, func: Callable[[Any, int], None] | Callable[[Any, int, FencingToken], None]
@@ -85,14 +90,14 @@ class SinkMethods(StreamSettings, Generic[T]):
         takes nothing from it.
         """
         takes_token = check_foreach_batch(func)
-        return self._sink("Foreach Batch", ForeachBatchSpec(function=func, takes_token=takes_token))
+        return self._sink("Foreach Batch", ForeachBatchSink(func, takes_token))
 
     def write_to(self, format: str, *, mode: str = "append", **options: object) -> DataStreamSink:
         """Write each epoch with a Spark writer, by the name of its format and its options."""
-        return self._sink(f"Write {format}", SparkSink(format, mode=mode, **options).to_spec())
+        return self._sink(f"Write {format}", SparkSink(format, mode=mode, **options))
 
-    def _sink(self, name: str, spec: SinkSpec) -> DataStreamSink:
-        node = self._env._add(SinkNode, name=name, inputs=(self._id,), sink=spec)
+    def _sink(self, name: str, sink: Sink) -> DataStreamSink:
+        node = self._env._add(SinkNode, name=name, inputs=(self._id,), sink=sink)
         return DataStreamSink(self._env, self._graph, node.id)
 
     @overload
@@ -125,7 +130,7 @@ class SinkMethods(StreamSettings, Generic[T]):
         if limit is not None:
             positive_int("limit", limit)
         buffer = CollectBuffer()
-        self._sink("Collect", CollectSpec(deliver=buffer.deliver))
+        self._sink("Collect", CollectingSink(buffer.deliver))
         records: CloseableIterator[T] = CloseableIterator(
             buffer, self._env.execute_async(job_execution_name)
         )
@@ -141,7 +146,7 @@ class SinkMethods(StreamSettings, Generic[T]):
         >>> records = env.from_collection([1, 2]).collect_async()
         """
         collector: LaterCollector[T] = LaterCollector(self._env)
-        self._sink("Collect", CollectSpec(deliver=collector.deliver))
+        self._sink("Collect", CollectingSink(collector.deliver))
         return collector
 
 

@@ -16,8 +16,7 @@ from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.datastream.accepted_settings import AcceptedSettings
 from millstream.datastream.checkpoint_config import CheckpointConfig
 from millstream.datastream.checkpointing_mode import CheckpointingMode
-from millstream.datastream.connectors.base import Source
-from millstream.datastream.connectors.file_system import FileSource
+from millstream.datastream.connectors import DiscardingSink, FileSource, Source
 from millstream.datastream.data_stream import DataStream, checked_strategy
 from millstream.datastream.execution_mode import RuntimeExecutionMode
 from millstream.datastream.execution_plan import ExecutionPlan
@@ -38,7 +37,7 @@ from millstream.plan.graph import (
     SourceNode,
     UnionNode,
 )
-from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec, SourceSpec
+from millstream.plan.specs import ChannelSpec, CollectionSource, SourceSpec
 from millstream.plan.travel import refuse_what_cannot_travel, unpicklable
 
 if TYPE_CHECKING:
@@ -431,7 +430,7 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         part = part_of(self._graph, targets)
         for node in list(part):
             if not isinstance(node, SinkNode) and not part.consumers(node.id):
-                part.add(SinkNode, name="No Sink", inputs=(node.id,), sink=DiscardSpec())
+                part.add(SinkNode, name="No Sink", inputs=(node.id,), sink=DiscardingSink())
         options = self._settings.options(None)
         if options.savepoint_path is None and options.checkpoint_dir is None:
             plan = explain(part, options)

@@ -263,8 +263,8 @@ class AsyncStep(FlatMapStep):
 
     # -- a batch ---------------------------------------------------------------------------------
 
-    def results(self, flow: Flow) -> list[list[Any]]:
-        return self.spec.loop.run(self._batch(as_list(flow.values)))
+    def results(self, flow: Flow) -> tuple[Flow, list[list[Any]]]:
+        return flow, self.spec.loop.run(self._batch(as_list(flow.values)))
 
     async def _batch(self, values: list[Any]) -> list[list[Any]]:
         results: list[list[Any]] = [[] for _ in values]

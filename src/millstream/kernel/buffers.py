@@ -227,6 +227,15 @@ def decode(header: bytes, payload: bytes, codec: Codec) -> Records:
     return Received.of(header, payload).decoded(codec)
 
 
+def decode_columns(header: bytes, payload: bytes, codec: Codec) -> Records:
+    """The records of a data buffer; values of a declared type stay columns."""
+    if not isinstance(codec, ArrowCodec):
+        return decode(header, payload, codec)
+    received = Received.of(header, payload)
+    values = Columns(codec.type_info, codec.columns([received.data]))
+    return Records(values, received.ts, received.keys, received.hashes)
+
+
 @dataclass(slots=True)
 class Received:
     """A data buffer whose values are still as they travelled.

@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.common.errors import PlanError, user_code_error
+from millstream.common.errors import PlanError
 from millstream.common.recognition import field_read_by
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel.buffers import NO_TIMESTAMP, BufferWriter, Codec, Hashes, Records, Row
-from millstream.kernel.calls import apply_each, hash_keys, located
+from millstream.kernel.calls import hash_keys, located
 from millstream.kernel.columns import Columns, Values, as_list, field_index, field_types
 from millstream.kernel.hashing import HashCache
 from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.places import Place
+from millstream.kernel.policy import Failure, Outcome, Policy
 from millstream.kernel.reports import Reports
 from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.steps import Flow, Step
@@ -57,7 +58,23 @@ class TimestampStep(Step):
         self.watermarks: dict[tuple[int, int], int] = {}
 
     def push(self, flow: Flow) -> None:
-        self.send(self.stamped(flow, self._times(flow)))
+        if isinstance(flow.values, Columns):
+            times = times_in_column(flow.values, self.field)
+            if times is not None:
+                self.send(self.stamped(flow, times))
+                return
+            flow.values = flow.values.tolist()
+        earlier = flow.timestamps()
+        times, found = event_times(
+            self.strategy, flow.values, earlier, self.info, self.failure, self.policy
+        )
+        stamped = self.stamped(flow, times)
+        if found.places is None:
+            self.send(stamped)
+        else:
+            self.send(stamped.keep(found.places))
+            # Such a record moves no watermark; its dead letter has the stamp of its place.
+            self.send_letters(Flow(flow.values, earlier, stamped.base_keys), found)
 
     def stamped(self, flow: Flow, ts: Ints) -> Flow:
         """The records with their event times and stamps; the lowest time moves no watermark."""
@@ -75,14 +92,6 @@ class TimestampStep(Step):
         keys = flow.base_keys if flow.rows is None else flow.base_keys.take(flow.rows)
         return Flow(flow.values, ts, replace(keys, stamp=stamps))
 
-    def _times(self, flow: Flow) -> Ints:
-        if isinstance(flow.values, Columns):
-            found = times_in_column(flow.values, self.field)
-            if found is not None:
-                return found
-            flow.values = flow.values.tolist()
-        return timestamps_of(self.strategy, flow.values, flow.timestamps(), self.info)
-
 
 def times_in_column(columns: Columns, field: int | str | None) -> Ints | None:
     """Event times that are a field of whole numbers, without making objects of the records."""
@@ -96,22 +105,39 @@ def times_in_column(columns: Columns, field: int | str | None) -> Ints | None:
     return times
 
 
-def timestamps_of(
-    strategy: WatermarkStrategy, values: list[Any], earlier: Ints, info: OperatorInfo
-) -> Ints:
-    """The event times a strategy gives to records, which may have had others before."""
-    times = earlier
-    if strategy.assigner is not None:
-        extract: Any = getattr(strategy.assigner, "extract_timestamp", strategy.assigner)
-        before = iter(earlier.tolist())
-        found = apply_each(
-            lambda value: extract(value, next(before)),
-            values,
-            lambda error, value: user_code_error(
-                error, info.name, info.uid, value, location=info.location
-            ),
-        )
-        times = checked_times(found, values, info)
+def event_times(
+    strategy: WatermarkStrategy,
+    values: list[Any],
+    earlier: Ints,
+    info: OperatorInfo,
+    failure: Failure,
+    policy: Policy,
+) -> tuple[Ints, Outcome]:
+    """The event times a strategy gives to records, which may have had others before.
+
+    Records that the assigner fails on have the lowest time; the outcome says which ones they are.
+    """
+    if strategy.assigner is None:
+        _refuse_missing(strategy, earlier, values, info)
+        return earlier, Outcome([])
+    extract: Any = getattr(strategy.assigner, "extract_timestamp", strategy.assigner)
+    before = iter(earlier.tolist())
+    found = policy.each(
+        lambda value: extract(value, next(before)), values, failure, lambda: earlier
+    )
+    timed = values if found.places is None else [values[place] for place in found.places]
+    times = checked_times(found.results, timed, info)
+    _refuse_missing(strategy, times, timed, info)
+    if found.places is None:
+        return times, found
+    of_all = np.full(len(values), MIN_TIMESTAMP, np.int64)
+    of_all[found.places] = times
+    return of_all, found
+
+
+def _refuse_missing(
+    strategy: WatermarkStrategy, times: Ints, values: list[Any], info: OperatorInfo
+) -> None:
     if strategy.kind != "none" and (times == NO_TIMESTAMP).any():
         value = values[int(np.flatnonzero(times == NO_TIMESTAMP)[0])]
         raise PlanError(
@@ -120,7 +146,6 @@ def timestamps_of(
             location=info.location,
             hint="add with_timestamp_assigner(...) to the watermark strategy",
         )
-    return times
 
 
 def checked_times(times: list[Any], values: list[Any], info: OperatorInfo) -> Ints:
@@ -145,7 +170,8 @@ class EdgeStep(Step):
 
     ``channel_offset`` sets the channels of the timeline of the records apart from others of a source.
     ``by_position``: leave out the stamps, because no stage will raise them; by position a channel's
-    records are in order.
+    records are in order. A record whose key selector fails, if the policy is to skip it, leaves too: the
+    operator asks the selector again, so that all dead letters come from one place, in order.
     """
 
     takes_columns = True
@@ -224,26 +250,30 @@ class EdgeStep(Step):
             self._writer(slot).add(records.take(order[start:end]))
 
     def _hashes(self, records: Records) -> Hashes:
-        keys: list[Any]
         if self.route is Place.BY_POSITION:
-            # Neighbours go to different slots, the same record always to the same one.
-            return (records.keys.channel + records.keys.pos).astype(np.uint32)
-        if self.route is Place.BY_CHANNEL:
-            keys = records.keys.channel.tolist()
-        elif self.route is Place.ONE_SLOT:
-            keys = [0] * len(records)
-        else:
-            assert callable(self.route)
-            keys = self._keys(records.values, self.route)
+            return _by_position(records)
+        keys, places = self._keys(records)
         hashes: Hashes = hash_keys(keys, self.cache, self.info)
-        return hashes
+        if places is None:
+            return hashes
+        of_all = _by_position(records)
+        of_all[places] = hashes
+        return of_all
 
-    def _keys(self, values: Values, selector: Callable[[Any], Any]) -> list[Any]:
+    def _keys(self, records: Records) -> tuple[list[Any], list[int] | None]:
+        """The keys of records, and the places of those that have one; None: all of them."""
+        if self.route is Place.BY_CHANNEL:
+            return records.keys.channel.tolist(), None
+        if self.route is Place.ONE_SLOT:
+            return [0] * len(records), None
+        assert callable(self.route)
+        values = records.values
         if isinstance(values, Columns) and self.key_field is not None:
-            found = values.field_values(self.key_field)
-            if found is not None:
-                return found
-        return apply_each(selector, as_list(values), self.failure)
+            keys = values.field_values(self.key_field)
+            if keys is not None:
+                return keys, None
+        found = self.policy.each(self.route, as_list(values), self.failure)
+        return found.results, found.places
 
     def _writer(self, slot: int) -> BufferWriter:
         writer = self.writers.get(slot)
@@ -259,6 +289,12 @@ class EdgeStep(Step):
     def _finish(self) -> None:
         for writer in self.writers.values():
             writer.flush()
+
+
+def _by_position(records: Records) -> Hashes:
+    """Neighbours go to different slots, the same record always to the same one."""
+    hashes: Hashes = (records.keys.channel + records.keys.pos).astype(np.uint32)
+    return hashes
 
 
 def _nowhere(row: Row) -> None:

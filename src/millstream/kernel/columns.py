@@ -82,6 +82,24 @@ def as_list(values: Values) -> list[Any]:
     return values.tolist() if isinstance(values, Columns) else values
 
 
+def column_schema(type_info: TypeInformation) -> pa.Schema:
+    """The columns of a typed stream: its fields, or ``value``."""
+    arrow = type_info.to_arrow()
+    return pa.schema(list(arrow) if pa.types.is_struct(arrow) else [("value", arrow)])
+
+
+def record_batch(values: Values, type_info: TypeInformation) -> pa.RecordBatch:
+    """Values of a type as columns with names."""
+    if isinstance(values, Columns) and values.type_info == type_info:
+        arrays = values.arrays
+    else:
+        arrays = type_info.to_arrow_arrays(as_list(values))
+    schema = column_schema(type_info)
+    # Records that may be None have one column more, which says so.
+    cast = [array.cast(f.type) for array, f in zip(arrays[: len(schema)], schema, strict=True)]
+    return pa.RecordBatch.from_arrays(cast, schema=schema)
+
+
 def concat_columns_of(parts: Sequence[Columns]) -> Columns:
     """The values of several blocks of one type, one after the other."""
     arrays = [pa.concat_arrays(same) for same in zip(*(part.arrays for part in parts), strict=True)]

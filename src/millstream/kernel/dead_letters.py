@@ -9,7 +9,7 @@ from millstream.common.dead_letter import DeadLetter
 from millstream.common.errors import short_repr, user_code_error
 from millstream.kernel.buffers import NO_TIMESTAMP
 from millstream.kernel.copying import frozen
-from millstream.kernel.reports import Reports
+from millstream.kernel.reports import OperatorCounts
 from millstream.kernel.runtime import OperatorInfo
 
 TRACEBACK_LIMIT = 2_000
@@ -20,22 +20,22 @@ log = logging.getLogger("millstream")
 class DeadLetters:
     """Counts what an operator skips, and makes dead letters of it if there is a side output for them.
 
-    ``number``: how many there have been.
+    ``number``: how many there have been. ``counts``: where the operator counts them.
     """
 
     def __init__(self, info: OperatorInfo, tag: str | None) -> None:
         self.info = info
         self.tag = tag
         self.number = 0
+        self.counts: OperatorCounts | None = None
 
     def original(self, value: Any) -> Any:
         """A record before a function has it, as a dead letter would show it."""
         return value if self.tag is None else frozen(value)
 
-    def take(self, error: Exception, value: Any, ts: int, reports: Reports) -> DeadLetter | None:
+    def take(self, error: Exception, value: Any, ts: int) -> DeadLetter | None:
         """Count a record that is skipped; the dead letter, if there is a place for it."""
-        self.number += 1
-        reports.of(self.info).skipped += 1
+        self._count(1)
         if self.tag is not None:
             return self._letter(error, value, ts)
         if self.number == 1:
@@ -48,11 +48,15 @@ class DeadLetters:
             )
         return None
 
-    def forget(self, number: int, reports: Reports) -> None:
+    def forget(self, number: int) -> None:
         """Count again as if there had been no more than so many."""
         if number != self.number:
-            reports.of(self.info).skipped += number - self.number
-            self.number = number
+            self._count(number - self.number)
+
+    def _count(self, change: int) -> None:
+        assert self.counts is not None
+        self.number += change
+        self.counts.skipped += change
 
     def _letter(self, error: Exception, value: Any, ts: int) -> DeadLetter:
         text = self._described(error)

@@ -8,9 +8,9 @@ emitted carries its order key, by which the next stage brings all of it into the
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,127 +21,33 @@ from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.time_domain import TimeDomain
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP
-from millstream.kernel.calls import apply_each
 from millstream.kernel.clock import Clock
+from millstream.kernel.contexts import Context
 from millstream.kernel.copying import frozen
 from millstream.kernel.hashing import stable_hash, tie_breaker
-from millstream.kernel.keys import KeyForm, identities, shown
+from millstream.kernel.keys import KeyForm, shown
 from millstream.kernel.order import Ints, Origin
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import Directory, Page, PageStore, Timer, Timers
+from millstream.kernel.policy import FAILING, Emissions, Policy, Saved, Unkeyed
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.side_outputs import side_result
 from millstream.kernel.stage_member import StageMember
 from millstream.kernel.state import Cursor, sweep
+from millstream.kernel.undo import SavedKey
 
 NO_ROW = -1
 _NOTHING = np.empty(0, np.int64)
 SWEPT_PAGES = 4
 
 
-class TimerService:
-    """Timers of the current key, and the clock."""
-
-    def __init__(self, operator: KeyedOperator) -> None:
-        self._operator = operator
-
-    def current_processing_time(self) -> int:
-        return self._operator.cursor.now_ms
-
-    def current_watermark(self) -> int:
-        return self._operator.watermark()
-
-    def register_event_time_timer(self, timestamp: int) -> None:
-        operator = self._operator
-        if not operator.timed:
-            raise PlanError(
-                "NO_TIMESTAMPS",
-                f"operator {operator.info.name!r} registers an event-time timer, but not all of its "
-                "inputs have timestamps",
-                location=operator.info.location,
-                hint="call assign_timestamps_and_watermarks(...) on every source before it",
-            )
-        timer = (operator.timer_at(timestamp), None)
-        add_timer(operator.page.event_timers, operator.key, timer)
-
-    def register_processing_time_timer(self, timestamp: int) -> None:
-        operator = self._operator
-        timer = (operator.timer_at(timestamp), None)
-        add_timer(operator.page.tick_timers, operator.key, timer)
-
-    def delete_event_time_timer(self, timestamp: int) -> None:
-        operator = self._operator
-        timer = (operator.timer_at(timestamp), None)
-        remove_timer(operator.page.event_timers, operator.key, timer)
-
-    def delete_processing_time_timer(self, timestamp: int) -> None:
-        operator = self._operator
-        timer = (operator.timer_at(timestamp), None)
-        remove_timer(operator.page.tick_timers, operator.key, timer)
-
-
-def add_timer(timers: Timers, key: Any, timer: Timer) -> None:
-    """Register a timer of a key, once."""
-    times = timers.get(key)
-    if times is None:
-        timers[key] = [timer]
-    elif _firing_order(timer) > _firing_order(times[-1]):
-        times.append(timer)
-    else:
-        place, found = _place_of(times, timer)
-        if not found:
-            times.insert(place, timer)
-
-
-def remove_timer(timers: Timers, key: Any, timer: Timer) -> None:
-    """Delete a timer of a key, if it is there."""
-    times = timers.get(key)
-    if times is not None:
-        place, found = _place_of(times, timer)
-        if found:
-            del times[place]
-        if not times:
-            del timers[key]
-
-
-def _place_of(times: list[Timer], timer: Timer) -> tuple[int, bool]:
-    """Where a timer is, or where it belongs: a key may have a million of them."""
-    order = _firing_order(timer)
-    first = bisect_left(times, order, key=_firing_order)
-    last = bisect_right(times, order, first, key=_firing_order)
-    same = times[first:last]
-    return (first + same.index(timer), True) if timer in same else (last, False)
-
-
-def _firing_order(timer: Timer) -> tuple[Any, ...]:
-    """By time, then by namespace where namespaces have an order; else as they were registered."""
-    namespace = timer[1]
-    return (timer[0], namespace) if isinstance(namespace, tuple) else (timer[0],)
-
-
-class Context:
-    """The context of ``process_element`` and ``on_timer``."""
-
-    def __init__(self, operator: KeyedOperator) -> None:
-        self._operator = operator
-        self._timers = TimerService(operator)
-
-    def get_current_key(self) -> Any:
-        return shown(self._operator.key)
-
-    def timestamp(self) -> int | None:
-        ts = self._operator.timestamp()
-        return None if ts == NO_TIMESTAMP else ts
-
-    def timer_service(self) -> TimerService:
-        return self._timers
-
-    def time_domain(self) -> TimeDomain:
-        return self._operator.time_domain
-
-
 class KeyedOperator(StageMember):
-    """Runs a `KeyedProcessFunction`; subclasses run other things on the same pages and clock."""
+    """Runs a `KeyedProcessFunction`; subclasses run other things on the same pages and clock.
+
+    ``policy``: what happens when its function fails; it is given to the operator when that is made.
+    """
+
+    policy: Policy = FAILING
 
     def __init__(
         self,
@@ -181,6 +87,7 @@ class KeyedOperator(StageMember):
         self.names = context.names
         self._guarded(lambda: _call_if_there(self.function, "open", context), None)
         context.infos = {name: replace(i, opened=True) for name, i in context.infos.items()}
+        self.policy.open(lambda: context.counts)
         self.opened = context
 
     def _widen(self) -> None:
@@ -266,23 +173,33 @@ class KeyedOperator(StageMember):
 
     def run_page(self, records: Incoming | None, rows: Ints, outputs: Outputs) -> None:
         """Due processing-time timers, the page's records with the timers between them, the rest."""
-        page, clock = self.page, self.clock
+        page = self.page
         if page.tick_timers:
             self._fire_ticks(outputs)
         if len(rows):
             assert records is not None
             self._process(records, rows, outputs)
         if page.event_timers:
+            goals = self.clock.goals
             for key in list(page.event_timers):
                 self._enter(key)
-                self._fire_until(clock.after, outputs)
-                if clock.ends:
-                    self._fire_until(MAX_TIMESTAMP, outputs)
+                for goal in goals:
+                    self._fire_until(goal, outputs)
                 self._leave(key)
-        if clock.ends:
+        self._drop_ticks(page)
+
+    def _drop_ticks(self, page: Page) -> None:
+        """Forget processing-time timers at the end of the input: they do not fire there."""
+        if self.clock.ends:
             page.tick_timers.clear()
 
     def _process(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
+        """The records of a page, with the timers between them."""
+        process = self._process_carefully if self.policy.skips else self._process_quickly
+        process(records, rows, outputs)
+
+    def _process_quickly(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
+        """One handler around all calls: what fails is not undone."""
         page, cursor, context = self.page, self.cursor, self.context
         entries, event_timers, tick_timers = page.entries, page.event_timers, page.tick_timers
         process, freeze = self.element_call(), self.freeze
@@ -327,6 +244,58 @@ class KeyedOperator(StageMember):
         finally:
             self.row = NO_ROW
 
+    def _process_carefully(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
+        """A handler around each call: what fails is undone and skipped."""
+        rows, keys, values = self.with_keys(records, rows, outputs)
+        try:
+            found = zip(rows.tolist(), self.in_turn(keys, rows, outputs), values, strict=True)
+            for row, key, value in found:
+                self.take(row, key, value, outputs)
+        finally:
+            self.row = NO_ROW
+
+    def with_keys(
+        self, records: Incoming, rows: Ints, outputs: Emissions
+    ) -> tuple[Ints, list[Any], list[Any]]:
+        """Rows, keys and values of the records that have a key; the others are skipped."""
+        values = records.values_at(rows)
+        keys = self.keys_of(records, rows, values)
+        if Unkeyed not in set(map(type, keys)):
+            return rows, keys, values
+        for row, key, value in zip(rows.tolist(), keys, values, strict=True):
+            if key.__class__ is Unkeyed:
+                outputs.begin(row)
+                self.policy.skip(key.error, self.policy.original(self.record_of(value)), outputs)
+        good = [place for place, key in enumerate(keys) if key.__class__ is not Unkeyed]
+        return rows[good], [keys[place] for place in good], [values[place] for place in good]
+
+    def take(self, row: int, key: Any, value: Any, outputs: Outputs) -> None:
+        """One record of a key, with the timers before it; the function may fail."""
+        self._enter(key)
+        if key in self.page.event_timers:
+            self._fire_until(self._clock_before(row), outputs)
+        self.row = row
+        outputs.begin(row)
+        call = partial(self.element_call(), value, self.context)
+        self.attempt(call, self.policy.original(self.record_of(value)), outputs)
+        self._fire_overdue(row, self._clock_before(row), outputs)
+        self._leave(key)
+
+    def attempt(self, call: Callable[[], Any], value: Any, outputs: Emissions) -> bool:
+        """Run a callback of the current row, and say whether it has succeeded.
+
+        ``value``: what is skipped if it has not.
+        """
+        return self.policy.attempt(call, value, outputs, self.saved)
+
+    def saved(self) -> Saved:
+        """Note all that a callback can change: the state of the current key."""
+        return SavedKey(self.page, self.key, self.cursor.cells)
+
+    def record_of(self, value: Any) -> Any:
+        """A record as its stream had it."""
+        return value[1] if self.has_two_inputs else value
+
     def element_call(self) -> Callable[[Any, Any], Any]:
         """The method that is called with each record and the context."""
         call: Callable[[Any, Any], Any] = self.function.process_element
@@ -337,8 +306,11 @@ class KeyedOperator(StageMember):
         return self.clock.before if clocks is None else int(clocks[row])
 
     def keys_of(self, records: Incoming, rows: Ints, values: list[Any]) -> list[Any]:
-        """The identities of the keys of records, in the forms that their selector gives them."""
-        return identities(apply_each(self.selector, values, self._failure))
+        """The identities of the keys of records, in the forms that their selector gives them.
+
+        `Unkeyed` stands where the selector fails, if such records are skipped.
+        """
+        return self.policy.keys(self.selector, values, self._failure)
 
     def in_turn(self, keys: list[Any], rows: Ints, outputs: Outputs) -> Iterable[Any]:
         """Keys as they were first seen; each is to be asked for when its record has its turn."""
@@ -394,17 +366,14 @@ class KeyedOperator(StageMember):
         timers = self.page.event_timers
         while (times := timers.get(self.key)) and times[0][0] <= clock:
             timer, time_ms = times[0], times[0][0]
-            watermark = MAX_TIMESTAMP if clock == MAX_TIMESTAMP else time_ms
             place = (*self._key_order(), self.position_of(timer))
             order = self.origin.timer(time_ms, self.clock, *place)
             outputs.timer_row(order, self.ts_of(timer, time_ms))
             row = outputs.row
-            self._fire_first(timers, watermark, outputs)
-            self._fire_overdue(row, time_ms, outputs, watermark)
+            self._fire_first(timers, self.clock.at_firing(time_ms), outputs)
+            self._fire_overdue(row, time_ms, outputs)
 
-    def _fire_overdue(
-        self, row: int, clock: int, outputs: Outputs, watermark: int | None = None
-    ) -> None:
+    def _fire_overdue(self, row: int, clock: int, outputs: Outputs) -> None:
         """Fire what a callback has registered at or before the clock, as a part of that callback.
 
         What it emits keeps the callback's place in the order: with an order key of its own it would
@@ -412,7 +381,7 @@ class KeyedOperator(StageMember):
         the cut. Its event time is the timer's, or none in processing time.
         """
         page, now_ms = self.page, self.clock.now_ms
-        reading = clock if watermark is None else watermark
+        reading = self.clock.at_firing(clock)
         while True:
             if (times := page.event_timers.get(self.key)) and times[0][0] <= clock:
                 outputs.branch(row, self.ts_of(times[0], times[0][0]))
@@ -452,7 +421,18 @@ class KeyedOperator(StageMember):
 
     def fire(self, timer: Timer, outputs: Outputs) -> None:
         """Call what is due, and say which timer it was if that fails."""
-        self._guarded(lambda: self.on_timer(timer, outputs), f"timer at {timer[0]}")
+        call = partial(self.on_timer, timer, outputs)
+        if not self.policy.skips:
+            self._guarded(call, f"timer at {timer[0]}")
+        elif not self.attempt(call, self.skipped_timer(timer), outputs):
+            self.give_up(timer)
+
+    def skipped_timer(self, timer: Timer) -> Any:
+        """The value of the dead letter of a timer."""
+        return "timer", timer[0], shown(self.key)
+
+    def give_up(self, timer: Timer) -> None:
+        """Do what has to be done though a timer has failed."""
 
     def on_timer(self, timer: Timer, outputs: Outputs) -> None:
         """Do what is due."""

@@ -126,7 +126,7 @@ class Origin:
         an operator has received what operators before it emit when its timers fire: there the depth
         goes before the time.
         """
-        if time > clock.after:
+        if clock.fires_at_end(time):
             return AT_END, self.depth, time, hashed, tie, self.path
         return time - 1 + clock.lag, self.depth, hashed, tie, position, self.path
 
@@ -134,7 +134,7 @@ class Origin:
         self, times: Ints, clock: Clock, hashes: Ints, ties: Ints, positions: Ints
     ) -> OrderKeys:
         """The order keys of many timers: what `timer` gives, by column."""
-        ended = times > clock.after
+        ended = clock.fires_at_end(times)
         stamps, channel, frag, pos = times - 1 + clock.lag, hashes, ties, positions
         if ended.any():
             stamps = np.where(ended, AT_END, stamps)

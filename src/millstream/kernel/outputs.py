@@ -166,9 +166,17 @@ class Outputs:
                 break
             del self._branches[last]
 
-    def time_of(self, row: int) -> int:
-        """The event time of a row."""
-        return self.row_of(row)[1]
+    def begin(self, row: int) -> None:
+        """Make the row of a record the current one."""
+        self.row = row
+
+    def time(self) -> int:
+        """The event time of the current row."""
+        return self.row_of(self.row)[1]
+
+    def dead_letter(self, tag: str, letter: Any) -> None:
+        """Take a dead letter of the current row; nobody changes it any more."""
+        self.aside(self.row, tag, letter)
 
     def flush(self, at_least: int = 1) -> None:
         """Send on what has gathered, if it is worth it."""

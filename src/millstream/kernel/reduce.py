@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from millstream.common.errors import MillstreamError
@@ -28,12 +30,20 @@ class ReduceOperator(KeyedOperator):
         super().__init__(*args, **options)
         self.last_only = last_only
 
+        self._last: dict[Any, int] = {}
+
     def _process(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
-        entries, cursor, names = self.page.entries, self.cursor, self.names
+        self._last = {}
+        super()._process(records, rows, outputs)
+        for key, row in self._last.items():
+            outputs.row = row
+            outputs.one(self.page.entries[key][0])
+
+    def _process_quickly(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
+        entries, cursor, names, last = self.page.entries, self.cursor, self.names, self._last
         reduce = getattr(self.function, "reduce", self.function)
         values = records.values_at(rows)
         keys = self.keys_of(records, rows, values)
-        last: dict[Any, int] = {}
         value: Any = None
         try:
             for row, key, value in zip(rows.tolist(), keys, values, strict=True):
@@ -59,6 +69,26 @@ class ReduceOperator(KeyedOperator):
             raise
         except Exception as error:
             raise self._failure(error, value) from error
-        for key, row in last.items():
-            outputs.row = row
-            outputs.one(entries[key][0])
+
+    def take(self, row: int, key: Any, value: Any, outputs: Outputs) -> None:
+        outputs.begin(row)
+        cells = self.page.entries.get(key)
+        if cells is None:
+            cells = self.page.entries[key] = [value, *[None] * (len(self.names) - 1)]
+        else:
+            self.key, self.cursor.cells = key, cells
+            if not self.attempt(partial(self._add, value), self.policy.original(value), outputs):
+                return
+        if self.last_only:
+            self._last[key] = row
+        else:
+            outputs.one(cells[0])
+
+    def _add(self, value: Any) -> None:
+        cells = self.cursor.cells
+        cells[0] = getattr(self.function, "reduce", self.function)(cells[0], value)
+        refuse_side(cells[0])
+
+    def in_turn(self, keys: list[Any], rows: Ints, outputs: Outputs) -> Iterable[Any]:
+        # No function sees the form of a key.
+        return keys

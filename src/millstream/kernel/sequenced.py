@@ -18,13 +18,14 @@ from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import Records
-from millstream.kernel.chain import timestamps_of
+from millstream.kernel.chain import event_times
 from millstream.kernel.clock import Clock
 from millstream.kernel.columns import as_list
+from millstream.kernel.contexts import Context, TimerService
 from millstream.kernel.hashing import stable_hash
-from millstream.kernel.keyed import Context, KeyedOperator, TimerService
+from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.order import Ints, OrderKeys, distinct
-from millstream.kernel.outputs import Emit
+from millstream.kernel.outputs import MAIN, Emit
 from millstream.kernel.pages import PageStore
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.steps import needs_key
@@ -124,8 +125,9 @@ class TimelineOperator(KeyedOperator):
         return Control(fragments=tuple(self.fragments)) if self.fragments else None
 
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
-        self.opened = make_context(self.info, self.cursor)
-        self.names = self.opened.names
+        self.opened = context = make_context(self.info, self.cursor)
+        self.policy.open(lambda: context.counts)
+        self.names = context.names
         self.names.extend(("generator", "watermark", "count", "idle"))
 
     def close(self) -> None:
@@ -185,12 +187,21 @@ class TimelineOperator(KeyedOperator):
     def _stamp(
         self, records: Records, channel: int, cells: list[Any], output: _Output, emit: Emit
     ) -> None:
+        """Send on records with their event times, and stamps by what the generator says of each.
+
+        A record that the timestamp assigner fails on, and that is skipped, is not shown to the
+        generator: the watermark stays, and the dead letter has the stamp of the place.
+        """
         values = as_list(records.values)
-        times = timestamps_of(self.strategy, values, records.ts, self.info)
-        generator = cells[0]
+        times, found = event_times(
+            self.strategy, values, records.ts, self.info, self._failure, self.policy
+        )
+        generator, skipped = cells[0], set(found.failed)
         stamps = []
-        for value, ts in zip(values, times.tolist(), strict=True):
+        for place, (value, ts) in enumerate(zip(values, times.tolist(), strict=True)):
             stamps.append(output.watermark)
+            if place in skipped:
+                continue
             output.idle = False
             try:
                 generator.on_event(value, ts, output)
@@ -207,7 +218,15 @@ class TimelineOperator(KeyedOperator):
             first = cells[2]
             keys = OrderKeys.of_fragment(keys.stamp, channel, 0, first)
         cells[2] += len(records)
-        emit("", Records(values, times, keys))
+        stamped = Records(values, times, keys)
+        if found.places is None:
+            emit(MAIN, stamped)
+            return
+        if found.places:
+            emit(MAIN, stamped.take(np.array(found.places, np.int64)))
+        if self.policy.tag is not None:
+            failed = np.array(found.failed, np.int64)
+            emit(self.policy.tag, Records(found.letters, records.ts[failed], keys.take(failed)))
 
     def _periodic(self, generator: Any, output: _Output) -> None:
         self._guarded(lambda: generator.on_periodic_emit(output), None)

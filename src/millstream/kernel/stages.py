@@ -375,7 +375,7 @@ class KeyedProgram(Program):
             operator.run(records, pages, clock, emit)
         for chain in hosted.outputs.values():
             chain.flush()
-        state.clocks[uid] = MAX_TIMESTAMP if clock.ends else clock.after
+        state.clocks[uid] = clock.last
         # All slots agree on the clock; one speaks for them.
         if self.subtask == 0 and MIN_TIMESTAMP < state.clocks[uid] < MAX_TIMESTAMP:
             counts.watermark = clock.after

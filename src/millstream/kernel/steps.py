@@ -27,6 +27,7 @@ from millstream.kernel.calls import apply_each
 from millstream.kernel.columns import Columns, Values, as_list
 from millstream.kernel.copying import frozen
 from millstream.kernel.order import Ints, OrderKeys, arrival_step, run_ordinals
+from millstream.kernel.policy import FAILING, Outcome, Policy
 from millstream.kernel.reports import OperatorCounts
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.side_outputs import any_for_side, checked_sides, refuse_side, without_sides
@@ -78,11 +79,13 @@ class Step:
     """A node of the tree. ``send`` hands a flow to all following nodes.
 
     ``sides``: by tag, what follows a side output. ``counts_records``: what it gets and sends counts as
-    what its operator gets and emits.
+    what its operator gets and emits. ``policy``: what happens when its function fails; it is given to
+    the step when the step is made.
     """
 
     takes_columns = False
     counts_records = False
+    policy: Policy = FAILING
 
     def __init__(self, info: OperatorInfo) -> None:
         self.info = info
@@ -95,6 +98,7 @@ class Step:
         return [*self.children, *self.sides.values()]
 
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        self.policy.open(lambda: make_context(self.info, None).counts)
         for step in self.followers():
             step.open(make_context)
 
@@ -119,6 +123,21 @@ class Step:
 
     def push(self, flow: Flow) -> None:
         self.send(flow)
+
+    def each(self, flow: Flow, call: Callable[[Any], Any]) -> tuple[Flow, list[Any]]:
+        """Call a function with each value: the values that it did not fail on, and their results."""
+        found = self.policy.each(call, as_list(flow.values), self.failure, flow.timestamps)
+        if found.places is None:
+            return flow, found.results
+        self.send_letters(flow, found)
+        return flow.keep(found.places), found.results
+
+    def send_letters(self, flow: Flow, found: Outcome) -> None:
+        """Send on the dead letters of a flow, in the places of its records."""
+        side = self.sides.get(self.policy.tag or "")
+        if side is not None:
+            rows = flow.row_numbers()[found.failed]
+            side.send(Flow(found.letters, flow.base_ts, flow.base_keys, rows))
 
     def flush(self) -> None:
         for step in self.followers():
@@ -174,11 +193,15 @@ class MapStep(FunctionStep):
     method = "map"
 
     def push(self, flow: Flow) -> None:
-        values = as_list(flow.values)
-        results = apply_each(self.call, values, self.failure)
+        kept, results = self.each(flow, self._without_side if self.policy.skips else self.call)
         if any_for_side(results):
-            self._refuse_sides(values, results)
-        self.send(flow.replace(results))
+            self._refuse_sides(as_list(kept.values), results)
+        self.send(kept.replace(results))
+
+    def _without_side(self, value: Any) -> Any:
+        result = self.call(value)
+        refuse_side(result)
+        return result
 
     def _refuse_sides(self, values: list[Any], results: list[Any]) -> None:
         of_values = iter(results)
@@ -217,8 +240,8 @@ class FilterStep(FunctionStep):
     method = "filter"
 
     def push(self, flow: Flow) -> None:
-        verdicts = apply_each(self.call, as_list(flow.values), self.failure)
-        self.send(flow.keep([place for place, verdict in enumerate(verdicts) if verdict]))
+        kept, verdicts = self.each(flow, self.call)
+        self.send(kept.keep([place for place, verdict in enumerate(verdicts) if verdict]))
 
 
 def gathered(results: Any) -> list[Any]:
@@ -233,15 +256,17 @@ def gathered(results: Any) -> list[Any]:
 class FlatMapStep(FunctionStep):
     method = "flat_map"
 
-    def results(self, flow: Flow) -> list[list[Any]]:
-        return apply_each(self.one, as_list(flow.values), self.failure)
+    def results(self, flow: Flow) -> tuple[Flow, list[list[Any]]]:
+        """The values that the function did not fail on, and the results of each."""
+        return self.each(flow, self.one)
 
     def one(self, value: Any) -> list[Any]:
         """The results for one value."""
         return without_sides(gathered(self.call(value)))
 
     def push(self, flow: Flow) -> None:
-        self.send(flow.branched(self.results(flow), self.info.turn))
+        kept, results = self.results(flow)
+        self.send(kept.branched(results, self.info.turn))
 
 
 class ProcessContext:
@@ -291,7 +316,7 @@ class ProcessStep(FlatMapStep):
         super().__init__(info, function)
         self.context = ProcessContext(info, now_ms)
 
-    def results(self, flow: Flow) -> list[list[Any]]:
+    def results(self, flow: Flow) -> tuple[Flow, list[list[Any]]]:
         times = iter(flow.timestamps().tolist())
         context, call = self.context, self.call
 
@@ -299,10 +324,11 @@ class ProcessStep(FlatMapStep):
             context.current = next(times)
             return checked_sides(gathered(call(value, context)))
 
-        return apply_each(one, as_list(flow.values), self.failure)
+        return self.each(flow, one)
 
     def push(self, flow: Flow) -> None:
-        out = flow.branched(self.results(flow), self.info.turn)
+        kept, results = self.results(flow)
+        out = kept.branched(results, self.info.turn)
         main: list[int] = []
         tagged: dict[str, list[int]] = {}
         values = as_list(out.values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from millstream.common._type_certainty import is_declared
 from millstream.common.stored_values import holds_records
@@ -31,20 +31,21 @@ from millstream.kernel.windows.partial_sums import PartialSums
 from millstream.plan.graph import (
     KeyedNode,
     Node,
-    OnError,
     SideOutputNode,
     SinkNode,
     SourceNode,
     StatelessNode,
     TimestampsNode,
 )
-from millstream.plan.on_error import Kinds, kinds_for
+from millstream.plan.on_error import policy_of
 from millstream.plan.operators import Surroundings, operator_of
 from millstream.plan.options import JobOptions
 from millstream.plan.physical import Choice
 from millstream.plan.planner import PASSING, Component
 from millstream.plan.specs import ChannelSpec, DataFrameSpec, SocketSpec, SourceSpec
 from millstream.plan.waiting import Waiting, timelines_meet
+
+S = TypeVar("S", bound=Step)
 
 
 @dataclass(frozen=True)
@@ -253,11 +254,19 @@ class Compiler:
         self._grow(reader, self._stored(reader, root), entry, timeline)
 
     def _stateless(self, node: StatelessNode) -> Step:
-        info, kinds = self._info(node), self._kinds(node)
+        info = self._info(node)
+        if node.kind == "async":
+            # It has retries of its own, and no other policy.
+            return AsyncStep(info, node.function)
         if node.kind == "process":
-            return kinds(ProcessStep)(info, node.function, self.wall_clock_ms)
-        steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep, "async": AsyncStep}
-        return kinds(steps[node.kind])(info, node.function)
+            return self._with_policy(node, ProcessStep(info, node.function, self.wall_clock_ms))
+        steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep}
+        return self._with_policy(node, steps[node.kind](info, node.function))
+
+    def _with_policy(self, node: Node, step: S) -> S:
+        """A step that does what the program says when a function of the node fails."""
+        step.policy = policy_of(node.on_error or self.component.on_error, step.info)
+        return step
 
     def _stored(self, node: Node, step: Step) -> Step:
         """Behind a function whose type holds rows or tuples: it may return lists instead.
@@ -273,14 +282,14 @@ class Compiler:
         return stored
 
     def _timestamps(self, node: Node, strategy: Any, parent: Step, entry: Node) -> Step:
-        step = self._kinds(node)(TimestampStep)(
+        step = TimestampStep(
             self._info(node),
             node.id,
             strategy,
             self._moves_at_epoch_end(entry),
             self.component.channel_offset(entry.id, node.id),
         )
-        parent.children.append(step)
+        parent.children.append(self._with_policy(node, step))
         return step
 
     def _moves_at_epoch_end(self, entry: Node) -> bool:
@@ -348,8 +357,7 @@ class Compiler:
                 **options,
             )
         edge.key = None if isinstance(route, Place) else route
-        kinds = self._kinds(reader) if isinstance(reader, KeyedNode) else kinds_for(OnError("fail"))
-        return kinds(EdgeStep)(
+        step = EdgeStep(
             info,
             tag,
             codec,
@@ -359,6 +367,7 @@ class Compiler:
             channel_offset=offset,
             by_position=begins_time,
         )
+        return self._with_policy(reader, step) if isinstance(reader, KeyedNode) else step
 
     def _add_in_edge(self, reader: Node, edge: InEdge) -> None:
         known = self.in_edges.setdefault(reader.id, [])
@@ -389,9 +398,6 @@ class Compiler:
         for edges in self.in_edges.values():
             for index, edge in enumerate(edges):
                 edge.index, edge.siblings = index, len(edges)
-
-    def _kinds(self, node: Node) -> Kinds:
-        return kinds_for(node.on_error or self.component.on_error)
 
     def _info(self, node: Node) -> OperatorInfo:
         uid, rank = self.component.uids[node.id], self.component.ranks[node.id]

@@ -110,7 +110,8 @@ class _Text:
             if isinstance(reader, KeyedNode):
                 yield f"{indent}-> {self._title(reader)}, {_exchange(reader, number)}"
             elif isinstance(reader, SinkNode):
-                yield f"{indent}-> {self._title(reader)}"
+                promise = f", {reader.sink.promise}" if reader.sink.promise else ""
+                yield f"{indent}-> {self._title(reader)}{promise}"
             else:
                 yield f"{indent}+ {self._title(reader)}: {_reason(reader)}"
                 yield from self._fused(reader, indent + "  ")

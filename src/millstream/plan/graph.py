@@ -15,8 +15,9 @@ from typing import Any, Literal, TypeVar
 from millstream.common.errors import Location, PlanError
 from millstream.common.typeinfo import TypeInformation
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.sink import Changelog, Sink
 from millstream.kernel.places import Place
-from millstream.plan.specs import SinkSpec, SourceSpec
+from millstream.plan.specs import SourceSpec
 
 StatelessKind = Literal["map", "flat_map", "filter", "process", "async"]
 KeyedKind = Literal["process", "reduce", "window", "co_process", "broadcast", "interval_join"]
@@ -142,9 +143,10 @@ class SideOutputNode(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class SinkNode(Node):
-    """The end of a branch."""
+    """The end of a branch. ``changelog``: the changes that come in."""
 
-    sink: SinkSpec
+    sink: Sink
+    changelog: Changelog = "append"
 
 
 N = TypeVar("N", bound=Node)

@@ -1,45 +1,17 @@
-"""The policy for records that operators fail on, and the steps that run "skip"."""
+"""The policy for failures: that of operators without one of their own, and what the kernel is given."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeVar
+from collections.abc import Mapping
 
 from millstream.common.errors import ConfigurationError
-from millstream.kernel.chain import EdgeStep, TimestampStep
 from millstream.kernel.dead_letters import DeadLetters
+from millstream.kernel.policy import FAILING, Policy, Skipping
 from millstream.kernel.runtime import OperatorInfo
-from millstream.kernel.skipping_steps import (
-    SkippingEdgeStep,
-    SkippingFilterStep,
-    SkippingFlatMapStep,
-    SkippingMapStep,
-    SkippingProcessStep,
-    SkippingTimestampStep,
-)
-from millstream.kernel.steps import FilterStep, FlatMapStep, MapStep, ProcessStep
 from millstream.plan.graph import OnError
 
 ON_ERROR = "millstream.on-error"
 """The configuration key of the policy of operators that have none of their own."""
-
-K = TypeVar("K")
-
-
-class Kinds(Protocol):
-    """Of a class of steps, what makes one with a policy."""
-
-    def __call__(self, base: type[K], /) -> Callable[..., K]: ...
-
-
-_SKIPPING: dict[type, type] = {
-    MapStep: SkippingMapStep,
-    FilterStep: SkippingFilterStep,
-    FlatMapStep: SkippingFlatMapStep,
-    ProcessStep: SkippingProcessStep,
-    TimestampStep: SkippingTimestampStep,
-    EdgeStep: SkippingEdgeStep,
-}
 
 
 def default_policy(configuration: Mapping[str, str]) -> OnError:
@@ -65,27 +37,14 @@ def default_policy(configuration: Mapping[str, str]) -> OnError:
     )
 
 
-def kinds_for(on_error: OnError) -> Kinds:
-    """Make steps with a policy; steps that cannot skip stay as they are.
+def policy_of(on_error: OnError, info: OperatorInfo) -> Policy:
+    """The policy of an operator, as its steps and the operator itself are given it.
 
     Examples
     --------
-    >>> kinds_for(OnError("fail"))(MapStep)
-    <class 'millstream.kernel.steps.MapStep'>
-    >>> type(kinds_for(OnError("skip"))(MapStep)(OperatorInfo("to text", "t"), str)).__name__
-    'SkippingMapStep'
+    >>> policy_of(OnError("fail"), OperatorInfo("to text", "t")).skips
+    False
+    >>> policy_of(OnError("skip", "bad"), OperatorInfo("to text", "t")).tag
+    'bad'
     """
-
-    def kind(base: type[K], /) -> Callable[..., K]:
-        cls = base if on_error.policy == "fail" else _SKIPPING.get(base, base)
-        if cls is base:
-            return base
-
-        def make(info: OperatorInfo, *arguments: Any, **options: Any) -> K:
-            made: Any = cls(info, *arguments, **options)
-            made.letters = DeadLetters(info, on_error.tag)
-            return made  # type: ignore[no-any-return]
-
-        return make
-
-    return kind
+    return FAILING if on_error.policy == "fail" else Skipping(DeadLetters(info, on_error.tag))

@@ -10,23 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from millstream.kernel.dead_letters import DeadLetters
 from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.places import Place
 from millstream.kernel.reduce import ReduceOperator
 from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.sequenced import ChannelOperator, TimelineOperator
-from millstream.kernel.skipping import (
-    SkippingBroadcastOperator,
-    SkippingChannelOperator,
-    SkippingCoChannelOperator,
-    SkippingCoProcessOperator,
-    SkippingIntervalJoinOperator,
-    SkippingKeyedBroadcastOperator,
-    SkippingOperator,
-    SkippingReduceOperator,
-    SkippingTimelineOperator,
-)
 from millstream.kernel.two_inputs.broadcast import BroadcastOperator, KeyedBroadcastOperator
 from millstream.kernel.two_inputs.connected import CoChannelOperator, CoProcessOperator, PairKey
 from millstream.kernel.two_inputs.interval_join import IntervalJoinOperator
@@ -36,8 +24,8 @@ from millstream.kernel.windows.kept import KeptWindowOperator
 from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.pane_layout import IN_PAGES
 from millstream.kernel.windows.sessions import SessionWindowOperator
-from millstream.kernel.windows.skipping import SkippingKeptWindowOperator, SkippingWindowOperator
 from millstream.plan.graph import KeyedNode, Node, Selector
+from millstream.plan.on_error import policy_of
 
 if TYPE_CHECKING:
     from millstream.plan.physical import Choice
@@ -51,19 +39,19 @@ Build = Callable[[Any, "Choice", "Surroundings"], Any]
 class OperatorSpec:
     """All that the planner knows of a kind of operator.
 
-    ``operator`` is its class. ``skipping``: the class that skips what fails, None if it cannot; the same
-    class if no function of the user's runs in it. ``edge``: what travels to it. ``layout``: how it keeps
-    its state; None if it has no keys, or if the layout follows from the columns that it works on.
-    ``reason``: why it is chosen. ``heading``: where `explain` shows the reason, None if it does not.
+    ``operator`` is its class. ``reason``: why it is chosen. ``edge``: what travels to it. ``layout``:
+    how it keeps its state; None if it has no keys, or if the layout follows from its columns.
+    ``heading``: where `explain` shows the reason, None if it does not. ``can_skip``: what a function
+    fails on can be undone and skipped; else the planner takes another kind if that is asked for.
     """
 
     operator: type[KeyedOperator]
-    skipping: type[KeyedOperator] | None
     build: Build
     reason: str
     edge: Edge = "records"
     layout: str | None = None
     heading: str | None = None
+    can_skip: bool = True
 
 
 @dataclass(frozen=True)
@@ -88,10 +76,9 @@ class Surroundings:
 
 def operator_of(node: Node, choice: Choice, around: Surroundings) -> KeyedOperator:
     """The operator that a choice names."""
-    made = SPECS[choice.kind].build(node, choice, around)
-    if choice.on_error.policy == "skip":
-        made.letters = DeadLetters(around.info, choice.on_error.tag)
-    return made  # type: ignore[no-any-return]
+    made: KeyedOperator = SPECS[choice.kind].build(node, choice, around)
+    made.policy = policy_of(choice.on_error, around.info)
+    return made
 
 
 def _timeline(node: Any, choice: Choice, around: Surroundings) -> Any:
@@ -178,49 +165,37 @@ _EVERYWHERE = "every slot has the broadcast state"
 SPECS: dict[str, OperatorSpec] = {
     "timeline": OperatorSpec(
         TimelineOperator,
-        SkippingTimelineOperator,
         _timeline,
         "its generator sees the records of a channel in their order",
     ),
     "channel": OperatorSpec(
         ChannelOperator,
-        SkippingChannelOperator,
         _without_key,
         "its function reads the watermark, so it sees a channel's records in their order",
     ),
-    "process": OperatorSpec(KeyedOperator, SkippingOperator, _keyed, _WITH_STATE, layout="pages"),
+    "process": OperatorSpec(KeyedOperator, _keyed, _WITH_STATE, layout="pages"),
     "reduce": OperatorSpec(
         ReduceOperator,
-        SkippingReduceOperator,
         _reduce,
         "it keeps one value of each key",
         layout="reduced values in pages",
     ),
-    "co_process": OperatorSpec(
-        CoProcessOperator, SkippingCoProcessOperator, _keyed, _WITH_STATE, layout="pages"
-    ),
+    "co_process": OperatorSpec(CoProcessOperator, _keyed, _WITH_STATE, layout="pages"),
     "co_process without key": OperatorSpec(
         CoChannelOperator,
-        SkippingCoChannelOperator,
         _without_key,
         "its function reads the watermark, and has no key",
         layout="pages",
     ),
-    "broadcast": OperatorSpec(
-        KeyedBroadcastOperator, SkippingKeyedBroadcastOperator, _keyed, _EVERYWHERE, layout="pages"
-    ),
-    "broadcast without key": OperatorSpec(
-        BroadcastOperator, SkippingBroadcastOperator, _keyed, _EVERYWHERE, layout="pages"
-    ),
+    "broadcast": OperatorSpec(KeyedBroadcastOperator, _keyed, _EVERYWHERE, layout="pages"),
+    "broadcast without key": OperatorSpec(BroadcastOperator, _keyed, _EVERYWHERE, layout="pages"),
     "interval_join": OperatorSpec(
         IntervalJoinOperator,
-        SkippingIntervalJoinOperator,
         _interval_join,
         "it keeps the records of both sides as long as others can meet them",
         layout="joined records in pages",
     ),
     "columnar window": OperatorSpec(
-        ColumnarWindowOperator,
         ColumnarWindowOperator,
         _columnar_window,
         "by column: partial sums before the exchange, no Python object per record",
@@ -229,7 +204,6 @@ SPECS: dict[str, OperatorSpec] = {
     ),
     "kept window": OperatorSpec(
         KeptWindowOperator,
-        SkippingKeptWindowOperator,
         _kept_window,
         "records kept by column: Python objects are made of them when the window fires",
         edge="columns",
@@ -237,32 +211,31 @@ SPECS: dict[str, OperatorSpec] = {
     ),
     "aligned window": OperatorSpec(
         AlignedWindowOperator,
-        None,
         _window,
         "all records of a page at once: the windows follow from the time alone",
         layout=IN_PAGES,
         heading="windows",
+        can_skip=False,
     ),
     "session runs": OperatorSpec(
         SessionWindowOperator,
-        None,
         _session_window,
         "sessions by column: a run of many records is added as one",
         edge="columns",
         layout=IN_PAGES,
         heading="windows",
+        can_skip=False,
     ),
     "session window": OperatorSpec(
         SessionWindowOperator,
-        None,
         _session_window,
         "sessions record by record, without asking a trigger",
         layout=IN_PAGES,
         heading="windows",
+        can_skip=False,
     ),
     "window": OperatorSpec(
         WindowOperator,
-        SkippingWindowOperator,
         _window,
         "record by record: assigner, trigger or evictor decide",
         layout=IN_PAGES,

@@ -53,14 +53,13 @@ NOTHING = Stored()
 class Choice:
     """How one operator of a keyed stage runs.
 
-    ``kind``: see `SPECS`. ``operator`` is the class that is built. ``edge``: what travels to it.
+    ``kind``: see `SPECS`. ``edge``: what travels to it.
     ``layout``: how it keeps its state, None if it has no keys. ``lag``: how many instants its clock is
     behind the channels. ``by_column``: the columns that a window works on. ``as_panes``: the layout by
     column that all its windows in pages can be made into, None if that is not sure.
     """
 
     kind: str
-    operator: type[KeyedOperator]
     edge: Edge
     layout: str | None
     reason: str
@@ -68,6 +67,11 @@ class Choice:
     lag: int = 0
     by_column: ByColumn | None = None
     as_panes: str | None = None
+
+    @property
+    def operator(self) -> type[KeyedOperator]:
+        """The class that is built."""
+        return SPECS[self.kind].operator
 
     def __str__(self) -> str:
         lag = f", {self.lag} ms behind its channels" if self.lag else ""
@@ -110,14 +114,11 @@ def _choice(graph: JobGraph, node: Node, policy: OnError, uid: str, stored: Stor
 def _of(kind: str, policy: OnError, columns: ByColumn | None = None, reason: str = "") -> Choice:
     """The choice of a kind, as its specification says."""
     spec = SPECS[kind]
-    operator = spec.skipping if policy.policy == "skip" else spec.operator
-    assert operator is not None, f"{kind} cannot skip"
+    assert spec.can_skip or policy.policy != "skip", f"{kind} cannot skip"
     layout = spec.layout
     if layout is None and columns is not None:
         layout = columns.layout
-    return Choice(
-        kind, operator, spec.edge, layout, reason or spec.reason, policy, by_column=columns
-    )
+    return Choice(kind, spec.edge, layout, reason or spec.reason, policy, by_column=columns)
 
 
 def _window(graph: JobGraph, node: KeyedNode, policy: OnError, uid: str, stored: Stored) -> Choice:
@@ -163,7 +164,7 @@ def _window_in_pages(node: KeyedNode, policy: OnError, columns: ByColumn | None)
         kind = "session runs"
     elif spec.plain_sessions():
         kind = "session window"
-    if policy.policy == "skip" and SPECS[kind].skipping is None:
+    if policy.policy == "skip" and not SPECS[kind].can_skip:
         return _of("window", policy, reason=_ONE_BY_ONE)
     return _of(kind, policy, columns if kind == "session runs" else None)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from millstream.common.errors import PlanError
+from millstream.connectors.sink import refuse_sink
 from millstream.plan.graph import (
     ExchangeNode,
     JobGraph,
@@ -187,6 +188,7 @@ def plan(
     on_error = default_policy(configuration or {})
     live = live_nodes(graph)
     _check_side_outputs(graph, live)
+    _refuse_sinks(graph, live)
     uids = assign_uids(graph, live)
     timing = {node_id: _timing(graph, node_id) for node_id in live}
     levels, hosted = _levels(graph, live)
@@ -220,6 +222,13 @@ def plan(
 def _of(graph: JobGraph, members: set[int]) -> Iterator[Node]:
     """Nodes in the order of their creation: each comes after what it reads."""
     return (node for node in graph if node.id in members)
+
+
+def _refuse_sinks(graph: JobGraph, live: set[int]) -> None:
+    for node in _of(graph, live):
+        if isinstance(node, SinkNode):
+            type_info = graph[node.inputs[0]].output_type
+            refuse_sink(node.sink, node.name, node.changelog, type_info, node.location)
 
 
 def live_nodes(graph: JobGraph) -> set[int]:

@@ -1,4 +1,4 @@
-"""Specifications of sources and sinks: plain data, translated by the runtime."""
+"""Specifications of sources and files: plain data, translated by the runtime."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from millstream.common.errors import CheckpointError, Location, user_code_error
-from millstream.common.text import TextStyle
 
 FileFormat = Literal["text", "csv", "json", "parquet"]
 
@@ -124,73 +123,14 @@ SourceSpec = ChannelSpec | FilesSpec | SocketSpec | DataFrameSpec
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrintSpec:
-    """Prints each record on the driver, in order, when its epoch is committed."""
-
-    prefix: str = ""
-    to_stderr: bool = False
-    text: TextStyle = "flink"
-
-
-@dataclass(frozen=True, kw_only=True)
-class CollectSpec:
-    """Hands records to the driver: ``deliver(epoch, [(value, timestamp), ...])``."""
-
-    deliver: Callable[[int, list[tuple[Any, int | None]]], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DiscardSpec:
-    """Counts and forgets."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class FilesSinkSpec:
-    """Writes files, exactly once: a reader of the folder sees committed files only."""
+    """Files to write: where, and how."""
 
     path: str
     format: FileFormat
     options: Mapping[str, str] = field(default_factory=dict)
     prefix: str = "part"
     encoder: Callable[[Any], str] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ForeachBatchSpec:
-    """Calls ``function(dataframe, epoch)`` on the driver, once per epoch (again after a crash).
-
-    ``takes_token``: the function is also given the fencing token of the epoch.
-    """
-
-    function: Callable[..., None]
-    takes_token: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class FunctionSinkSpec:
-    """Calls a user's sink function per record in the writing task."""
-
-    function: Any
-
-
-@dataclass(frozen=True, kw_only=True)
-class SparkFormatSpec:
-    """Writes with any Spark batch writer by name and options, appending each epoch."""
-
-    format: str
-    options: Mapping[str, str] = field(default_factory=dict)
-    mode: str = "append"
-
-
-SinkSpec = (
-    PrintSpec
-    | CollectSpec
-    | DiscardSpec
-    | FilesSinkSpec
-    | ForeachBatchSpec
-    | FunctionSinkSpec
-    | SparkFormatSpec
-)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any
 import cloudpickle
 
 from millstream.common.errors import Location, PlanError, short_repr
-from millstream.plan.graph import Node
-from millstream.plan.specs import ChannelSpec, CollectionSource, FilesSinkSpec, FunctionSinkSpec
+from millstream.plan.graph import Node, SinkNode
+from millstream.plan.specs import ChannelSpec, CollectionSource
 
 __all__ = ["refuse_what_cannot_travel", "travelling", "unpicklable"]
 
@@ -27,13 +27,11 @@ def travelling(node: Node) -> Iterator[tuple[str, Any]]:
         part = getattr(node, name, None)
         if part is not None:
             yield name, part
-    source, sink = getattr(node, "source", None), getattr(node, "sink", None)
+    source = getattr(node, "source", None)
     if isinstance(source, ChannelSpec) and not isinstance(source.source, CollectionSource):
         yield "source", source.source
-    if isinstance(sink, FunctionSinkSpec):
-        yield "function", sink.function
-    elif isinstance(sink, FilesSinkSpec) and sink.encoder is not None:
-        yield "encoder", sink.encoder
+    if isinstance(node, SinkNode):
+        yield from node.sink.travelling()
 
 
 def refuse_what_cannot_travel(node: Node, hint: str = "") -> None:

@@ -24,33 +24,57 @@ def extension(spec: FilesSinkSpec) -> str:
     return ENDINGS.get(spec.format, spec.format) + compressed
 
 
-def encoded(spec: FilesSinkSpec, type_info: TypeInformation | None, values: list[Any]) -> bytes:
-    """The bytes of a file with these records."""
-    if spec.format == "parquet":
-        return _parquet(values, type_info, spec.options.get("compression", "snappy"))
-    if spec.format == "csv":
-        text = _csv(values, spec, type_info)
-    elif spec.format == "json":
-        text = "".join(json.dumps(_plain(value), default=str) + "\n" for value in values)
-    else:
+class FileEncoder:
+    """Writes the records of one file to a stream, batch by batch."""
+
+    def __init__(
+        self, spec: FilesSinkSpec, type_info: TypeInformation | None, stream: pa.NativeFile
+    ) -> None:
+        self.spec = spec
+        self.type_info = type_info
+        self.stream = stream
+        self.is_empty = True
+        self.parquet: pq.ParquetWriter | None = None
+        compression = _compression(spec)
+        if spec.format != "parquet" and compression != "none":
+            codec = compression.replace("bzip2", "bz2")
+            self.stream = pa.CompressedOutputStream(stream, codec)
+
+    def write(self, values: list[Any]) -> None:
+        if self.spec.format == "parquet":
+            self._write_table(_table(values, self.type_info))
+        else:
+            self.stream.write(self._text(values).encode())
+        self.is_empty = False
+
+    def close(self) -> None:
+        """Write the end of the file."""
+        if self.parquet is not None:
+            self.parquet.close()
+        self.stream.close()
+
+    def _write_table(self, table: pa.Table) -> None:
+        if self.parquet is None:
+            compression = self.spec.options.get("compression", "snappy")
+            self.parquet = pq.ParquetWriter(self.stream, table.schema, compression=compression)
+        try:
+            self.parquet.write_table(table.cast(self.parquet.schema))
+        except (pa.ArrowException, ValueError) as error:
+            raise _parquet_error(error) from error
+
+    def _text(self, values: list[Any]) -> str:
+        spec = self.spec
+        if spec.format == "csv":
+            return _csv(values, spec, self.type_info, with_header=self.is_empty)
+        if spec.format == "json":
+            return "".join(json.dumps(_plain(value), default=str) + "\n" for value in values)
         of_type = getattr(spec.encoder, "of_type", None)
-        to_text = (spec.encoder or str) if of_type is None else of_type(type_info)
-        text = "".join(f"{to_text(value)}\n" for value in values)
-    return _compressed(text.encode(), _compression(spec))
+        to_text = (spec.encoder or str) if of_type is None else of_type(self.type_info)
+        return "".join(f"{to_text(value)}\n" for value in values)
 
 
 def _compression(spec: FilesSinkSpec) -> str:
     return spec.options.get("compression", "none").lower()
-
-
-def _compressed(data: bytes, compression: str) -> bytes:
-    if compression == "none":
-        return data
-    sink = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(sink, compression.replace("bzip2", "bz2")) as stream:
-        stream.write(data)
-    found: bytes = sink.getvalue().to_pybytes()
-    return found
 
 
 def _fields(value: Any) -> list[Any]:
@@ -68,10 +92,12 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _csv(values: list[Any], spec: FilesSinkSpec, type_info: TypeInformation | None) -> str:
+def _csv(
+    values: list[Any], spec: FilesSinkSpec, type_info: TypeInformation | None, *, with_header: bool
+) -> str:
     text = io.StringIO()
     writer = csv.writer(text, **_dialect(spec))
-    if spec.options.get("header", "false").lower() == "true":
+    if with_header and spec.options.get("header", "false").lower() == "true":
         writer.writerow(_names(values, type_info))
     if spec.encoder is not None:
         end = spec.options.get("lineSep", "\n")
@@ -113,7 +139,7 @@ def _names(values: list[Any], type_info: TypeInformation | None) -> list[str]:
     return [f"f{index}" for index in range(len(_fields(first)))]
 
 
-def _parquet(values: list[Any], type_info: TypeInformation | None, compression: str) -> bytes:
+def _table(values: list[Any], type_info: TypeInformation | None) -> pa.Table:
     names = _names(values, type_info)
     columns = list(zip(*map(_fields, values), strict=True))
     try:
@@ -122,12 +148,13 @@ def _parquet(values: list[Any], type_info: TypeInformation | None, compression: 
         else:
             arrays = [pa.array(list(column)) for column in columns]
     except pa.ArrowException as error:
-        raise MillstreamError(
-            "PARQUET_TYPE",
-            f"records cannot be written as Parquet columns: {error}",
-            hint="declare the type of the stream: map(..., output_type=Types.ROW_NAMED(...))",
-        ) from error
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.table(arrays, names=names), sink, compression=compression)
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
+        raise _parquet_error(error) from error
+    return pa.table(arrays, names=names)
+
+
+def _parquet_error(error: Exception) -> MillstreamError:
+    return MillstreamError(
+        "PARQUET_TYPE",
+        f"records cannot be written as Parquet columns: {error}",
+        hint="declare the type of the stream: map(..., output_type=Types.ROW_NAMED(...))",
+    )

@@ -19,9 +19,9 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow.fs as pafs
@@ -49,10 +49,10 @@ from millstream.checkpoint.small_files import (
 )
 from millstream.checkpoint.trust import give_rights_of
 from millstream.common.errors import CheckpointError, Location, MillstreamError
-from millstream.common.typeinfo import TypeInformation
+from millstream.connectors.sink import Committer, PartContext, PartWriter, SinkContext
 from millstream.kernel.hashing import stable_hash
 from millstream.plan.specs import FilesSinkSpec
-from millstream.spark.file_formats import encoded, extension
+from millstream.spark.file_formats import FileEncoder, extension
 
 log = logging.getLogger("millstream")
 VERSION = 2
@@ -154,46 +154,48 @@ class SinkFolder:
             raise BadFile(f"{name} is not the name of a file of this sink's epoch {epoch}")
 
 
-class FileSink:
-    """One folder, written by one attempt to run a job.
+class FileWriter(PartWriter):
+    """Writes a part of an epoch aside, under a name that no other attempt of a task has."""
 
-    Parameters
-    ----------
-    spec, type_info
-        What is written, and how.
-    job, sink : str
-        The ids of job and sink.
-    attempt : int
-        The number of the attempt: a higher one shuts out the lower ones.
-    location : Location, optional
-        The user's line that made the sink.
-    """
-
-    def __init__(
-        self,
-        spec: FilesSinkSpec,
-        type_info: TypeInformation | None,
-        job: str,
-        sink: str,
-        attempt: int = 0,
-        location: Location | None = None,
-    ) -> None:
+    def __init__(self, spec: FilesSinkSpec, context: PartContext) -> None:
         self.spec = spec
-        self.type_info = type_info
-        self.attempt = attempt
-        self.location = location
-        self.place = SinkFolder(*open_path(spec.path), job, sink)
+        self.context = context
+        self.place = SinkFolder(*open_path(spec.path), context.job_id, context.sink)
+        name = self.place.name(spec.prefix, context.epoch, context.part, extension(spec))
+        staged = f"staging/{context.attempt:08d}/{name}.{context.task_attempt}"
+        self.file = StagedFile(staged, name, 0)
+        self.encoder: FileEncoder | None = None
+
+    @property
+    def path(self) -> str:
+        return f"{self.place.own}/{self.file.staged}"
+
+    def write(self, batch: list[Any]) -> None:
+        with readable_errors(self.place, self.context.location):
+            if self.encoder is None:
+                fs = self.place.fs
+                fs.create_dir(self.path.rpartition("/")[0], recursive=True)
+                stream = fs.open_output_stream(self.path, compression=None)
+                self.encoder = FileEncoder(self.spec, self.context.type_info, stream)
+            self.encoder.write(batch)
+        self.file = replace(self.file, records=self.file.records + len(batch))
+
+    def finish(self) -> StagedFile:
+        assert self.encoder is not None, "a part without records is not opened"
+        with readable_errors(self.place, self.context.location):
+            self.encoder.close()
+            sync_file(self.place.fs, self.path)
+        return self.file
+
+
+class FileCommitter(Committer):
+    """One folder, written by one attempt to run a job."""
+
+    def __init__(self, path: str, context: SinkContext) -> None:
+        self.attempt = context.attempt
+        self.location = context.location
+        self.place = SinkFolder(*open_path(path), context.job_id, context.sink)
         self._committed: list[int] = []
-
-    def __getstate__(self) -> dict[str, Any]:
-        place = self.place
-        return {**self.__dict__, "place": (place.job, place.sink, place.folder)}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__dict__.update(state)
-        job, sink, folder = state["place"]
-        # A relative path is the driver's.
-        self.place = SinkFolder(open_path(self.spec.path)[0], folder, job, sink)
 
     @property
     def fs(self) -> pafs.FileSystem:
@@ -209,32 +211,7 @@ class FileSink:
         """The folder that the tasks of this attempt write to."""
         return f"{self.place.own}/staging/{self.attempt:08d}"
 
-    # -- in the tasks ----------------------------------------------------------------------------
-
-    def stage(self, values: list[Any], epoch: int, part: int, task_attempt: int) -> StagedFile:
-        """Write a task's records of an epoch aside; `sync` makes sure of them.
-
-        ``task_attempt``: a number that no other attempt of any task of this driver has.
-        """
-        name = self.place.name(self.spec.prefix, epoch, part, extension(self.spec))
-        folder = f"staging/{self.attempt:08d}"
-        staged = f"{folder}/{name}.{task_attempt}"
-        data = encoded(self.spec, self.type_info, values)
-        path = f"{self.place.own}/{staged}"
-        with self._readable_errors():
-            self.fs.create_dir(f"{self.place.own}/{folder}", recursive=True)
-            with self.fs.open_output_stream(path, compression=None) as stream:
-                stream.write(data)
-        return StagedFile(staged, name, len(values))
-
-    def sync(self, file: StagedFile) -> None:
-        """Make sure that the content of a staged file is on the disk."""
-        with self._readable_errors():
-            sync_file(self.fs, f"{self.place.own}/{file.staged}")
-
-    # -- on the driver ---------------------------------------------------------------------------
-
-    def open(self) -> None:
+    def recover(self) -> int | None:
         """Shut out earlier attempts, finish what they have committed, and forget the rest.
 
         Raises
@@ -242,7 +219,7 @@ class FileSink:
         CheckpointError
             ``LEASE_LOST`` if a later attempt writes here.
         """
-        with self._readable_errors():
+        with readable_errors(self.place, self.location):
             place = self.place
             _make_common(self.fs, place.folder)
             make_folder(self.fs, self._right)
@@ -262,21 +239,7 @@ class FileSink:
                 self._publish(self._committed[-1])
             self._forget_staged()
             make_folder(self.fs, self._staging, shared=True)
-
-    def refuse_later(self, last: int) -> None:
-        """Refuse a checkpoint that only knows epochs up to ``last`` if a later one is committed.
-
-        The epochs after it would come again, with other records than those that were committed.
-        """
-        if self._committed and self._committed[-1] > last:
-            raise CheckpointError(
-                "CHECKPOINT_BEHIND",
-                f"{self.place.folder} has epoch {self._committed[-1]} of the job, but the last epoch "
-                f"in its checkpoint is {last}: the checkpoint has lost its newest files, or it is an "
-                "older copy",
-                hint="make a savepoint of the checkpoint with `millstream savepoint`, which takes back "
-                "what the sink has of later epochs, and start from that",
-            )
+        return self._committed[-1] if self._committed else None
 
     def is_committed(self, epoch: int) -> bool:
         """Whether an epoch has a manifest; one that cannot be ours is set aside.
@@ -297,24 +260,48 @@ class FileSink:
             return False
         return True
 
-    def commit(self, epoch: int, files: list[StagedFile]) -> None:
+    def commit(self, epoch: int, staged: list[StagedFile]) -> None:
         """Publish an epoch: the manifest first, then the files it names.
 
         If it is committed already, what was committed is published, and these files are forgotten.
         """
-        with self._readable_errors():
+        with readable_errors(self.place, self.location):
             if not self.is_committed(epoch):
-                if not files:
-                    return
-                self._require(files)
+                self._require(staged)
                 # Without a manifest it says nothing, and with one it would keep the files back.
                 with suppress(FileNotFoundError):
                     self.fs.delete_file(self.place.published_mark(epoch))
-                if self._create_manifest(epoch, files):
+                if self._create_manifest(epoch, staged):
                     self._committed.append(epoch)
             self._publish(epoch)
             self._prune()
             self._forget_rest()
+
+    def abort(self, epoch: int, staged: list[StagedFile]) -> None:
+        for file in staged:
+            self.fs.delete_file(f"{self.place.own}/{file.staged}")
+
+    def check_take_back(self) -> None:
+        if not exists(self.fs, self.place.own):
+            raise _moved_away(self.place)
+
+    def take_back(self, epoch: int) -> None:
+        place = self.place
+        # A driver that only seems to be dead cannot commit such an epoch again.
+        for path in place.attempts().values():
+            _remove(place.fs, path)
+        for retracted in place.retracted():
+            finish_taking_back(place, retracted)
+        for later in place.manifests():
+            if later > epoch:
+                # Checked before anything is done.
+                place.files(place.manifest(later))
+                with suppress(FileNotFoundError):
+                    place.fs.delete_file(place.published_mark(later))
+                # From here on the epoch counts as not written.
+                retracted = f"{place.own}/{later:08d}{RETRACTED}"
+                move(place.fs, place.manifest(later), retracted)
+                finish_taking_back(place, retracted)
 
     def _require(self, files: Iterable[StagedFile]) -> None:
         """Make sure of what the tasks say that they have written."""
@@ -380,20 +367,6 @@ class FileSink:
             with suppress(FileNotFoundError):
                 self.fs.delete_file(self.place.manifest(self._committed.pop(0)))
 
-    @contextmanager
-    def _readable_errors(self) -> Iterator[None]:
-        """Say what a refusal of the file system is about; the restart strategy tries it again."""
-        try:
-            yield
-        except OSError as error:
-            raise MillstreamError(
-                "OUTPUT_NOT_WRITABLE",
-                f"sink {self.place.sink!r} cannot write to {self.place.folder}: {error}",
-                location=self.location,
-                hint="make the folder writable, or make room there, and start the job again: it writes "
-                "the epochs that are not committed yet",
-            ) from error
-
     def _no_right(self) -> MillstreamError:
         """Why the right to commit is gone: somebody has taken it, or the whole folder away."""
         later = [path for number, path in self.place.attempts().items() if number > self.attempt]
@@ -418,36 +391,19 @@ class FileSink:
         )
 
 
-def take_back(
-    manifest: Mapping[str, Any], job: str, first_epoch: int, epochs: Mapping[int, int]
-) -> None:
-    """Take back what file sinks have published of epochs after the given ones.
-
-    A dead driver may have published an epoch that was never committed. The job that continues from the
-    last committed one writes its records again, in files of other names.
-    """
-    places = [
-        (SinkFolder(*open_path(detail["files"]), job, uid), first_epoch + epochs[detail["query"]])
-        for uid, detail in manifest["details"].items()
-        if "files" in detail
-    ]
-    for place, _ in places:
-        if not exists(place.fs, place.own):
-            raise _moved_away(place)
-    for place, last in places:
-        # A driver that only seems to be dead cannot commit such an epoch again.
-        for path in place.attempts().values():
-            _remove(place.fs, path)
-        for epoch in place.manifests():
-            if epoch > last:
-                # Checked before anything is done.
-                place.files(place.manifest(epoch))
-                with suppress(FileNotFoundError):
-                    place.fs.delete_file(place.published_mark(epoch))
-                # From here on the epoch counts as not written.
-                retracted = f"{place.own}/{epoch:08d}{RETRACTED}"
-                move(place.fs, place.manifest(epoch), retracted)
-                finish_taking_back(place, retracted)
+@contextmanager
+def readable_errors(place: SinkFolder, location: Location | None) -> Iterator[None]:
+    """Say what a refusal of the file system is about; the restart strategy tries it again."""
+    try:
+        yield
+    except OSError as error:
+        raise MillstreamError(
+            "OUTPUT_NOT_WRITABLE",
+            f"sink {place.sink!r} cannot write to {place.folder}: {error}",
+            location=location,
+            hint="make the folder writable, or make room there, and start the job again: it writes "
+            "the epochs that are not committed yet",
+        ) from error
 
 
 def finish_taking_back(place: SinkFolder, retracted: str) -> None:

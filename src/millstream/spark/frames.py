@@ -11,25 +11,10 @@ from pyspark.sql import functions as F
 from millstream.common.errors import PlanError
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.buffers import DATA, Codec, decode
-from millstream.kernel.columns import as_list
+from millstream.kernel.columns import column_schema, record_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-def column_schema(type_info: TypeInformation | None, location: Any) -> pa.Schema:
-    """The columns of a typed stream: its fields, or ``value``."""
-    if type_info is None:
-        raise PlanError(
-            "UNTYPED_FRAME",
-            "a DataFrame sink needs a typed stream, and this one's type is unknown",
-            location=location,
-            hint="declare it: map(..., output_type=Types.ROW_NAMED([...], [...])), or a type hint",
-        )
-    arrow = type_info.to_arrow()
-    if pa.types.is_struct(arrow):
-        return pa.schema(list(arrow))
-    return pa.schema([("value", arrow)])
 
 
 def decoded_frame(
@@ -41,19 +26,20 @@ def decoded_frame(
     """The records that came in on some edges, a row each."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    schema = column_schema(type_info, location)
-    assert type_info is not None
+    if type_info is None:
+        raise PlanError(
+            "UNTYPED_FRAME",
+            "a DataFrame sink needs a typed stream, and this one's type is unknown",
+            location=location,
+            hint="declare it: map(..., output_type=Types.ROW_NAMED([...], [...])), or a type hint",
+        )
+    schema = column_schema(type_info)
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             columns = [batch.column(name).to_pylist() for name in ("tag", "header", "payload")]
             for tag, header, payload in zip(*columns, strict=True):
-                records = decode(header, payload, edges[tag])
-                arrays = type_info.to_arrow_arrays(as_list(records.values))[: len(schema)]
-                yield pa.RecordBatch.from_arrays(
-                    [array.cast(f.type) for array, f in zip(arrays, schema, strict=True)],
-                    schema=schema,
-                )
+                yield record_batch(decode(header, payload, edges[tag]).values, type_info)
 
     mine = rows.where((F.col("kind") == DATA) & F.col("tag").isin(*edges))
     return mine.mapInArrow(task, from_arrow_schema(schema))

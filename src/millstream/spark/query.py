@@ -25,9 +25,10 @@ from millstream.spark.progress import EpochTotals
 from millstream.spark.rows import SCHEMA
 from millstream.spark.savepoint import take
 from millstream.spark.stream import Stream
+from millstream.spark.writer import Writer
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 log = logging.getLogger("millstream")
 BATCH_SLOTS = 8
@@ -67,7 +68,8 @@ class BatchRun:
         # time; Spark's sort spills what waits. Results do not depend on their number.
         if options.slots is None:
             options = replace(options, slots=options.parallelism * BATCH_SLOTS)
-        self.jobs = []
+        self.jobs: list[tuple[Writer, DataFrame]] = []
+        self.written: list[Writer] = []
         for component in plan.components:
             builder = QueryBuilder(spark, component, options, run, streaming=False)
             builder.restore()
@@ -89,11 +91,13 @@ class BatchRun:
         """Run the next component; True when all have run."""
         if self.jobs:
             writer, rows = self.jobs.pop(0)
+            self.written.append(writer)
             writer.write(rows, self.first_epoch)
         return not self.jobs
 
     def stop(self) -> None:
-        pass
+        for writer in [*self.written, *(writer for writer, _ in self.jobs)]:
+            writer.close()
 
 
 class StreamRun:
@@ -159,6 +163,7 @@ class StreamRun:
             stream.stop()
         for stream in self.streams:
             stream.wait_for_tasks()
+            stream.writer.close()
 
     def suspend(self) -> None:
         """Let the epochs under way end, and stop there: sinks have then what the state has."""

@@ -40,13 +40,13 @@ from millstream.checkpoint.savepoints import (
     StateFile,
     new_folder,
 )
+from millstream.checkpoint.sinks import described_sink, take_back
 from millstream.checkpoint.spark_files import QueryFiles, parsed_offset
 from millstream.common.errors import CheckpointError
 from millstream.kernel.slot_state import SlotState, decoded_header, encoded_header
 from millstream.kernel.snapshot.export import OperatorState, SlotExporter, TableName
 from millstream.kernel.snapshot.job import JobTime, operator_states
 from millstream.spark.failures import readable_errors
-from millstream.spark.file_sink import take_back
 from millstream.spark.memory import bytes_in_manifest
 from millstream.spark.named_sources import source_name
 from millstream.spark.progress import watched
@@ -124,7 +124,7 @@ def take_offline(
     takes_back = (
         epoch is None
         and not only_to_read
-        and any("files" in detail for detail in manifest["details"].values())
+        and any(described_sink(detail) for detail in manifest["details"].values())
     )
     with _alone(run) if takes_back else nullcontext():
         # A driver may have committed epochs up to now.

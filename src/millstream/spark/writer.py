@@ -3,49 +3,35 @@
 from __future__ import annotations
 
 import pickle
-import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark import TaskContext
 
 from millstream.checkpoint.lease import Fence
-from millstream.common.errors import MillstreamError, user_code_error
-from millstream.common.fencing import FencingToken
-from millstream.common.text import printed_text
-from millstream.common.typeinfo import TypeInformation
+from millstream.common.fencing import always_current
+from millstream.connectors.sink import SinkContext
 from millstream.kernel.buffers import (
     CONTROL,
     DATA,
-    NO_TIMESTAMP,
     REPORT,
     Codec,
     Records,
     codec_for,
     decode,
+    decode_columns,
     merged,
     record_count,
 )
-from millstream.kernel.columns import as_list
 from millstream.kernel.pages import NEVER
 from millstream.kernel.reports import Reports, TaskReport
-from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.slot_state import States
 from millstream.plan.compile import SinkEdge
 from millstream.plan.graph import SinkNode
-from millstream.plan.specs import (
-    CollectSpec,
-    FilesSinkSpec,
-    ForeachBatchSpec,
-    FunctionSinkSpec,
-    PrintSpec,
-    SparkFormatSpec,
-)
-from millstream.spark.file_sink import FileSink, StagedFile
+from millstream.plan.sinks import BoundSink, SinkDriver, SinkTask, write_parts
 from millstream.spark.worker import ProgramRef, errors_that_travel
 
 if TYPE_CHECKING:
@@ -54,41 +40,19 @@ if TYPE_CHECKING:
 MESSAGE_SCHEMA = "message binary"
 
 
-@dataclass(frozen=True)
-class SinkPart:
-    """A sink as the writing tasks know it. ``files`` and ``function`` say what a task does itself."""
-
-    sink: int
-    name: str
-    uid: str
-    location: Any
-    files: FileSink | None = None
-    function: Any = None
-    to_driver: bool = False
-
-
-@dataclass(frozen=True)
-class WriterTask:
-    """A task that writes a part of an epoch.
-
-    ``attempt``: no other attempt of any task of the driver has this number.
-    """
-
-    token: FencingToken
-    number: int
-    attempt: int
-
-
 @dataclass
 class WriterProgram:
-    """Program of a writing task: the edges into sinks."""
+    """Program of a writing task: the edges into sinks.
 
-    sinks: dict[int, SinkPart]
+    ``parts``: the sinks that tasks write to; ``to_driver``: those whose records the driver gets.
+    """
+
     edges: dict[int, tuple[int, Codec]]
-    opened: set[int] = field(default_factory=set)
+    parts: dict[int, BoundSink]
+    to_driver: frozenset[int]
     reports: Reports = field(default_factory=Reports)
 
-    def run(self, batches: Iterator[pa.RecordBatch], task: WriterTask) -> Iterator[bytes]:
+    def run(self, batches: Iterator[pa.RecordBatch], task: SinkTask) -> Iterator[bytes]:
         """Write what a task has for each sink; yields the messages the driver commits by."""
         parts: dict[int, list[Records]] = {}
         counts: dict[int, int] = {}
@@ -100,71 +64,22 @@ class WriterProgram:
             elif kind == DATA and tag in self.edges:
                 sink, codec = self.edges[tag]
                 counts[sink] = counts.get(sink, 0) + record_count(header)
-                part = self.sinks[sink]
-                if part.to_driver:
+                if sink in self.to_driver:
                     yield pickle.dumps(("records", sink, tag, header, payload))
-                elif part.files is not None or part.function is not None:
-                    parts.setdefault(sink, []).append(decode(header, payload, codec))
-        files: list[tuple[SinkPart, StagedFile]] = []
-        for sink, records in parts.items():
-            part = self.sinks[sink]
-            if part.files is None:
-                self._invoke(part, merged(records), task)
-            else:
-                files.append((part, self._stage(part, part.files, merged(records), task)))
-        # The system writes what all sinks have while it is asked to make sure of the first file.
-        for part, staged in files:
-            assert part.files is not None
-            part.files.sync(staged)
-            yield pickle.dumps(("file", part.sink, staged))
+                elif sink in self.parts:
+                    read = decode_columns if self.parts[sink].sink.takes_columns else decode
+                    parts.setdefault(sink, []).append(read(header, payload, codec))
+        # Only one sink's records are there twice at a time.
+        records = ((sink, merged(parts.pop(sink))) for sink in list(parts))
+        for sink, staged in write_parts(self.parts, records, task, self.reports).items():
+            yield pickle.dumps(("staged", sink, staged))
         yield pickle.dumps(("counts", counts))
-        yield pickle.dumps(("report", self.reports.take(task.number).to_bytes()))
-        # What a sink function keeps back it writes when it is closed: before the epoch commits.
-        self.close()
-
-    def _stage(
-        self, part: SinkPart, files: FileSink, records: Records, task: WriterTask
-    ) -> StagedFile:
-        try:
-            return files.stage(as_list(records.values), task.token.epoch, task.number, task.attempt)
-        except MillstreamError:
-            raise
-        except BaseException as error:
-            raise user_code_error(error, part.name, part.uid, location=part.location) from error
-
-    def _invoke(self, part: SinkPart, records: Records, task: WriterTask) -> None:
-        value: Any = None
-        invoke = getattr(part.function, "invoke", part.function)
-        # The driver has checked before; a worker need not reach the checkpoint directory.
-        with suppress(OSError, pa.ArrowException):
-            task.token.check()
-        try:
-            self._open(part, task)
-            for value in records.values:
-                invoke(value)
-        except BaseException as error:
-            raise user_code_error(
-                error, part.name, part.uid, value, location=part.location
-            ) from error
-
-    def _open(self, part: SinkPart, task: WriterTask) -> None:
-        """Open a sink function before its first record in this task."""
-        if part.sink not in self.opened:
-            self.opened.add(part.sink)
-            opener = getattr(part.function, "open", None)
-            if opener is not None:
-                info = OperatorInfo(part.name, part.uid, part.location)
-                context = KernelRuntimeContext(info, self.reports, task.number, task.number + 1)
-                context.fencing_token = replace(task.token, sink=part.uid)
-                opener(context)
+        yield pickle.dumps(("report", self.reports.take(task.part).to_bytes()))
 
     def close(self) -> None:
-        """Close the sink functions that this task has opened."""
-        for sink in self.opened:
-            closer = getattr(self.sinks[sink].function, "close", None)
-            if closer is not None:
-                closer()
-        self.opened.clear()
+        """Release what the sinks keep in this process."""
+        for bound in self.parts.values():
+            bound.close()
 
 
 def _data(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int, bytes, bytes]]:
@@ -214,90 +129,71 @@ class Writer:
         on_epoch: Callable[[int, EpochReport], None],
         fence: Fence | None = None,
     ) -> None:
-        self.job = job
-        self.fence = fence
-        self.nodes = {node.id: node for node in sinks}
-        self.types: dict[int, TypeInformation | None] = {}
+        types = {edge.sink: edge.type_info for edge in edges}
+        self.check = always_current if fence is None else fence.check
+        self.sinks = {
+            node.id: BoundSink(
+                node.sink,
+                SinkContext(
+                    job_id=job,
+                    sink=uids[node.id],
+                    attempt=0 if fence is None else fence.number,
+                    name=node.name,
+                    type_info=types.get(node.id),
+                    location=node.location,
+                    check=self.check,
+                ),
+            )
+            for node in sinks
+        }
         self.codecs = {edge.tag: codec_for(edge.type_info) for edge in edges}
-        for edge in edges:
-            self.types[edge.sink] = edge.type_info
-        self.files: dict[int, FileSink] = {}
-        for node in sinks:
-            if isinstance(node.sink, FilesSinkSpec):
-                sink = FileSink(
-                    node.sink,
-                    self.types.get(node.id),
-                    job,
-                    uids[node.id],
-                    self.token(0).attempt,
-                    node.location,
-                )
-                sink.open()
-                self.files[node.id] = sink
+        self.driver = SinkDriver(self.sinks)
+        self.driver.recover()
         self.program = WriterProgram(
-            {node.id: self._part(node, uids) for node in sinks},
             {edge.tag: (edge.sink, self.codecs[edge.tag]) for edge in edges},
+            {n: bound for n, bound in self.sinks.items() if bound.is_written_by_tasks},
+            frozenset(n for n, bound in self.sinks.items() if bound.comes_to_driver),
         )
         self.ref = make_ref("writer", self.program)
         self.on_epoch = on_epoch
 
-    def _part(self, node: SinkNode, uids: dict[int, str]) -> SinkPart:
-        spec = node.sink
-        return SinkPart(
-            node.id,
-            node.name,
-            uids[node.id],
-            node.location,
-            files=self.files.get(node.id),
-            function=spec.function if isinstance(spec, FunctionSinkSpec) else None,
-            to_driver=isinstance(spec, PrintSpec | CollectSpec),
-        )
-
     @property
-    def frame_sinks(self) -> list[SinkNode]:
+    def frame_sinks(self) -> list[int]:
         """The sinks that want a DataFrame of their own."""
-        wanted = ForeachBatchSpec | SparkFormatSpec
-        return [node for node in self.nodes.values() if isinstance(node.sink, wanted)]
+        return [number for number, bound in self.sinks.items() if bound.wants_frame]
 
     def refuse_later(self, last: int) -> None:
         """Refuse to go on where a sink has epochs that the checkpoint does not know."""
-        for sink in self.files.values():
-            sink.refuse_later(last)
+        self.driver.refuse_later(last)
 
-    def token(self, epoch: int) -> FencingToken:
-        """The fencing token of an epoch, checked right before each effect."""
-        if self.fence is None:
-            return FencingToken(self.job, epoch, 0)
-        return FencingToken(self.job, epoch, self.fence.number, check=self.fence.check)
+    def close(self) -> None:
+        """Release what the sinks hold on the driver."""
+        self.driver.close()
 
     def write(self, rows: DataFrame, epoch: int) -> None:
         """Write one epoch. A replayed epoch skips the sinks that have it already."""
-        token = self.token(epoch)
         frames = self.frame_sinks
         if frames:
             rows = rows.persist()
         try:
-            token.check()
+            self.check()
             began = time.monotonic()
-            messages = self._run_tasks(rows, token)
+            epoch_output = self._read(self._run_tasks(rows, epoch))
             ran = time.monotonic()
-            for node in frames:
-                frame = self._decoded(node, rows)
-                token.check()
-                self._write_frame(node, frame, token)
-            report = self._commit(messages, token)
+            self._commit(rows, epoch, epoch_output)
+            report = epoch_output.report
             report.times_ms = {
                 "tasks_ms": round((ran - began) * 1_000),
                 "sinks_ms": round((time.monotonic() - ran) * 1_000),
             }
             self.on_epoch(epoch, report)
             # Spark writes down next that the epoch is done.
-            token.check()
+            self.check()
         finally:
             if frames:
                 rows.unpersist()
 
-    def _run_tasks(self, rows: DataFrame, token: FencingToken) -> list[Any]:
+    def _run_tasks(self, rows: DataFrame, epoch: int) -> list[Any]:
         ref = self.ref
 
         def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -306,16 +202,15 @@ class Writer:
                 ids = (0, 0)
                 if context is not None:
                     ids = (context.partitionId(), context.taskAttemptId())
-                for message in ref.get().run(batches, WriterTask(token, *ids)):
+                for message in ref.get().run(batches, SinkTask(epoch, *ids)):
                     yield pa.RecordBatch.from_pydict({"message": pa.array([message], pa.binary())})
 
         found = rows.mapInArrow(task, MESSAGE_SCHEMA).collect()
         return [pickle.loads(row["message"]) for row in found]
 
-    def _commit(self, messages: list[Any], token: FencingToken) -> EpochReport:
-        report = EpochReport()
-        files: dict[int, list[StagedFile]] = {sink: [] for sink in self.files}
-        records: dict[int, list[Records]] = {}
+    def _read(self, messages: list[Any]) -> _EpochOutput:
+        output = _EpochOutput()
+        report = output.report
         for kind, *content in messages:
             if kind == "report":
                 report.tasks.append(TaskReport.from_bytes(content[0]))
@@ -323,56 +218,40 @@ class Writer:
                 report.ended |= content[0]
             elif kind == "counts":
                 for sink, number in content[0].items():
-                    uid = self.program.sinks[sink].uid
+                    uid = self.sinks[sink].context.sink
                     report.written[uid] = report.written.get(uid, 0) + number
-            elif kind == "file":
-                files[content[0]].append(content[1])
+            elif kind == "staged":
+                output.staged.setdefault(content[0], []).append(content[1])
             else:
                 sink, tag, header, payload = content
                 part = decode(header, payload, self.codecs[tag])
-                records.setdefault(sink, []).append(part)
-        for sink, staged in files.items():
-            token.check()
-            self.files[sink].commit(token.epoch, staged)
-        for sink, parts in records.items():
-            token.check()
-            deliver(self.nodes[sink], merged(parts), token.epoch, self.types.get(sink))
-        return report
+                output.records.setdefault(sink, []).append(part)
+        return output
 
-    def _write_frame(self, node: SinkNode, frame: DataFrame, token: FencingToken) -> None:
-        spec = node.sink
-        if isinstance(spec, ForeachBatchSpec):
-            uid = self.program.sinks[node.id].uid
-            more = (replace(token, sink=uid),) if spec.takes_token else ()
-            try:
-                spec.function(frame, token.epoch, *more)
-            except MillstreamError:
-                raise
-            except BaseException as error:
-                # sys.exit() in it would end the thread on which Spark waits.
-                raise user_code_error(error, node.name, uid, location=node.location) from error
-        elif isinstance(spec, SparkFormatSpec):
-            frame.write.format(spec.format).options(**spec.options).mode(spec.mode).save()
+    def _commit(self, rows: DataFrame, epoch: int, output: _EpochOutput) -> None:
+        try:
+            for number in self.frame_sinks:
+                self.driver.write_frame(number, epoch, self._decoded(number, rows))
+        except BaseException:
+            self.driver.abort(epoch, output.staged)
+            raise
+        self.driver.commit(epoch, output.staged)
+        for number, parts in output.records.items():
+            self.driver.deliver(number, epoch, merged(parts))
 
-    def _decoded(self, node: SinkNode, rows: DataFrame) -> DataFrame:
+    def _decoded(self, number: int, rows: DataFrame) -> DataFrame:
         """A sink's records as a DataFrame with columns of the stream's type."""
         from millstream.spark.frames import decoded_frame
 
-        edges = {tag: codec for tag, (sink, codec) in self.program.edges.items() if sink == node.id}
-        return decoded_frame(rows, edges, self.types.get(node.id), node.location)
+        edges = {tag: codec for tag, (sink, codec) in self.program.edges.items() if sink == number}
+        context = self.sinks[number].context
+        return decoded_frame(rows, edges, context.type_info, context.location)
 
 
-def deliver(
-    node: SinkNode, records: Records, epoch: int, type_info: TypeInformation | None
-) -> None:
-    """Hand records to a sink on the driver."""
-    spec = node.sink
-    if isinstance(spec, CollectSpec):
-        times = [None if ts == NO_TIMESTAMP else ts for ts in records.ts.tolist()]
-        spec.deliver(epoch, list(zip(records.values, times, strict=True)))
-    elif isinstance(spec, PrintSpec):
-        stream = sys.stderr if spec.to_stderr else sys.stdout
-        prefix = f"{spec.prefix}> " if spec.prefix else ""
-        text = printed_text(type_info, spec.text)
-        stream.write("".join(f"{prefix}{text(value)}\n" for value in records.values))
-        stream.flush()
+@dataclass
+class _EpochOutput:
+    """The messages of the tasks of an epoch: by sink, what is staged and the records to deliver."""
+
+    report: EpochReport = field(default_factory=EpochReport)
+    staged: dict[int, list[Any]] = field(default_factory=dict)
+    records: dict[int, list[Records]] = field(default_factory=dict)

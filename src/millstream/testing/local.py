@@ -50,8 +50,9 @@ from millstream.plan.restoring import (
     refuse_other_offsets,
     state_layouts,
 )
-from millstream.plan.specs import ChannelSpec, CollectSpec, refuse_shorter
+from millstream.plan.specs import ChannelSpec, refuse_shorter
 from millstream.testing.copies import FunctionCopies
+from millstream.testing.local_sinks import Attempts, LocalSinks
 from millstream.testing.records import StreamRecord
 from millstream.testing.sources import MarkedChannels, abort_error
 
@@ -92,10 +93,11 @@ class LocalSavepoint:
 
 @dataclass
 class _Gathered:
-    """The records of an epoch for sinks, by their ids, and the reports of its tasks."""
+    """The records of an epoch, by sink and part, and the reports of its tasks."""
 
-    outputs: dict[int, list[StreamRecord]]
+    parts: dict[int, dict[int, list[Records]]]
     reports: list[TaskReport]
+    staged: dict[int, list[Any]] = field(default_factory=dict)
 
 
 class LocalJob:
@@ -123,6 +125,10 @@ class LocalJob:
         states that their functions no longer ask for.
     totals
         Where the metrics of the whole job are added up, if it has other parts.
+    write
+        Run all sinks; by default only those that keep records for the program.
+    attempts
+        The identity of the job for its sinks, and how often it was started before.
     """
 
     def __init__(
@@ -136,6 +142,8 @@ class LocalJob:
         savepoint: LocalSavepoint | None = None,
         allow_non_restored_state: bool = False,
         totals: Totals | None = None,
+        write: bool = False,
+        attempts: Attempts | None = None,
     ) -> None:
         self.options = options or JobOptions(parallelism=1)
         if allow_non_restored_state:
@@ -155,6 +163,9 @@ class LocalJob:
         self.records: dict[int, list[StreamRecord]] = {n.id: [] for n in self.component.sinks}
         self.totals = totals or totals_of([self.component])
         self._abort: MillstreamError | None = None
+        self._sinks = LocalSinks(
+            self.component, attempts or Attempts(), write=write, copies=copy_functions
+        )
         self.start()
         if savepoint is not None:
             self._restore(savepoint, allow_non_restored_state)
@@ -178,6 +189,7 @@ class LocalJob:
             self.component, self.options, batch=self.batch, wall_clock_ms=lambda: self.now_ms
         )
         self.programs: Programs = compiler.compile()
+        self._sinks.stop()
         self._starting = True
 
     def close(self) -> None:
@@ -186,6 +198,7 @@ class LocalJob:
             source.close()
         for stage in self.programs.stages:
             stage.close()
+        self._sinks.stop()
 
     def _sources(self) -> Iterable[tuple[SourceNode, ChannelSpec]]:
         for node in self.component.sources:
@@ -267,12 +280,15 @@ class LocalJob:
         if now_ms is not None:
             self.now_ms = now_ms
         work = self.committed.copy()
+        self._sinks.start(self.programs.sink_edges, work.epoch)
         read = self._read(work, reads, splits)
         control = self._control(end and self._abort is None)
         rows = [*control_rows(control, self.options.slot_count), *read]
         for index, program in enumerate(self.programs.stages):
             rows = self._stage(index, program, rows, work)
         gathered = self._gather(rows)
+        gathered.staged, reports = self._sinks.write(work.epoch, gathered.parts)
+        gathered.reports += reports
         if self._abort is not None:
             # All of the epoch has run, and none of it may count: a crash just before the commit.
             raise self._abort
@@ -313,6 +329,7 @@ class LocalJob:
 
     def _commit(self, work: Snapshot, gathered: _Gathered) -> dict[str, list[Output]]:
         epoch, work.epoch = work.epoch, work.epoch + 1
+        self._sinks.commit(epoch, gathered.staged, gathered.parts)
         self.committed = work
         self._starting = False
         for report in gathered.reports:
@@ -320,14 +337,13 @@ class LocalJob:
         self.totals.end_epoch(self.component.index, epoch)
         by_name: dict[str, list[Output]] = {}
         for node in self.component.sinks:
-            records = gathered.outputs.get(node.id)
-            if records is not None:
+            parts = gathered.parts.get(node.id)
+            if parts is not None:
+                records = in_order([part for found in parts.values() for part in found])
                 self.totals.add_written(self.component.uids[node.id], len(records))
                 by_name.setdefault(node.name, []).extend(records)
                 self.outputs[node.name].extend(records)
                 self.records[node.id].extend(records)
-                if isinstance(node.sink, CollectSpec):
-                    node.sink.deliver(epoch, list(records))
         return by_name
 
     # -- one epoch, step by step -----------------------------------------------------------------
@@ -388,18 +404,18 @@ class LocalJob:
         return out
 
     def _gather(self, rows: list[Row]) -> _Gathered:
-        parts: dict[int, list[Records]] = {}
+        parts: dict[int, dict[int, list[Records]]] = {}
         reports = []
         edges = {edge.tag: edge for edge in self.programs.sink_edges}
         for row in rows:
             if row.kind == DATA:
                 edge = edges[row.tag]
-                parts.setdefault(edge.sink, []).append(
-                    decode(row.header, row.payload, codec_for(edge.type_info))
-                )
+                records = decode(row.header, row.payload, codec_for(edge.type_info))
+                part = row.slot % self.options.parallelism
+                parts.setdefault(edge.sink, {}).setdefault(part, []).append(records)
             elif row.kind == REPORT:
                 reports.append(TaskReport.from_bytes(row.payload))
-        return _Gathered({sink: in_order(found) for sink, found in parts.items()}, reports)
+        return _Gathered(parts, reports)
 
     def state_entries(self) -> int:
         """How many values the state store holds, headers apart: 0 when everything was cleaned up."""

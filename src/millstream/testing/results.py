@@ -9,6 +9,7 @@ from typing import Any
 from millstream.common.errors import CheckpointError, PlanError, user_location
 from millstream.metrics import JobMetrics
 from millstream.testing.local import Snapshot
+from millstream.testing.local_sinks import Attempts
 from millstream.testing.records import StreamRecord
 
 __all__ = ["RESULT", "Checkpoint", "Results"]
@@ -80,6 +81,7 @@ class Checkpoint:
 
     def __init__(self) -> None:
         self.finished = False
+        self.attempts = Attempts()
         self._shape: object = None
         self._parts: dict[int, bytes] = {}
         self._ended: set[int] = set()
@@ -89,6 +91,7 @@ class Checkpoint:
         if self.finished or not self._parts:
             # As on Spark: a finished job does not go on, the next one is a new one.
             self.finished, self._shape = False, shape
+            self.attempts = Attempts()
             self._parts.clear()
             self._ended.clear()
             return False

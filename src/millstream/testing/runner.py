@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from millstream.common.errors import PlanError
+from millstream.connectors.simple_sinks import DriverSink
 from millstream.kernel.totals import Totals
 from millstream.plan.graph import JobGraph, Node, SinkNode, SourceNode
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.plan.planner import Component, plan
-from millstream.plan.specs import ChannelSpec, CollectSpec
+from millstream.plan.specs import ChannelSpec
 from millstream.testing.local import LocalJob, Place, totals_of
 from millstream.testing.marks import AbortError
 from millstream.testing.programs import Program, Sources, job_of, replace_sources
 from millstream.testing.records import StreamRecord
 from millstream.testing.results import Checkpoint, Results
 from millstream.testing.schedules import Cut, Cutter, Restarts, Schedule
-from millstream.testing.sinks import Collected
 from millstream.testing.sources import MarkedChannels
 
 __all__ = ["Settings", "execute", "run_local"]
@@ -40,11 +40,12 @@ def run_local(
     sources: Sources | None = None,
     ms_per_epoch: int = 1_000,
     copy_functions: bool = True,
+    write: bool = False,
 ) -> Results:
     """Run a program in memory: the same kernel as on Spark, without Spark.
 
-    Sinks only collect: nothing is printed, written or called. The environment keeps what was
-    built, so that it can run again.
+    Sinks only collect, unless ``write`` is given: nothing is printed, written or called. The
+    environment keeps what was built, so that it can run again.
 
     Parameters
     ----------
@@ -79,6 +80,9 @@ def run_local(
     copy_functions
         Give copies of the functions to the job and new ones after a restart, as on Spark. With
         False they are used as they are, so that they can write into a list of the test's.
+    write
+        Run the sinks too, as on Spark: tasks write parts, then the epoch is committed. A `Checkpoint`
+        keeps the identity of the job, so that its next run is the next attempt.
 
     Raises
     ------
@@ -107,7 +111,7 @@ def run_local(
         restarts=restarts,
         channel_order=channel_order,
     )
-    settings = Settings(sources or {}, ms_per_epoch, copy_functions)
+    settings = Settings(sources or {}, ms_per_epoch, copy_functions, write)
     return execute(program, schedule, settings, checkpoint)
 
 
@@ -118,6 +122,7 @@ class Settings:
     sources: Sources = field(default_factory=dict)
     ms_per_epoch: int = 1_000
     copy_functions: bool = True
+    write: bool = False
 
 
 def execute(
@@ -148,6 +153,8 @@ def execute(
                 component=component.index,
                 copy_functions=settings.copy_functions,
                 totals=totals,
+                write=settings.write,
+                attempts=checkpoint.attempts,
             )
             parts.append(_Part(local, component.index, schedule, checkpoint))
             parts[-1].run(settings.ms_per_epoch)
@@ -170,10 +177,8 @@ def _shape(components: Iterable[Component], options: JobOptions) -> object:
 def _forget(graph: JobGraph) -> None:
     """A job that starts from the beginning delivers all records again."""
     for node in graph:
-        if isinstance(node, SinkNode) and isinstance(node.sink, CollectSpec):
-            owner = getattr(node.sink.deliver, "__self__", None)
-            if isinstance(owner, Collected):
-                owner.clear()
+        if isinstance(node, SinkNode) and isinstance(node.sink, DriverSink):
+            node.sink.forget()
 
 
 def _results(graph: JobGraph, parts: list[_Part], totals: Totals, finished: bool) -> Results:

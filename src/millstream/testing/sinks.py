@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from millstream.datastream.connectors.base import Sink
+from millstream.connectors.simple_sinks import DriverSink
+from millstream.connectors.sink import SinkContext
 from millstream.datastream.data_stream import DataStream
-from millstream.plan.specs import CollectSpec
 from millstream.testing.records import StreamRecord
 
 __all__ = ["CollectSink", "Collected", "collect"]
@@ -61,7 +61,7 @@ class Collected:
         return f"Collected({self.values()!r})"
 
 
-class CollectSink(Sink):
+class CollectSink(DriverSink):
     """Keeps the records of a stream in memory, locally and on Spark.
 
     Attributes
@@ -82,11 +82,18 @@ class CollectSink(Sink):
     Collected([10, 20])
     """
 
+    only_collects = True
+
     def __init__(self) -> None:
         self.collected = Collected()
 
-    def to_spec(self) -> CollectSpec:
-        return CollectSpec(deliver=self.collected.deliver)
+    def forget(self) -> None:
+        self.collected.clear()
+
+    def deliver(
+        self, context: SinkContext, epoch: int, records: list[tuple[Any, int | None]]
+    ) -> None:
+        self.collected.deliver(epoch, records)
 
 
 def collect(stream: DataStream, name: str | None = None) -> Collected:

@@ -23,7 +23,7 @@ def collect_sink(graph: JobGraph) -> Any:
 def delivering(*epochs: list[Any], error: Exception | None = None) -> Any:
     def on_submit(graph: JobGraph, client: FakeClient) -> None:
         for epoch, values in enumerate(epochs):
-            collect_sink(graph).deliver(epoch, [(value, None) for value in values])
+            collect_sink(graph).callback(epoch, [(value, None) for value in values])
         if error is None:
             client.finish()
         else:
@@ -60,7 +60,7 @@ def test_error_of_the_job_comes_after_its_records(env: Env, runtime: FakeRuntime
 
 def test_limit_returns_a_list_and_stops_the_job(env: Env, runtime: FakeRuntime) -> None:
     def endless(graph: JobGraph, client: FakeClient) -> None:
-        collect_sink(graph).deliver(0, [(n, None) for n in range(10)])
+        collect_sink(graph).callback(0, [(n, None) for n in range(10)])
 
     runtime.on_submit = endless
     assert env.from_collection([1]).execute_and_collect(limit=3) == [0, 1, 2]

@@ -11,6 +11,7 @@ from datastream_support import check_error, last
 
 from millstream.common import Row, Types, WatermarkStrategy
 from millstream.common.errors import PlanError
+from millstream.connectors.simple_sinks import CalledFunction, ForeachBatchSink
 from millstream.datastream import (
     DataStream,
     FilterFunction,
@@ -32,14 +33,6 @@ from millstream.plan.graph import (
     StatelessNode,
     TimestampsNode,
     UnionNode,
-)
-from millstream.plan.specs import (
-    DiscardSpec,
-    FilesSinkSpec,
-    ForeachBatchSpec,
-    FunctionSinkSpec,
-    PrintSpec,
-    SparkFormatSpec,
 )
 
 Env = StreamExecutionEnvironment
@@ -256,47 +249,45 @@ def write(dataframe: Any, epoch: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "name", "spec"),
+    ("make", "name", "sink"),
     [
-        (lambda s: s.print(), "Print", PrintSpec()),
-        (lambda s: s.print("p"), "Print", PrintSpec(prefix="p")),
+        (lambda s: s.print(), "Print", PrintSink()),
+        (lambda s: s.print("p"), "Print", PrintSink("p")),
         (
             lambda s: s.sink_to(PrintSink("p", True)),
             "PrintSink",
-            PrintSpec(prefix="p", to_stderr=True),
+            PrintSink("p", stderr=True),
         ),
-        (lambda s: s.sink_to(DiscardingSink()), "DiscardingSink", DiscardSpec()),
+        (lambda s: s.sink_to(DiscardingSink()), "DiscardingSink", DiscardingSink()),
         (
             lambda s: s.sink_to(FileSink.json("/o")),
             "FileSink",
-            FilesSinkSpec(path="/o", format="json"),
+            FileSink.json("/o"),
         ),
         (
             lambda s: s.add_sink(FileSink.json("/o")),
             "FileSink",
-            FilesSinkSpec(path="/o", format="json"),
+            FileSink.json("/o"),
         ),
-        (
-            lambda s: s.sink_to(SparkSink("orc", path="/o")),
-            "SparkSink",
-            SparkFormatSpec(format="orc", options={"path": "/o"}),
-        ),
-        (
-            lambda s: s.write_to("orc", path="/o", mergeSchema=True),
-            "Write orc",
-            SparkFormatSpec(format="orc", options={"path": "/o", "mergeSchema": "true"}),
-        ),
-        (lambda s: s.foreach_batch(write), "Foreach Batch", ForeachBatchSpec(function=write)),
-        (lambda s: s.add_sink(print), "Sink", FunctionSinkSpec(function=print)),
+        (lambda s: s.foreach_batch(write), "Foreach Batch", ForeachBatchSink(write)),
+        (lambda s: s.add_sink(print), "Sink", CalledFunction(print)),
     ],
 )
-def test_sink(env: Env, pairs: DataStream, make: Any, name: str, spec: Any) -> None:
-    sink = make(pairs).uid("out").set_parallelism(1)
+def test_sink(env: Env, pairs: DataStream, make: Any, name: str, sink: Any) -> None:
+    end = make(pairs).uid("out").set_parallelism(1)
     node = last(env)
     assert isinstance(node, SinkNode)
-    assert (node.name, node.sink, node.inputs) == (name, spec, (1,))
+    assert (node.name, node.sink, node.inputs) == (name, sink, (1,))
     assert (node.uid, node.parallelism) == ("out", 1)
-    assert repr(sink) == f"DataStreamSink({name})"
+    assert repr(end) == f"DataStreamSink({name})"
+
+
+def test_spark_sinks(env: Env, pairs: DataStream) -> None:
+    pairs.sink_to(SparkSink("orc", path="/o"))
+    assert vars(last(env).sink) == {"format": "orc", "mode": "append", "options": {"path": "/o"}}
+    pairs.write_to("orc", path="/o", mergeSchema=True)
+    assert last(env).name == "Write orc"
+    assert last(env).sink.options == {"path": "/o", "mergeSchema": "true"}
 
 
 def test_sink_function(env: Env, pairs: DataStream) -> None:
@@ -436,4 +427,4 @@ def test_a_function_with_a_third_parameter_is_given_a_token(
     env: Env, pairs: DataStream, function: Any, wanted: bool
 ) -> None:
     pairs.foreach_batch(function)
-    assert last(env).sink == ForeachBatchSpec(function=function, takes_token=wanted)
+    assert last(env).sink == ForeachBatchSink(function, wanted)

@@ -272,7 +272,7 @@ def test_second_execute_runs_only_what_was_built_since(env: Env, runtime: FakeRu
     env.from_collection([2]).print("second")
     env.execute()
     prefixes = [
-        [node.sink.prefix for node in graph if isinstance(node, SinkNode)]  # type: ignore[union-attr]
+        [node.sink.sink_identifier for node in graph if isinstance(node, SinkNode)]  # type: ignore[attr-defined]
         for graph, _, _ in runtime.jobs
     ]
     assert prefixes == [["first"], ["second"]]

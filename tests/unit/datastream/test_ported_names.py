@@ -25,6 +25,7 @@ from millstream.common import (
 from millstream.common.absent import METHODS, NAMES
 from millstream.common.errors import ConfigurationError, PlanError, TypeMismatchError
 from millstream.common.serializer import TypeSerializer, VoidNamespaceSerializer
+from millstream.connectors.simple_sinks import CollectingSink, PrintSink
 from millstream.datastream import (
     CheckpointConfig,
     DataStream,
@@ -47,7 +48,6 @@ from millstream.datastream.window import (
 )
 from millstream.missing_modules import MODULES
 from millstream.plan.graph import SinkNode
-from millstream.plan.specs import CollectSpec, PrintSpec
 from millstream.testing import run_local
 
 Env = StreamExecutionEnvironment
@@ -240,7 +240,7 @@ def test_streams_tell_about_themselves(env: Env) -> None:
 def test_print_to_err(env: Env) -> None:
     env.from_collection([1]).print_to_err("numbers")
     (sink,) = [node for node in env._graph if isinstance(node, SinkNode)]
-    assert sink.sink == PrintSpec(prefix="numbers", to_stderr=True)
+    assert sink.sink == PrintSink("numbers", stderr=True)
 
 
 def test_a_sink_accepts_a_limit_of_the_parallelism(env: Env) -> None:
@@ -279,10 +279,10 @@ def test_collect_async_brings_the_records_of_the_next_job(env: Env) -> None:
     with pytest.raises(PlanError, match="NOT_EXECUTED"):
         next(records)
     (sink,) = [node for node in env._graph if isinstance(node, SinkNode)]
-    assert isinstance(sink.sink, CollectSpec)
+    assert isinstance(sink.sink, CollectingSink)
     (listener,) = env.get_job_listeners()
     listener.on_job_submitted(FakeJob(), None)  # type: ignore[arg-type]
-    sink.sink.deliver(0, [(1, None), (2, None)])
+    sink.sink.callback(0, [(1, None), (2, None)])
     assert env.get_job_listeners() == []
     records.close()
 

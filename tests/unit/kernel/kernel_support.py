@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.plan.graph import JobGraph, KeyedNode, SinkNode, SourceNode
 from millstream.plan.options import JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec
+from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
 
 
@@ -46,7 +47,7 @@ def keyed_job(
         kind=kind,
         function=function,
     )
-    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardingSink())
     return LocalJob(graph, JobOptions(**{"parallelism": 1} | options), batch=batch)
 
 

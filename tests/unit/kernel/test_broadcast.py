@@ -20,6 +20,7 @@ from millstream.common.state import (
     ReadOnlyBroadcastState,
     ValueStateDescriptor,
 )
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.kernel import large, pages
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.places import Place
@@ -27,7 +28,6 @@ from millstream.kernel.two_inputs.specs import BroadcastSpec
 from millstream.kernel.two_inputs.told import Buffers
 from millstream.plan.graph import JobGraph, KeyedNode, SideOutputNode, SinkNode, StatelessNode
 from millstream.plan.options import JobOptions
-from millstream.plan.specs import DiscardSpec
 from millstream.testing import LocalJob
 
 EPOCHS = pytest.mark.parametrize("size", [1, 2, 3, None])
@@ -94,9 +94,9 @@ def job(
         kind="broadcast",
         function=BroadcastSpec(function, states),
     )
-    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardingSink())
     side = graph.add(SideOutputNode, name="aside", inputs=(node.id,), tag="side")
-    graph.add(SinkNode, name="side", inputs=(side.id,), sink=DiscardSpec())
+    graph.add(SinkNode, name="side", inputs=(side.id,), sink=DiscardingSink())
     return LocalJob(graph, JobOptions(**{"parallelism": 1} | options))
 
 
@@ -716,6 +716,20 @@ class TestWhoSpeaks:
             ("rule", ("rule", "x")),
             ("rule", ("rule", "y")),
         ]
+
+    @EPOCHS
+    @SLOTS
+    @pytest.mark.parametrize("keyed", [True, False])
+    @pytest.mark.parametrize("policy", ["fail", "skip"])
+    def test_records_kept_between_two_rules(
+        self, policy: str, keyed: bool, slots: int, size: int | None
+    ) -> None:
+        """What happens to records that a function fails on is no matter of the others."""
+        records = at_once(("rule", "x"), *[(key,) for key in "abcde"], ("rule", "y"))
+        configuration = {"millstream.on-error": policy}
+        started = job(records, Kept(), keyed=keyed, slots=slots, configuration=configuration)
+        got = [value for value in values(started.run_all(size)) if isinstance(value, str)]
+        assert sorted(got) == [f"kept {key}" for key in "abcde"]
 
     @SLOTS
     def test_what_the_broadcast_side_does_not_use_changes_nothing(self, slots: int) -> None:

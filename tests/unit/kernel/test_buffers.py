@@ -25,9 +25,12 @@ from millstream.kernel.buffers import (
     codec_for,
     concat_records,
     decode,
+    decode_columns,
     encode,
+    merged,
     record_count,
 )
+from millstream.kernel.columns import Columns, record_batch
 from millstream.kernel.order import COLUMNS, OrderKeys
 from strategies import examples
 
@@ -185,3 +188,31 @@ def test_any_value_passes_a_buffer_of_a_type_that_is_not_declared() -> None:
 def test_columns_of_an_older_savepoint_are_read_where_the_type_is_not_declared() -> None:
     written = ArrowCodec(Types.LONG()).encode([1, 2])
     assert codec_for(inferred(Types.LONG())).decode(memoryview(written)) == [1, 2]
+
+
+PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
+THREE = [("a", 1), ("b", 2), ("c", 3)]
+
+
+def sent_as(type_info: Any, values: list[Any], first: int = 0) -> tuple[bytes, bytes, Codec]:
+    sent, codec = plain(values), codec_for(type_info)
+    sent.keys.pos = np.arange(first, first + len(values), dtype=np.int64)
+    return *encode(sent, codec, raised=True), codec
+
+
+def test_columns_stay_columns_for_who_takes_columns() -> None:
+    later, earlier = sent_as(PAIR, THREE, 3), sent_as(PAIR, THREE[::-1])
+    found = merged([decode_columns(*later), decode_columns(*earlier)])
+    assert isinstance(found.values, Columns)
+    batch = record_batch(found.values, PAIR)
+    assert batch.to_pydict() == {"f0": list("cbaabc"), "f1": [3, 2, 1, 1, 2, 3]}
+
+
+def test_values_of_a_type_that_is_not_declared_become_columns_of_it() -> None:
+    found = decode_columns(*sent_as(inferred(PAIR), THREE))
+    assert found.values == THREE
+    assert record_batch(found.values, PAIR).to_pydict() == {"f0": ["a", "b", "c"], "f1": [1, 2, 3]}
+
+
+def test_a_value_that_is_no_record_is_one_column() -> None:
+    assert record_batch([1, None, 3], Types.LONG()).to_pydict() == {"value": [1, None, 3]}

@@ -13,6 +13,7 @@ from kernel_support import source_of
 from millstream.common.errors import MillstreamError, UserCodeError
 from millstream.common.output_tag import OutputTag
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.kernel.buffers import DATA, PickleCodec, Records, concat_records, decode
 from millstream.kernel.stages import Block
 from millstream.plan.graph import (
@@ -23,7 +24,6 @@ from millstream.plan.graph import (
     TimestampsNode,
     UnionNode,
 )
-from millstream.plan.specs import DiscardSpec
 from millstream.testing import LocalJob
 from strategies import examples
 
@@ -52,7 +52,7 @@ class Graph:
         return self.graph.add(SideOutputNode, name=tag, inputs=(after,), tag=tag).id
 
     def sink(self, after: int, name: str = "out") -> None:
-        self.graph.add(SinkNode, name=name, inputs=(after,), sink=DiscardSpec())
+        self.graph.add(SinkNode, name=name, inputs=(after,), sink=DiscardingSink())
 
     def job(self) -> LocalJob:
         return LocalJob(self.graph)
@@ -146,7 +146,7 @@ class TestKinds:
         node = graph.add(
             StatelessNode, name="p", inputs=(stream,), kind="process", function=Times()
         )
-        graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+        graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardingSink())
         assert LocalJob(graph).run_all()["out"] == [(None, None)]
 
     def test_process_without_a_key_has_no_timers(self) -> None:

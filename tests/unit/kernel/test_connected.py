@@ -12,10 +12,10 @@ from millstream.common.errors import PlanError, UserCodeError
 from millstream.common.output_tag import OutputTag
 from millstream.common.state import ValueStateDescriptor
 from millstream.common.time import MIN_TIMESTAMP
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.kernel.places import Place
 from millstream.plan.graph import JobGraph, KeyedNode, SideOutputNode, SinkNode
 from millstream.plan.options import JobOptions
-from millstream.plan.specs import DiscardSpec
 from millstream.testing import LocalJob
 
 EPOCHS = pytest.mark.parametrize("size", [1, 2, None])
@@ -63,9 +63,9 @@ def job(
         kind="co_process",
         function=function,
     )
-    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardingSink())
     side = graph.add(SideOutputNode, name="aside", inputs=(node.id,), tag="side")
-    graph.add(SinkNode, name="side", inputs=(side.id,), sink=DiscardSpec())
+    graph.add(SinkNode, name="side", inputs=(side.id,), sink=DiscardingSink())
     return LocalJob(graph, JobOptions(**{"parallelism": 1} | options))
 
 

@@ -12,7 +12,7 @@ import pytest
 from millstream.common import WatermarkStrategy
 from millstream.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from millstream.datastream.window import TumblingEventTimeWindows
-from millstream.kernel.keyed import add_timer, remove_timer
+from millstream.kernel.timers import add_timer, remove_timer
 from millstream.testing import collect, run_local
 
 SHARE = min(1.0, float(os.environ.get("MILLSTREAM_EXAMPLES", "1")))

@@ -13,12 +13,13 @@ from millstream.common.errors import PlanError, UserCodeError
 from millstream.common.output_tag import OutputTag
 from millstream.common.state import ValueStateDescriptor
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.kernel import pages
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.two_inputs.specs import IntervalJoinSpec
 from millstream.plan.graph import JobGraph, KeyedNode, SideOutputNode, SinkNode, SourceNode
 from millstream.plan.options import JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource, DiscardSpec
+from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
 
 EPOCHS = pytest.mark.parametrize("size", [1, 2, None])
@@ -81,10 +82,10 @@ def job(
         kind="interval_join",
         function=spec,
     )
-    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardingSink())
     for tag in (LEFT_LATE, RIGHT_LATE, SIDE):
         side = graph.add(SideOutputNode, name=tag.tag_id, inputs=(node.id,), tag=tag.tag_id)
-        graph.add(SinkNode, name=tag.tag_id, inputs=(side.id,), sink=DiscardSpec())
+        graph.add(SinkNode, name=tag.tag_id, inputs=(side.id,), sink=DiscardingSink())
     return LocalJob(graph, JobOptions(**{"parallelism": 1} | options), batch=batch)
 
 

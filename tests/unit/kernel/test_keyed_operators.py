@@ -11,9 +11,9 @@ from millstream.common.errors import MillstreamError, UserCodeError
 from millstream.common.output_tag import OutputTag
 from millstream.common.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from millstream.common.typeinfo import Types
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.kernel import pages
 from millstream.plan.graph import JobGraph, KeyedNode, SideOutputNode, SinkNode
-from millstream.plan.specs import DiscardSpec
 from millstream.testing import LocalJob
 
 EPOCHS = pytest.mark.parametrize("size", [1, 2, None])
@@ -117,7 +117,7 @@ class TestMutableValues:
             function=Function(process, seen=value_state("seen")),
         )
         side = graph.add(SideOutputNode, name="side", inputs=(node.id,), tag="side")
-        graph.add(SinkNode, name="out", inputs=(side.id,), sink=DiscardSpec())
+        graph.add(SinkNode, name="out", inputs=(side.id,), sink=DiscardingSink())
         assert values(LocalJob(graph).run_all(size)) == [[0], [0, 1], [0, 1, 2]]
 
     @EPOCHS
@@ -254,7 +254,7 @@ class TestInputs:
             kind="process",
             function=Function(process),
         )
-        graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+        graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardingSink())
         return LocalJob(graph)
 
     def test_process_element_may_return_none_a_list_or_a_generator(self) -> None:

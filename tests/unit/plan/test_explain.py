@@ -10,6 +10,8 @@ from millstream.datastream import (
     ProcessFunction,
     StreamExecutionEnvironment,
 )
+from millstream.datastream.connectors import DiscardingSink, FileSink
+from millstream.plan.explain import explain
 
 
 class Pass(KeyedProcessFunction):
@@ -62,3 +64,16 @@ def test_function_that_reads_the_watermark_gets_a_stage() -> None:
     stream.process(ReadsWatermark()).name("reader").print()
     text = str(env.get_execution_plan())
     assert "keyed stage 1" in text and "reader" in text.split("keyed stage 1")[1]
+
+
+def test_a_sink_says_what_a_reader_sees_after_a_crash() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    numbers = env.from_collection([1])
+    numbers.sink_to(FileSink.text("/out")).uid("files")
+    numbers.print().uid("shown")
+    numbers.sink_to(DiscardingSink()).uid("nowhere")
+    text = explain(env._job_graph(), env._settings.options(None)).text
+    ends = {line.split("[")[1].split("]")[0]: line for line in text.splitlines() if "->" in line}
+    assert ends["files"].endswith(", each record once")
+    assert ends["shown"].endswith(", at least once")
+    assert not ends["nowhere"].endswith("once")

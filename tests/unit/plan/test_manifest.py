@@ -69,4 +69,7 @@ def test_the_folder_of_a_file_sink_is_found_from_any_working_directory(
     env = StreamExecutionEnvironment.get_execution_environment()
     env.from_collection(["a"]).sink_to(FileSink.text(path)).uid("files")
     found = manifest_of(plan(env._job_graph()), env._settings.options(None), "4.3.0")
-    assert found["details"]["files"]["files"] == stored.format(cwd=tmp_path)
+    assert found["details"]["files"]["sink"] == {
+        "class": "millstream.datastream.connectors.file_system:FileSink",
+        "config": {"path": stored.format(cwd=tmp_path)},
+    }

@@ -10,8 +10,7 @@ import pytest
 
 import millstream.kernel
 from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.skipping import SkippingOperator
-from millstream.plan.operators import SPECS, OperatorSpec
+from millstream.plan.operators import SPECS
 
 
 def subclasses(cls: type[Any]) -> set[type[Any]]:
@@ -19,18 +18,9 @@ def subclasses(cls: type[Any]) -> set[type[Any]]:
     return {cls}.union(*(subclasses(sub) for sub in below))
 
 
-@pytest.mark.parametrize("spec", SPECS.values(), ids=list(SPECS))
-def test_an_operator_that_skips_is_an_operator_of_its_kind(spec: OperatorSpec) -> None:
-    if spec.skipping is not None:
-        assert issubclass(spec.skipping, spec.operator)
-        keyed = spec.layout is not None or spec.edge != "records"
-        skips = issubclass(spec.skipping, SkippingOperator)
-        assert skips or spec.skipping is spec.operator or not keyed
-
-
 def test_every_operator_of_the_kernel_is_in_the_table() -> None:
     """Bases that no keyed stage runs themselves are the only ones that are missing."""
-    known = {cls for spec in SPECS.values() for cls in (spec.operator, spec.skipping)}
+    known = {spec.operator for spec in SPECS.values()}
     own = {
         cls for cls in subclasses(KeyedOperator) if cls.__module__.startswith("millstream.kernel")
     }

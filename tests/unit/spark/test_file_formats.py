@@ -7,18 +7,31 @@ import gzip
 import io
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from millstream.common import Row, Types
 from millstream.common._type_certainty import inferred
-from millstream.common.errors import PlanError
+from millstream.common.errors import MillstreamError, PlanError
 from millstream.common.serialization import Encoder
 from millstream.datastream.connectors.file_system import FileSink
 from millstream.datastream.formats.csv import CsvBulkWriters, CsvSchema
-from millstream.spark.file_formats import encoded, extension
+from millstream.plan.specs import FilesSinkSpec
+from millstream.spark.file_formats import FileEncoder, extension
 
 PAIRS: list[Any] = [("a", 1), ('say "x", or', None)]
+
+
+def encoded(spec: FilesSinkSpec, type_info: Any, *batches: list[Any]) -> bytes:
+    """The bytes of a file with these records."""
+    stream = pa.BufferOutputStream()
+    encoder = FileEncoder(spec, type_info, stream)
+    for batch in batches:
+        encoder.write(batch)
+    encoder.close()
+    data: bytes = stream.getvalue().to_pybytes()
+    return data
 
 
 def written(sink: FileSink, values: list[Any] | None = None) -> str:
@@ -127,3 +140,27 @@ def test_the_string_encoder_knows_the_type_of_the_stream(
 def test_an_encoder_of_the_users_is_called_as_it_is() -> None:
     sink = FileSink.for_row_format("/out", Encoder(lambda value: f"<{value}>\n".encode())).build()
     assert encoded(sink.to_spec(), Types.BOOLEAN(), [True]).decode() == "<True>\n"
+
+
+# -- several batches ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sink", "read"),
+    [
+        (FileSink.csv("/o"), lambda data: data.decode()),
+        (FileSink.json("/o"), lambda data: data.decode()),
+        (FileSink.text("/o"), lambda data: data.decode()),
+        (FileSink.text("/o", compression="gzip"), lambda data: gzip.decompress(data).decode()),
+        (FileSink.parquet("/o"), lambda data: pq.read_table(io.BytesIO(data)).to_pylist()),
+    ],
+)
+def test_a_file_of_several_batches_is_that_of_all_records(sink: FileSink, read: Any) -> None:
+    whole = encoded(sink.to_spec(), None, [("a", 1), ("b", 2), ("c", 3)])
+    parts = encoded(sink.to_spec(), None, [("a", 1), ("b", 2)], [("c", 3)])
+    assert read(parts) == read(whole)
+
+
+def test_a_later_batch_of_other_types_is_refused() -> None:
+    with pytest.raises(MillstreamError, match="PARQUET_TYPE"):
+        encoded(FileSink.parquet("/o").to_spec(), None, [("a", 1)], [("b", "two")])

@@ -17,9 +17,18 @@ import pytest
 
 from millstream.checkpoint import durable
 from millstream.common.errors import CheckpointError, MillstreamError
+from millstream.connectors.sink import PartContext, SinkContext
+from millstream.datastream.connectors.file_system import FileSink
+from millstream.plan.sinks import BoundSink, SinkDriver
 from millstream.plan.specs import FilesSinkSpec
 from millstream.spark import file_sink
-from millstream.spark.file_sink import KEPT_MANIFESTS, FileSink, StagedFile
+from millstream.spark.file_sink import (
+    KEPT_MANIFESTS,
+    FileCommitter,
+    FileWriter,
+    SinkFolder,
+    StagedFile,
+)
 
 OWN = Path("_millstream/job-lines")
 
@@ -30,22 +39,36 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(durable, "_sync", lambda path, flags: os.stat(path))
 
 
-def new_sink(folder: Path | str, attempt: int = 1, *, opened: bool = True) -> FileSink:
-    spec = FilesSinkSpec(path=str(folder), format="text")
-    sink = FileSink(spec, None, "job", "lines", attempt)
+def new_sink(folder: Path | str, attempt: int = 1, *, opened: bool = True) -> FileCommitter:
+    sink = FileCommitter(str(folder), SinkContext(job_id="job", sink="lines", attempt=attempt))
     if opened:
-        sink.open()
+        sink.recover()
     return sink
 
 
-def staged(sink: FileSink, epoch: int, values: list[str] | None = None, **ids: int) -> StagedFile:
+def staged(
+    sink: FileCommitter, epoch: int, values: list[str] | None = None, **ids: int
+) -> StagedFile:
     part = ids.get("part", 0)
-    return sink.stage(
-        values or [f"{epoch}.{part}"], epoch, part, ids.get("attempt", 10 * epoch + part)
+    context = part_of(epoch, part, ids.get("attempt", 10 * epoch + part), sink.attempt)
+    writer = FileWriter(FilesSinkSpec(path=sink.place.folder, format="text"), context)
+    writer.place = sink.place
+    writer.write(values or [f"{epoch}.{part}"])
+    return writer.finish()
+
+
+def part_of(epoch: int, part: int, task_attempt: int, attempt: int = 1) -> PartContext:
+    return PartContext(
+        job_id="job",
+        sink="lines",
+        attempt=attempt,
+        epoch=epoch,
+        part=part,
+        task_attempt=task_attempt,
     )
 
 
-def write(sink: FileSink, epoch: int, parts: int = 2) -> None:
+def write(sink: FileCommitter, epoch: int, parts: int = 2) -> None:
     sink.commit(epoch, [staged(sink, epoch, part=part) for part in range(parts)])
 
 
@@ -98,10 +121,12 @@ def test_a_task_writes_where_the_driver_said(tmp_path: Path, monkeypatch: Any) -
     (tmp_path / "driver").mkdir()
     (tmp_path / "worker").mkdir()
     monkeypatch.chdir(tmp_path / "driver")
-    sink = new_sink("out")
+    sink = FileSink.text("out")
+    committer, travelled = new_sink("out"), pickle.dumps(sink)
     monkeypatch.chdir(tmp_path / "worker")
-    file = staged(pickle.loads(pickle.dumps(sink)), 0)
-    sink.commit(0, [file])
+    writer = pickle.loads(travelled).open_part(part_of(0, 0, 7))
+    writer.write(["0.0"])
+    committer.commit(0, [writer.finish()])
     assert lines(tmp_path / "driver" / "out") == ["0.0"]
 
 
@@ -289,7 +314,7 @@ class Counted:
         return self.steps(getattr(pafs.LocalFileSystem(), name))
 
 
-def interrupted(sink: FileSink, steps: Steps, patch: pytest.MonkeyPatch) -> FileSink:
+def interrupted(sink: FileCommitter, steps: Steps, patch: pytest.MonkeyPatch) -> FileCommitter:
     """The sink, each of whose calls counts; those of others do too, but only one matters."""
     sink.place = dataclasses.replace(sink.place, fs=Counted(steps))
     for name in ("link", "unlink"):
@@ -298,7 +323,7 @@ def interrupted(sink: FileSink, steps: Steps, patch: pytest.MonkeyPatch) -> File
     return sink
 
 
-def commit_or_be_refused(sink: FileSink, epoch: int, files: list[StagedFile]) -> None:
+def commit_or_be_refused(sink: FileCommitter, epoch: int, files: list[StagedFile]) -> None:
     try:
         sink.commit(epoch, files)
     except CheckpointError as error:
@@ -332,7 +357,7 @@ def test_a_driver_may_be_stopped_at_any_step_and_be_replaced(
             write(new, 2, parts=1)
 
         def replaced() -> None:
-            new.open()
+            new.recover()
             if meanwhile == "committed":
                 go_on()
 
@@ -362,7 +387,7 @@ def test_a_driver_may_wake_up_at_any_step_of_its_successor(
         steps = Steps(number, lambda: commit_or_be_refused(old, 1, files))
         with monkeypatch.context() as patch:
             new = interrupted(new_sink(out, 2, opened=False), steps, patch)
-            new.open()
+            new.recover()
             new.commit(1, [staged(new, 1, ["new"], attempt=99)])
             write(new, 2, parts=1)
         found = lines(out)
@@ -403,7 +428,7 @@ def test_a_driver_may_be_killed_at_any_step_of_a_commit_or_of_a_recovery(
 ) -> None:
     """Then it is killed again at any step of the start after it; the epoch comes again."""
 
-    def killed(number: int, sink: FileSink, action: Callable[[], None]) -> bool:
+    def killed(number: int, sink: FileCommitter, action: Callable[[], object]) -> bool:
         steps = Steps(number, stop)
         with monkeypatch.context() as patch, contextlib.suppress(Stopped):
             interrupted(sink, steps, patch)
@@ -417,7 +442,7 @@ def test_a_driver_may_be_killed_at_any_step_of_a_commit_or_of_a_recovery(
         files = [staged(old, 1, ["old"])]
         came = killed(first, old, lambda: old.commit(1, files))
         again = new_sink(out, 2, opened=False)
-        came_again = killed(second, again, again.open)
+        came_again = killed(second, again, again.recover)
         new = new_sink(out, 3)
         new.commit(1, [staged(new, 1, ["new"], attempt=99)])
         write(new, 2, parts=1)
@@ -484,10 +509,12 @@ def test_a_reader_may_take_published_files_away(tmp_path: Path) -> None:
 
 
 def test_manifests_do_not_pile_up_and_an_epoch_without_records_has_none(tmp_path: Path) -> None:
-    sink = new_sink(tmp_path)
+    driver = driver_of(tmp_path, 1)
+    sink = driver.committers[1]
+    assert isinstance(sink, FileCommitter)
     for epoch in range(0, 3 * KEPT_MANIFESTS, 2):
         write(sink, epoch, parts=1)
-        sink.commit(epoch + 1, [])
+        driver.commit(epoch + 1, {})
     own = tmp_path / OWN
     assert len(list(own.glob("*.json"))) == KEPT_MANIFESTS
     assert len(list(own.glob("*.published"))) == 1
@@ -497,23 +524,28 @@ def test_manifests_do_not_pile_up_and_an_epoch_without_records_has_none(tmp_path
 
 def test_a_checkpoint_that_is_older_than_the_sink_is_refused(tmp_path: Path) -> None:
     """An older copy was put back: its next epochs would be skipped, with all their records."""
-    sink = new_sink(tmp_path)
-    sink.refuse_later(-1)
+    assert driver_of(tmp_path, 1).refuse_later(-1) is None
+    sink = new_sink(tmp_path, 2)
     for epoch in (4, 5):
         write(sink, epoch)
-    again = new_sink(tmp_path, 2)
+    again = driver_of(tmp_path, 3)
     again.refuse_later(5)
     again.refuse_later(6)
     with pytest.raises(CheckpointError, match=r"CHECKPOINT_BEHIND.*epoch 5.* is 4") as caught:
         again.refuse_later(4)
-    assert caught.value.hint
+    assert "millstream savepoint" in (caught.value.hint or "")
+
+
+def driver_of(folder: Path, attempt: int) -> SinkDriver:
+    context = SinkContext(job_id="job", sink="lines", attempt=attempt)
+    driver = SinkDriver({1: BoundSink(FileSink.text(str(folder)), context)})
+    driver.recover()
+    return driver
 
 
 # -- manifests that cannot be ours ----------------------------------------------------------------
 
-NAME = FileSink(FilesSinkSpec(path="x", format="text"), None, "job", "lines").place.name(
-    "part", 3, 0, "txt"
-)
+NAME = SinkFolder(pafs.LocalFileSystem(), "x", "job", "lines").name("part", 3, 0, "txt")
 
 
 @pytest.mark.parametrize(
@@ -595,7 +627,6 @@ def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_lost(
     def go_on(attempt: int) -> None:
         sink = new_sink(tmp_path, attempt)
         file = staged(sink, 1)
-        sink.sync(file)
         sink.commit(1, [file])
 
     with monkeypatch.context() as patch:
@@ -663,8 +694,6 @@ def test_content_is_on_the_disk_before_its_name_and_names_before_the_epoch_count
     sink = new_sink(tmp_path)
     steps.clear()
     files = [staged(sink, 0, part=part) for part in range(3)]
-    for file in files:
-        sink.sync(file)
     sink.commit(0, files)
     own = str(tmp_path / OWN)
     staging = [f"{own}/{file.staged}" for file in files]

@@ -11,9 +11,10 @@ import pytest
 from millstream.checkpoint.folder import FORMAT
 from millstream.checkpoint.lease import Lease, current_holder
 from millstream.common.errors import CheckpointError
-from millstream.plan.specs import FilesSinkSpec
+from millstream.connectors.sink import PartContext, SinkContext
+from millstream.datastream.connectors.file_system import FileSink
 from millstream.spark import savepoint as module
-from millstream.spark.file_sink import FileSink
+from millstream.spark.file_sink import FileCommitter
 from millstream.spark.savepoint import take_offline
 
 NO_SPARK: Any = None
@@ -26,14 +27,25 @@ def commit(run: Path, epoch: int) -> None:
         (run / "query-0" / folder / f"{epoch}").write_text(f"v1\n{text}\n")
 
 
-def sink(folder: Path, attempt: int = 1) -> FileSink:
-    found = FileSink(FilesSinkSpec(path=str(folder), format="text"), None, "job", "lines", attempt)
-    found.open()
+def sink(folder: Path, attempt: int = 1) -> FileCommitter:
+    found = FileCommitter(str(folder), SinkContext(job_id="job", sink="lines", attempt=attempt))
+    found.recover()
     return found
 
 
-def write(to: FileSink, epoch: int) -> None:
-    to.commit(epoch, [to.stage([f"epoch {epoch}"], epoch, 0, epoch)])
+def write(to: FileCommitter, epoch: int) -> None:
+    place = to.place
+    context = PartContext(
+        job_id=place.job,
+        sink=place.sink,
+        attempt=to.attempt,
+        epoch=epoch,
+        part=0,
+        task_attempt=epoch,
+    )
+    writer = FileSink.text(place.folder).open_part(context)
+    writer.write([f"epoch {epoch}"])
+    to.commit(epoch, [writer.finish()])
 
 
 def published(folder: Path) -> list[str]:

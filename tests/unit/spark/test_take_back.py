@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
+from millstream.checkpoint.sinks import take_back
 from millstream.common.errors import CheckpointError, MillstreamError
-from millstream.plan.specs import FilesSinkSpec
-from millstream.spark.file_sink import FileSink, take_back
+from millstream.connectors.sink import PartContext, SinkContext
+from millstream.datastream.connectors.file_system import FileSink
+from millstream.spark.file_sink import FileCommitter
 
 
-def sink(folder: Path, attempt: int = 1) -> FileSink:
-    found = FileSink(FilesSinkSpec(path=str(folder), format="text"), None, "job", "lines", attempt)
-    found.open()
+def sink(folder: Path, attempt: int = 1) -> FileCommitter:
+    found = FileCommitter(str(folder), SinkContext(job_id="job", sink="lines", attempt=attempt))
+    found.recover()
     return found
 
 
@@ -32,9 +34,15 @@ def published(folder: Path) -> list[str]:
     return sorted(p.read_text().strip() for p in folder.iterdir() if p.is_file())
 
 
-def write(to: FileSink, epochs: range) -> None:
+def write(to: FileCommitter, epochs: range) -> None:
+    place = to.place
     for epoch in epochs:
-        to.commit(epoch, [to.stage([f"epoch {epoch}"], epoch, 0, epoch)])
+        context = PartContext(
+            job_id=place.job, sink=place.sink, attempt=to.attempt, epoch=epoch, part=0
+        )
+        writer = FileSink.text(place.folder).open_part(context)
+        writer.write([f"epoch {epoch}"])
+        to.commit(epoch, [writer.finish()])
 
 
 def stopped(epoch: int) -> None:
@@ -54,8 +62,8 @@ def test_later_epochs_go_and_earlier_ones_stay(tmp_path: Path) -> None:
 
 def test_a_uid_that_leads_elsewhere_stays_in_the_folder(tmp_path: Path) -> None:
     folder, uid = tmp_path / "out", "../../../elsewhere"
-    to = FileSink(FilesSinkSpec(path=str(folder), format="text"), None, "job", uid, 1)
-    to.open()
+    to = FileCommitter(str(folder), SinkContext(job_id="job", sink=uid, attempt=1))
+    to.recover()
     write(to, range(2))
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     details = {"details": {uid: {"files": str(folder), "query": 0}}}

@@ -18,17 +18,13 @@ import pytest
 from millstream.checkpoint.lease import Fence, Lease
 from millstream.common.errors import CheckpointError
 from millstream.common.fencing import FencingToken
+from millstream.connectors.simple_sinks import CalledFunction, CollectingSink, ForeachBatchSink
+from millstream.connectors.sink import Sink
 from millstream.datastream import SinkFunction
+from millstream.datastream.connectors import FileSink
 from millstream.kernel.buffers import DATA
 from millstream.plan.compile import SinkEdge
 from millstream.plan.graph import SinkNode
-from millstream.plan.specs import (
-    CollectSpec,
-    FilesSinkSpec,
-    ForeachBatchSpec,
-    FunctionSinkSpec,
-    SinkSpec,
-)
 from millstream.spark import writer as writer_module
 from millstream.spark.worker import ProgramRef
 from millstream.spark.writer import Writer
@@ -54,7 +50,7 @@ def plain_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
             values=pickle.loads(payload), ts=np.array([1])
         ),
     )
-    monkeypatch.setattr(Writer, "_decoded", lambda self, node, rows: f"frame of {node.name}")
+    monkeypatch.setattr(Writer, "_decoded", lambda self, number, rows: f"frame of {number}")
 
 
 class Rows:
@@ -88,7 +84,7 @@ class Rows:
 class Driver:
     """A driver with its lease; ``sinks`` are written in the writer's order."""
 
-    def __init__(self, folder: Path, *sinks: SinkSpec) -> None:
+    def __init__(self, folder: Path, *sinks: Sink) -> None:
         self.folder = folder
         self.lease = Lease.take(str(folder / "checkpoint"), "old")
         self.count = len(sinks)
@@ -125,13 +121,13 @@ class Driver:
         return sorted(p.name for p in out.iterdir() if p.is_file()) if out.exists() else []
 
 
-def effect(name: str) -> ForeachBatchSpec:
+def effect(name: str) -> ForeachBatchSink:
     def function(frame: Any, epoch: int) -> None:
         EFFECTS.append(name)
         while HOOK:
             HOOK.pop()()
 
-    return ForeachBatchSpec(function=function)
+    return ForeachBatchSink(function)
 
 
 class Invoked(SinkFunction):
@@ -142,13 +138,13 @@ class Invoked(SinkFunction):
         EFFECTS.append(f"invoke {value} {self.token.epoch} {self.token.attempt}")
 
 
-def all_sinks(folder: Path) -> list[SinkSpec]:
+def all_sinks(folder: Path) -> list[Sink]:
     return [
         effect("first"),
         effect("second"),
-        FilesSinkSpec(path=str(folder / "out"), format="text"),
-        FunctionSinkSpec(function=Invoked()),
-        CollectSpec(deliver=lambda epoch, records: EFFECTS.append("deliver")),
+        FileSink.text(str(folder / "out")),
+        CalledFunction(Invoked()),
+        CollectingSink(lambda epoch, records: EFFECTS.append("deliver")),
     ]
 
 
@@ -185,7 +181,7 @@ def test_stopped_between_the_files_and_the_next_sink_it_delivers_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = Driver(tmp_path, *all_sinks(tmp_path))
-    sink = driver.writer.files[2]
+    sink = driver.writer.driver.committers[2]
     commit = sink.commit
 
     def then_replaced(epoch: int, files: Any) -> None:
@@ -207,12 +203,12 @@ def test_stopped_after_the_last_effect_it_does_not_tell_spark_that_the_epoch_is_
 
 
 def test_a_task_that_comes_late_calls_no_sink_function(tmp_path: Path) -> None:
-    driver = Driver(tmp_path, FunctionSinkSpec(function=Invoked()))
+    driver = Driver(tmp_path, CalledFunction(Invoked()))
     rows = Rows(1)
     task: list[Any] = []
     rows.mapInArrow = lambda run, schema: task.append(run) or rows  # type: ignore[assignment, method-assign]
     rows.found = []
-    driver.writer._run_tasks(rows, driver.writer.token(0))  # type: ignore[arg-type]
+    driver.writer._run_tasks(rows, 0)  # type: ignore[arg-type]
     driver.replace()
     with pytest.raises(RuntimeError, match="LEASE_LOST"):
         Rows(1).mapInArrow(task[0], "")
@@ -222,7 +218,7 @@ def test_a_task_that_comes_late_calls_no_sink_function(tmp_path: Path) -> None:
 def test_a_worker_that_does_not_reach_the_checkpoint_directory_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver = Driver(tmp_path, FunctionSinkSpec(function=Invoked()))
+    driver = Driver(tmp_path, CalledFunction(Invoked()))
     answers = iter([None, PermissionError("not for workers")])
 
     def check(self: Fence) -> None:
@@ -243,14 +239,14 @@ def test_a_function_is_given_a_token_that_tells_when_it_is_out_of_date(tmp_path:
         driver.replace()
         seen.append(token.is_current())
 
-    driver = Driver(tmp_path, ForeachBatchSpec(function=function, takes_token=True))
+    driver = Driver(tmp_path, ForeachBatchSink(function, takes_token=True))
     driver.is_refused(epoch=7)
     assert seen == [(7, 7, 1, "job", True), False]
 
 
 def test_each_attempt_of_a_driver_has_its_own_token(tmp_path: Path) -> None:
-    driver = Driver(tmp_path)
-    earlier = driver.writer.token(3)
+    driver = Driver(tmp_path, effect("only"))
+    earlier = driver.writer.sinks[0].context.token(3)
     driver.lease.next_attempt()
     assert not earlier.is_current()
     later = FencingToken("job", 3, driver.lease.number, check=driver.lease.fence.check)
@@ -297,7 +293,7 @@ class Database:
 
 def test_two_sinks_of_a_job_write_their_epochs_to_one_database(tmp_path: Path) -> None:
     path = tmp_path / "db"
-    one = ForeachBatchSpec(function=Database(path), takes_token=True)
+    one = ForeachBatchSink(Database(path), takes_token=True)
     driver = Driver(tmp_path, one, one)
     for epoch in (0, 0, 1):
         driver.write(epoch=epoch)
@@ -307,9 +303,7 @@ def test_two_sinks_of_a_job_write_their_epochs_to_one_database(tmp_path: Path) -
 
 
 def test_the_token_of_a_sink_function_names_its_sink(tmp_path: Path) -> None:
-    driver = Driver(
-        tmp_path, FunctionSinkSpec(function=Named()), FunctionSinkSpec(function=Named())
-    )
+    driver = Driver(tmp_path, CalledFunction(Named()), CalledFunction(Named()))
     driver.write()
     assert EFFECTS == ["sink-0", "sink-1"]
 
@@ -330,7 +324,7 @@ def test_a_database_that_compares_the_token_takes_nothing_from_a_replaced_driver
     """Stopped between the last check and the transaction: no check can see that."""
     path = tmp_path / "db"
     write = Database(path)
-    driver = Driver(tmp_path, ForeachBatchSpec(function=write, takes_token=True))
+    driver = Driver(tmp_path, ForeachBatchSink(write, takes_token=True))
     driver.write(epoch=0)
 
     def replaced() -> None:

@@ -5,5 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-for folder in (Path(__file__).parent, Path(__file__).parent.parent.parent):
+TESTS = Path(__file__).parents[2]
+for folder in (Path(__file__).parent, TESTS, TESTS / "spark"):
     sys.path.insert(0, str(folder))

@@ -1,4 +1,4 @@
-"""Sources and sinks: descriptions that the plan understands."""
+"""Sources: descriptions that the plan understands; and the contract of sinks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.common.absent import missing_name
 from millstream.common.typeinfo import TypeInformation
-from millstream.plan.specs import SinkSpec, SourceSpec
+from millstream.connectors.sink import Sink
+from millstream.plan.specs import SourceSpec
 
 __all__ = ["Conversion", "DeliveryGuarantee", "Sink", "Source"]
 
@@ -49,14 +50,6 @@ class Source(ABC):
     def conversion(self) -> Conversion | None:
         """Return what makes records of what is read, None if that is the same."""
         return None
-
-
-class Sink(ABC):
-    """Where records go. Give it to ``stream.sink_to``."""
-
-    @abstractmethod
-    def to_spec(self) -> SinkSpec:
-        """Return what is to be written."""
 
 
 if not TYPE_CHECKING:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.execution_config import accepted_without_effect
+from millstream.common.paths import absolute_path
 from millstream.common.time import to_millis
 from millstream.common.type_aliases import DurationLike
 from millstream.common.typeinfo import TypeInformation
+from millstream.connectors.sink import (
+    Committer,
+    PartContext,
+    PartWriter,
+    SinkContext,
+    TwoPhaseSink,
+)
 from millstream.datastream.checkpoint_storage import checked_path
-from millstream.datastream.connectors.base import Conversion, Sink, Source
+from millstream.datastream.connectors.base import Conversion, Source
 from millstream.datastream.connectors.file_formats import (
     BulkFormat,
     BulkWriterFactory,
@@ -229,7 +237,7 @@ def _format(stream_format: object) -> StreamFormat:
 
 
 @dataclass(frozen=True)
-class FileSink(Sink):
+class FileSink(TwoPhaseSink):
     """Writes files, exactly once: a reader of the directory sees committed files only.
 
     A job that is restarted goes on in the same directory. Make one with `text`, `csv`, `json` or
@@ -299,7 +307,33 @@ class FileSink(Sink):
             )
         return FileSink.BulkFormatBuilder(FileSink(checked_path(base_path), writer_factory))
 
+    def open_part(self, context: PartContext) -> PartWriter:
+        from millstream.spark.file_sink import FileWriter
+
+        return FileWriter(self.to_spec(), context)
+
+    def open_committer(self, context: SinkContext) -> Committer:
+        from millstream.spark.file_sink import FileCommitter
+
+        return FileCommitter(self.path, context)
+
+    def to_config(self) -> dict[str, Any]:
+        # Readers have another working directory.
+        return {"path": absolute_path(self.path)}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        return cls(config["path"], BulkWriterFactory("text", {}))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A relative path is the driver's.
+        return {**vars(self), "path": absolute_path(self.path)}
+
+    def validate(self) -> None:
+        self.to_spec()
+
     def to_spec(self) -> FilesSinkSpec:
+        """Return what is to be written, and how."""
         _check_options(self.writer)
         if "/" in self.prefix or "\\" in self.prefix:
             raise PlanError(

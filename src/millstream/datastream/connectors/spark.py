@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from millstream.common.errors import PlanError, user_location
-from millstream.datastream.connectors.base import Sink
-from millstream.plan.specs import SparkFormatSpec
+from millstream.connectors.simple_sinks import FrameSink
+from millstream.connectors.sink import SinkContext
 
 __all__ = ["SparkSink"]
 
 _MODES = ("append", "overwrite", "ignore", "error", "errorifexists")
 
 
-class SparkSink(Sink):
+class SparkSink(FrameSink):
     """Writes each epoch with a Spark batch writer, by the name of its format and its options.
 
     After a crash an epoch may be written twice; whether that is visible depends on the format.
@@ -27,7 +29,7 @@ class SparkSink(Sink):
 
     Examples
     --------
-    >>> SparkSink("jdbc", dbtable="words", truncate=True).to_spec().options
+    >>> SparkSink("jdbc", dbtable="words", truncate=True).options
     {'dbtable': 'words', 'truncate': 'true'}
     """
 
@@ -46,11 +48,12 @@ class SparkSink(Sink):
                 location=user_location(),
                 hint=f"use one of {', '.join(_MODES)}",
             )
-        texts = {name: option_text(value) for name, value in options.items()}
-        self._spec = SparkFormatSpec(format=format, options=texts, mode=mode)
+        self.format = format
+        self.mode = mode
+        self.options = {name: option_text(value) for name, value in options.items()}
 
-    def to_spec(self) -> SparkFormatSpec:
-        return self._spec
+    def write_frame(self, context: SinkContext, epoch: int, frame: Any) -> None:
+        frame.write.format(self.format).options(**self.options).mode(self.mode).save()
 
 
 def option_text(value: object) -> str:

@@ -56,7 +56,7 @@ from millstream.kernel.snapshot.tables import (
 )
 from millstream.kernel.snapshot.window_panes import records_of
 from millstream.kernel.stages import HostedOperator, KeyedProgram
-from millstream.kernel.two_inputs.broadcast import BroadcastMaps
+from millstream.kernel.two_inputs.broadcast_maps import BroadcastMaps
 from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.pane_store import PaneStore, by_pane
 

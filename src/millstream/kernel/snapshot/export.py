@@ -43,7 +43,7 @@ from millstream.kernel.snapshot.tables import (
     state_name,
     table_name,
 )
-from millstream.kernel.two_inputs.broadcast import decoded_maps
+from millstream.kernel.two_inputs.broadcast_maps import decoded_maps
 from millstream.kernel.two_inputs.interval_join import CELLS, OLDER, Segments
 from millstream.kernel.windows.pane_layout import PaneLayout
 

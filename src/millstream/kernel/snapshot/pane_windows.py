@@ -15,17 +15,17 @@ import pyarrow as pa
 
 from millstream.common._arrow_decode import whole
 from millstream.common.errors import CheckpointError
-from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types, from_arrow
 from millstream.common.windows import TimeWindow
-from millstream.kernel.clock import lagging
+from millstream.kernel.clock import limits_by_stamp
 from millstream.kernel.copying import frozen
 from millstream.kernel.hashing import stable_hashes
-from millstream.kernel.order import AT_END, Ints, Order, OrderKeys
 from millstream.kernel.order import COLUMNS as ORDER_COLUMNS
+from millstream.kernel.order import Ints, Order, OrderKeys
 from millstream.kernel.snapshot.births import Births
 from millstream.kernel.snapshot.evolution import layout_changed
-from millstream.kernel.windows.operator import Entry, WindowOperator
+from millstream.kernel.windows.contents import Entry
+from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
 from millstream.kernel.windows.panes import Panes
 
@@ -171,10 +171,9 @@ def held_panes(rows: pa.Table, layout: PaneLayout, lag: int) -> pa.Table:
     they are added.
     """
     spans = Panes.of(layout.alignment)
-    stamps = ints(rows, "stamp")
-    passed = lagging(np.where(stamps == AT_END, MIN_TIMESTAMP, stamps), lag)
+    limits = limits_by_stamp(ints(rows, "stamp"), lag)
     fields = [name for name in rows.column_names if name.startswith("field_")]
     first = rows.column_names.index(fields[-2])
-    by_stamp = spans.first_windows(ints(rows, "pane"), passed)
+    by_stamp = spans.first_windows(ints(rows, "pane"), limits)
     firsts = np.maximum(ints(rows, fields[-2]), by_stamp)
     return rows.set_column(first, rows.schema.field(first), pa.array(firsts))

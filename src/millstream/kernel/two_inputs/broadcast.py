@@ -7,158 +7,36 @@ page by page.
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 
-from millstream.common import state as api
-from millstream.common.errors import CheckpointError, MillstreamError, PlanError
-from millstream.common.pickling import dumps
-from millstream.common.time import MAX_TIMESTAMP
-from millstream.kernel import large
+from millstream.common.errors import MillstreamError, PlanError
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.clock import Clock
-from millstream.kernel.keyed import NO_ROW, Context, KeyedOperator
-from millstream.kernel.keys import identity, shown
-from millstream.kernel.large import LargeCell, moved_out
+from millstream.kernel.contexts import Context
+from millstream.kernel.keyed import NO_ROW, KeyedOperator
+from millstream.kernel.keys import shown
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
-from millstream.kernel.pages import Page, PageStore, Store
+from millstream.kernel.pages import Page, PageStore
+from millstream.kernel.policy import Unkeyed
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.snapshot.tables import BROADCAST as BROADCAST_TABLE
 from millstream.kernel.snapshot.tables import StateInfo
-from millstream.kernel.state import Cursor, MapCell
 from millstream.kernel.sweep import in_key_order, key_order
+from millstream.kernel.two_inputs.broadcast_maps import BroadcastMaps
 from millstream.kernel.two_inputs.connected import Pair
 from millstream.kernel.two_inputs.reach import Reach
 from millstream.kernel.two_inputs.specs import BroadcastSpec
 from millstream.kernel.two_inputs.told import Buffers, Told
 
-FORMAT = 2
 BROADCAST = 1
 """The number of the broadcast input."""
 EMITTING_SLOT = 0
 FLUSH_EVERY = 1024
-
-
-class BroadcastCell(MapCell, api.BroadcastState[Any, Any]):
-    """A broadcast map as the broadcast side sees it."""
-
-
-class ReadOnlyCell(BroadcastCell):
-    """A broadcast map as the other side sees it."""
-
-    __slots__ = ("_info",)
-
-    def __init__(self, cursor: Cursor, index: Any, info: OperatorInfo) -> None:
-        super().__init__(cursor, index)
-        self._info = info
-
-    def clear(self) -> None:
-        raise PlanError(
-            "READ_ONLY_STATE",
-            f"operator {self._info.name!r} writes broadcast state {self._index!r} for a record of "
-            "its other input: only broadcast records may write it",
-            location=self._info.location,
-            hint="write it in process_broadcast_element, or keep state per key",
-        )
-
-    def put(self, key: Any, value: Any) -> None:
-        self.clear()
-
-    def put_all(self, dict_value: Any) -> None:
-        self.clear()
-
-    def remove(self, key: Any) -> None:
-        self.clear()
-
-
-class BroadcastMaps:
-    """The broadcast maps of the slot at hand; a large one lies in store values of its own."""
-
-    def __init__(self, info: OperatorInfo, names: Iterable[str]) -> None:
-        self._info = info
-        self.names = tuple(names)
-        self._cursor = Cursor()
-        self._store: Store | None = None
-        self._stored: bytes | None = None
-        self._handles: list[LargeCell] = []
-        self.writable = {name: BroadcastCell(self._cursor, name) for name in self.names}
-        self.read_only = {name: ReadOnlyCell(self._cursor, name, info) for name in self.names}
-
-    @property
-    def _place(self) -> str:
-        return f"{self._info.uid}/broadcast"
-
-    def load(self, store: Store) -> None:
-        """Read what the slot has stored."""
-        self._store = store
-        self._stored = store.get(self._place)
-        maps = {} if self._stored is None else decoded_maps(self._stored, self._info.uid)
-        self._handles = [content for content in maps.values() if isinstance(content, LargeCell)]
-        for handle in self._handles:
-            handle.bind(store, self._info.uid)
-        self._cursor.cells = dict.fromkeys(self.names) | maps
-
-    def save(self) -> None:
-        """Write what has changed. A value may have been changed in place: the content counts."""
-        assert self._store is not None
-        maps = {name: content for name, content in self._cursor.cells.items() if content}
-        kept = {id(content) for content in maps.values()}
-        for handle in self._handles:
-            if id(handle) in kept:
-                handle.flush()
-            else:
-                handle.drop()
-        data = dumps((FORMAT, maps))
-        if len(data) > large.LARGE_BYTES:
-            moved = {name: self._moved(name, content) for name, content in maps.items()}
-            data = dumps((FORMAT, moved))
-        if not maps:
-            if self._stored is not None:
-                self._store.remove(self._place)
-        elif data != self._stored:
-            self._store.put(self._place, data)
-
-    def _moved(self, name: str, content: Any) -> Any:
-        if isinstance(content, LargeCell):
-            return content
-        assert self._store is not None
-        place = f"broadcast/{name}"
-        return moved_out(content, place, self._store, self._info.uid) or content
-
-    def find(self, among: dict[str, Any], descriptor: Any) -> Any:
-        """The map of a descriptor, which must be one that was given to ``broadcast``."""
-        name = getattr(descriptor, "name", descriptor)
-        found = among.get(name)
-        if found is None:
-            raise PlanError(
-                "UNKNOWN_BROADCAST_STATE",
-                f"operator {self._info.name!r} asks for broadcast state {name!r}, "
-                "which it does not have",
-                location=self._info.location,
-                hint=f"give its descriptor to broadcast(...); there {_are(self.names)}",
-            )
-        return found
-
-
-def decoded_maps(data: bytes, uid: str) -> dict[str, Any]:
-    """The stored broadcast maps of an operator by name, or the handles of large ones."""
-    version, maps = pickle.loads(data)
-    if version != FORMAT:
-        raise CheckpointError(
-            "BROADCAST_FORMAT",
-            f"broadcast state of operator {uid!r} has format {version}, this is {FORMAT}",
-            hint="run the Millstream version that wrote it and take a savepoint there",
-        )
-    found: dict[str, Any] = maps
-    return found
-
-
-def _are(names: tuple[str, ...]) -> str:
-    return ("is " if len(names) == 1 else "are ") + ", ".join(map(repr, names))
 
 
 class _Circumstances:
@@ -194,7 +72,11 @@ class BroadcastContext(_Circumstances):
 
 
 class BroadcastOperator(KeyedOperator):
-    """Runs a `BroadcastProcessFunction`: no keys, no timers."""
+    """Runs a `BroadcastProcessFunction`: no keys, no timers.
+
+    Only records of the other input can be skipped. A broadcast record changes the state of every slot.
+    If one of them could skip it, slots would not agree any more, so there a failure fails the job.
+    """
 
     has_two_inputs = True
     copied_input = BROADCAST
@@ -212,6 +94,7 @@ class BroadcastOperator(KeyedOperator):
         self.maps = BroadcastMaps(info, spec.states)
         self.has_heard = False
         self.told: Told | None = None
+        self._element_call: Callable[[Any, Any], Any] = spec.function.process_element
         self._buffers: Buffers | None = None
         self.element_context: Any = ElementContext(self)
         self.broadcast_context: Any = BroadcastContext(self)
@@ -251,6 +134,8 @@ class BroadcastOperator(KeyedOperator):
 
     def _walk(self, pairs: list[Pair], outputs: Outputs) -> None:
         """All records, in order."""
+        plain = self.function.process_element
+        self._element_call = self._carefully(outputs) if self.policy.skips else plain
         for row, (number, value) in enumerate(pairs):
             self._before(row, outputs)
             if number == BROADCAST:
@@ -264,7 +149,16 @@ class BroadcastOperator(KeyedOperator):
         """Do what is due before a record."""
 
     def _element(self, row: int, value: Any, outputs: Outputs) -> None:
-        self._call(self.function.process_element, self.element_context, row, value, outputs)
+        self._call(self._element_call, self.element_context, row, value, outputs)
+
+    def _carefully(self, outputs: Outputs) -> Callable[[Any, Any], None]:
+        """How to call the function with a record that may be skipped."""
+        call, original = self.function.process_element, self.policy.original
+
+        def attempt(value: Any, context: Any) -> None:
+            self.attempt(partial(call, value, context), original(value), outputs)
+
+        return attempt
 
     def _broadcast(self, row: int, value: Any, outputs: Outputs) -> None:
         """Every slot runs it; `Told` says who says what."""
@@ -281,11 +175,10 @@ class BroadcastOperator(KeyedOperator):
         self._call(tell, self.broadcast_context, row, value, outputs)
 
     def _call(self, call: Any, context: Any, row: int, value: Any, outputs: Outputs) -> None:
-        self.row = row
+        self.row = outputs.row = row
         try:
             results = call(value, context)
             if results is not None:
-                outputs.row = row
                 outputs.extend(results)
         except MillstreamError:
             raise
@@ -344,6 +237,7 @@ class KeyedBroadcastOperator(BroadcastOperator):
         self._pages: PageStore | None = None
         self._met: dict[int, Page] = {}
         self._buckets: list[int] = []
+        self._keys: dict[int, Any] = {}
         self._due: list[tuple[int, int, int, int, Any, Page]] = []
         self._waits = 0
 
@@ -358,9 +252,8 @@ class KeyedBroadcastOperator(BroadcastOperator):
         self._meet(records, pairs, pages)
         self._fire_all_ticks(outputs)
         self._walk(pairs, outputs)
-        self._fire_due(self.clock.after, outputs)
-        if self.clock.ends:
-            self._fire_due(MAX_TIMESTAMP, outputs)
+        for goal in self.clock.goals:
+            self._fire_due(goal, outputs)
         self._put_back(pages)
 
     def _widen(self) -> None:
@@ -376,12 +269,14 @@ class KeyedBroadcastOperator(BroadcastOperator):
         """Find where the records' keys lie, and take the pages with something due."""
         pages.names, pages.growing = self.names, self.cursor.growing
         directory = pages.directory
-        self._pages, self._met = pages, {}
+        self._pages, self._met, self._keys = pages, {}, {}
         if records is not None:
             assert records.hashes is not None
             keyed = [row for row, (number, _) in enumerate(pairs) if number != BROADCAST]
             if keyed:
                 pages.prepare(records.hashes[keyed])
+                keys = self.keys_of(records, np.array(keyed), [pairs[row][1] for row in keyed])
+                self._keys = dict(zip(keyed, keys, strict=True))
             self._buckets = directory.buckets(records.hashes).tolist()
         for bucket in self._due_pages(directory):
             self._page_at(bucket)
@@ -395,8 +290,7 @@ class KeyedBroadcastOperator(BroadcastOperator):
 
     def _put_back(self, pages: PageStore) -> None:
         for page in self._met.values():
-            if self.clock.ends:
-                page.tick_timers.clear()
+            self._drop_ticks(page)
             self._sweep(page)
             pages.write(page)
         self._met = {}
@@ -409,15 +303,17 @@ class KeyedBroadcastOperator(BroadcastOperator):
             self._fire_due(self._clock_before(row), outputs)
 
     def _element(self, row: int, value: Any, outputs: Outputs) -> None:
+        key = self._keys[row]
+        if key.__class__ is Unkeyed:
+            outputs.begin(row)
+            self.policy.skip(key.error, self.policy.original(value), outputs)
+            return
         self.page = self._page_at(self._buckets[row])
-        self._enter(self.page.first_form(self.key_of(value)))
+        self._enter(self.page.first_form(key))
         super()._element(row, value, outputs)
         self._fire_overdue(row, self._clock_before(row), outputs)
         self._wait()
         self._leave(self.key)
-
-    def key_of(self, value: Any) -> Any:
-        return identity(self._guarded(lambda: self.selector(value), value))
 
     def _broadcast(self, row: int, value: Any, outputs: Outputs) -> None:
         self.cursor.cells = self._no_cells
@@ -460,7 +356,7 @@ class KeyedBroadcastOperator(BroadcastOperator):
     def _wait(self) -> None:
         """Remember the next timer of the current key, if it is due in this epoch."""
         times = self.page.event_timers.get(self.key)
-        if times and (self.clock.ends or times[0][0] <= self.clock.after):
+        if times and times[0][0] <= self.clock.last:
             # The number keeps keys and pages, which have no order, from being compared.
             self._waits += 1
             order = (times[0][0], *key_order(self.key), self._waits)
@@ -472,7 +368,6 @@ class KeyedBroadcastOperator(BroadcastOperator):
             # It may have been deleted meanwhile, or have fired: then there is nothing to do.
             time_ms, _, _, _, key, self.page = heappop(self._due)
             self._enter(key)
-            # At the end nothing comes between the timers of a key any more.
-            self._fire_until(clock if clock == MAX_TIMESTAMP else time_ms, outputs)
+            self._fire_until(time_ms, outputs)
             self._wait()
             self._leave(key)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import pickle
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -26,19 +27,19 @@ from millstream.common.pickling import dumps
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
-from millstream.kernel.calls import apply_each
 from millstream.kernel.clock import Clock
 from millstream.kernel.copying import frozen
 from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.keys import identities
 from millstream.kernel.large import LargeCell, cell_id
 from millstream.kernel.order import Ints, run_ordinals
 from millstream.kernel.outputs import FLUSH, MAIN, Emit, Outputs
 from millstream.kernel.pages import PageStore
+from millstream.kernel.policy import Saved
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.side_outputs import is_for_side, side_result
 from millstream.kernel.two_inputs.connected import PairKey
 from millstream.kernel.two_inputs.specs import IntervalJoinSpec
+from millstream.kernel.undo import SavedKey
 
 CELLS = ("left times", "left", "right times", "right", "older left", "older right")
 """Of each key: for each side the sorted event times, the records beside them, and its segments."""
@@ -125,29 +126,62 @@ class Segments(LargeCell):
 
 
 class _Results:
-    """Emissions of a join: values, each with an event time, and the row of the record that found it."""
+    """Emissions of a join: values, each with an event time, and the row of the record that found it.
 
-    def __init__(self, emit: Emit, records: Incoming) -> None:
+    ``row`` and ``ts``: those of what is emitted now.
+    """
+
+    def __init__(self, emit: Emit, records: Incoming, freeze: bool) -> None:
         self._emit = emit
         self._records = records
+        self._freeze = freeze
         self.values: list[Any] = []
         self.times: list[int] = []
         self.rows: list[int] = []
         self._aside: dict[str, list[int]] = {}
+        self.row, self.ts = 0, NO_TIMESTAMP
 
-    def aside(self, tag: str, value: Any, ts: int, row: int) -> None:
+    def extend(self, results: Iterable[Any]) -> None:
+        """Take the values that the function gave for a pair."""
+        values, times, rows, freeze = self.values, self.times, self.rows, self._freeze
+        row, ts = self.row, self.ts
+        for value in results:
+            if is_for_side(value):
+                self.aside(*side_result(value))
+            else:
+                values.append(frozen(value) if freeze else value)
+                times.append(ts)
+                rows.append(row)
+
+    def aside(self, tag: str, value: Any) -> None:
         """Take a value for a side output."""
         self._aside.setdefault(tag, []).append(len(self.values))
         self.values.append(frozen(value))
-        self.times.append(ts)
-        self.rows.append(row)
+        self.times.append(self.ts)
+        self.rows.append(self.row)
 
-    def undo(self, count: int) -> None:
-        """Take back all but the first values."""
-        del self.values[count:], self.times[count:], self.rows[count:]
+    def begin(self, row: int) -> None:
+        """Make the row of a record the current one."""
+        self.row, self.ts = row, int(self._records.ts[row])
+
+    def mark(self) -> int:
+        """Mark the present state, to return to it."""
+        return len(self.values)
+
+    def undo(self, mark: int) -> None:
+        """Take back all since a mark."""
+        del self.values[mark:], self.times[mark:], self.rows[mark:]
         for places in self._aside.values():
-            while places and places[-1] >= count:
+            while places and places[-1] >= mark:
                 places.pop()
+
+    def time(self) -> int:
+        """The event time of what is emitted now."""
+        return self.ts
+
+    def dead_letter(self, tag: str, letter: Any) -> None:
+        """Take the dead letter of a record or a pair."""
+        self.aside(tag, letter)
 
     def flush(self) -> None:
         """Send on what has gathered; never between two results of one row."""
@@ -206,7 +240,7 @@ class IntervalJoinOperator(KeyedOperator):
         self.pair = JoinContext()
         self._results: _Results | None = None
         self._pages: PageStore | None = None
-        self._earliest: Ints = np.empty(0, np.int64)
+        self._limits: Ints = np.empty(0, np.int64)
 
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
         super().open(make_context)
@@ -216,20 +250,14 @@ class IntervalJoinOperator(KeyedOperator):
     def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
         self._results, self._pages = None, pages
         if records is not None:
-            self._results = _Results(emit, records)
-            clocks = clock.at(records.keys.stamp)
-            in_channel = self.spec.lateness == "channel"
-            # An earlier clock is behind the stamp, except for a channel that was idle meanwhile.
-            self._earliest = (
-                np.maximum(clocks, clock.local(records.keys.stamp)) if in_channel else clocks
-            )
+            self._results = _Results(emit, records, self.freeze)
+            self._limits = clock.limits(records.keys.stamp, self.spec.lateness)
         super().run(records, pages, clock, emit)
         if self._results is not None:
             self._results.flush()
 
     def keys_of(self, records: Incoming, rows: Ints, values: list[Any]) -> list[Any]:
-        keys = apply_each(self.selector, values, lambda error, v: self._failure(error, v[1]))
-        return identities(keys)
+        return self.policy.keys(self.selector, values, lambda e, pair: self._failure(e, pair[1]))
 
     def run_page(self, records: Incoming | None, rows: Ints, outputs: Outputs) -> None:
         timers, clock = self.page.event_timers, self.clock
@@ -244,21 +272,22 @@ class IntervalJoinOperator(KeyedOperator):
     def _process(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
         assert self._results is not None
         entries, cursor, results = self.page.entries, self.cursor, self._results
-        pairs = records.values_at(rows)
-        keys = self.keys_of(records, rows, pairs)
+        join = self._join_carefully if self.policy.skips else self._join
+        rows, keys, pairs = self.with_keys(records, rows, results)
         times = records.ts[rows]
-        late = times < self._earliest[rows]
+        # As in Flink: a record has an instant more than a window that ends at its time.
+        late = times < self._limits[rows]
         self._check_times(times, pairs)
         for row, key, (number, value), ts, is_late in zip(
             rows.tolist(), keys, pairs, times.tolist(), late.tolist(), strict=True
         ):
             if is_late:
-                self._late(number, value, ts, row)
+                self._late(number, value, row)
                 continue
             cells = entries.get(key)
             if cells is None:
                 cells = entries[key] = [[], [], [], [], *[None] * (len(self.names) - OLDER)]
-            cursor.cells = cells
+            self.key, cursor.cells = key, cells
             if number == LEFT:
                 own_times, own, other_times, other = cells[0], cells[1], cells[2], cells[3]
             else:
@@ -282,15 +311,14 @@ class IntervalJoinOperator(KeyedOperator):
                 partners = older.between(ts + first, ts + last) + partners
                 partners.sort(key=itemgetter(0))
             if partners:
-                self._join(row, number, value, ts, partners)
+                results.row = row
+                join(number, value, ts, partners)
                 if len(results.values) >= FLUSH:
                     results.flush()
         for key in set(keys):
             self._forget(key)
 
-    def _join(
-        self, row: int, number: int, value: Any, ts: int, partners: Iterable[tuple[int, Any]]
-    ) -> None:
+    def _join(self, number: int, value: Any, ts: int, partners: Iterable[tuple[int, Any]]) -> None:
         """Call the function with a record and each of its partners."""
         assert self._results is not None
         pair, call, freeze, results = (
@@ -299,7 +327,7 @@ class IntervalJoinOperator(KeyedOperator):
             self.freeze,
             self._results,
         )
-        values, times, rows = results.values, results.times, results.rows
+        values, times, rows, row = results.values, results.times, results.rows, results.row
         copies = self._copies
         left = right = value
         try:
@@ -313,10 +341,11 @@ class IntervalJoinOperator(KeyedOperator):
                 emitted = call(left, right, pair)
                 if emitted is None:
                     continue
-                at = ts if ts >= other_ts else other_ts
+                at = results.ts = ts if ts >= other_ts else other_ts
                 for out in emitted:
+                    # What `_Results.extend` does, in line.
                     if is_for_side(out):
-                        results.aside(*side_result(out), at, row)
+                        results.aside(*side_result(out))
                     else:
                         values.append(frozen(out) if freeze else out)
                         times.append(at)
@@ -326,13 +355,37 @@ class IntervalJoinOperator(KeyedOperator):
         except Exception as error:
             raise self._failure(error, (left, right)) from error
 
-    def _late(self, number: int, value: Any, ts: int, row: int) -> None:
+    def _join_carefully(
+        self, number: int, value: Any, ts: int, partners: Iterable[tuple[int, Any]]
+    ) -> None:
+        """Call the function with each pair by itself: a record may have other partners."""
+        assert self._results is not None
+        for other_ts, other in partners:
+            if number == LEFT:
+                left, right, self.pair.left, self.pair.right = value, other, ts, other_ts
+            else:
+                left, right, self.pair.left, self.pair.right = other, value, other_ts, ts
+            self._results.ts = max(ts, other_ts)
+            original = self.policy.original((left, right))
+            self.attempt(partial(self._call, left, right), original, self._results)
+
+    def _call(self, left: Any, right: Any) -> Any:
+        if self._copies:
+            left, right = frozen(left), frozen(right)
+        return self.function.process_element(left, right, self.pair)
+
+    def saved(self) -> Saved:
+        # The records of both sides are changed by no function.
+        return SavedKey(self.page, self.key, self.cursor.cells, len(CELLS))
+
+    def _late(self, number: int, value: Any, row: int) -> None:
         assert self._results is not None
         tag = self.spec.late_tags[number]
         if tag is None:
             self._dropped.inc()
         else:
-            self._results.aside(tag.tag_id, value, ts, row)
+            self._results.begin(row)
+            self._results.aside(tag.tag_id, value)
 
     def _check_times(self, times: Ints, pairs: list[Any]) -> None:
         missing = np.flatnonzero(times == NO_TIMESTAMP)

@@ -17,13 +17,14 @@ from millstream.common.errors import MillstreamError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.windows import TimeWindow
 from millstream.kernel.arrivals import Incoming
+from millstream.kernel.clock import cleanup_times, is_late
 from millstream.kernel.copying import frozen
-from millstream.kernel.keyed import NO_ROW, add_timer
+from millstream.kernel.keyed import NO_ROW
 from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Outputs
-from millstream.kernel.windows.contents import Order, Values
+from millstream.kernel.timers import add_timer
+from millstream.kernel.windows.contents import WINDOWS, Order, Values
 from millstream.kernel.windows.default_trigger import DefaultTriggerOperator
-from millstream.kernel.windows.operator import WINDOWS
 
 
 @dataclass
@@ -69,23 +70,22 @@ class AlignedWindowOperator(DefaultTriggerOperator):
         room = align.size + align.slide + lateness + 1
         if ts.min() < MIN_TIMESTAMP + room or ts.max() > MAX_TIMESTAMP - room:
             return None
-        clock = limit = clocks[rows]
-        if self.spec.lateness == "channel":
-            limit = self.clock.passed(records.keys.stamp[rows])
+        clock, limit = clocks[rows], self.limits[rows]
         newest = align.newest_starts(ts)
         kept = np.zeros(len(ts), np.bool_)
         places, starts = [], []
         for back in range(align.overlap):
             start = newest - back * align.slide
             end = start + align.size - 1
-            mine = (end >= ts) & (end + lateness > limit)
+            mine = (end >= ts) & ~is_late(cleanup_times(end, lateness), limit)
             if lateness and (mine & (end <= clock)).any():
                 return None
             kept |= mine
             places.append(np.flatnonzero(mine))
             starts.append(start[mine])
         # A slide longer than the size leaves gaps; a record in one may be late all the same.
-        late = np.flatnonzero(~kept & ((newest + align.size > ts) | (ts + lateness <= limit)))
+        behind = is_late(cleanup_times(ts, lateness), limit)
+        late = np.flatnonzero(~kept & ((newest + align.size > ts) | behind))
         if len(places) == 1:
             return _Sorted(places[0], starts[0], late)
         # The records of each window, in their order.

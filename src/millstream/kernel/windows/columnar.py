@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from millstream.common._type_certainty import is_declared
 from millstream.common.errors import PlanError
-from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.arrivals import Arrivals, Incoming
 from millstream.kernel.buffers import (
     ArrowCodec,
@@ -29,11 +28,11 @@ from millstream.kernel.buffers import (
 )
 from millstream.kernel.calls import hash_keys
 from millstream.kernel.chain import EdgeStep
-from millstream.kernel.clock import Clock, lagging
+from millstream.kernel.clock import Clock, limits_by_stamp
 from millstream.kernel.columns import Columns, Values, field_types
 from millstream.kernel.hashing import tie_breaker
 from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.order import AT_END, Ints, OrderKeys
+from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.outputs import MAIN, Emit
 from millstream.kernel.pages import PageStore
 from millstream.kernel.reports import KernelCounter
@@ -140,9 +139,7 @@ class PartialEdge(EdgeStep):
         assert isinstance(values, Columns)
         self._check(values)
         panes = self.panes.at(ts)
-        # What was born at the end is late only if the operator says so.
-        stamps = np.where(keys.stamp == AT_END, MIN_TIMESTAMP, keys.stamp)
-        firsts = self.panes.first_windows(panes, lagging(stamps, self.lag))
+        firsts = self.panes.first_windows(panes, limits_by_stamp(keys.stamp, self.lag))
         live = self._count_late(panes, firsts)
         if not live.all():
             rows = np.flatnonzero(live)
@@ -205,11 +202,8 @@ class ColumnarWindowOperator(KeyedOperator):
         self.clock = clock
         store = PaneStore(pages.store, pages.uid, self.codec, self._added_up)
         new = {} if records is None else self._by_pane(records, clock)
-        for windows, parts in store.fired(new, self.panes, clock):
+        for windows, parts in store.epoch(new, self.panes, clock):
             self._emit(windows, parts, emit)
-        for pane, arrived in store.waiting(new, self.panes, clock):
-            store.add(pane, arrived)
-        store.close()
 
     def pane_rows(self, key: Any, value: Any, pane: int) -> Iterator[tuple[Any, ...]]:
         """The columns of a sum, or of a number of records, in a window that is one pane.
@@ -234,8 +228,8 @@ class ColumnarWindowOperator(KeyedOperator):
         assert isinstance(records, Arrivals)
         arrays = records.in_columns().arrays
         panes = arrays[PANE].to_numpy()
-        passed = clock.passed(records.keys.stamp)
-        firsts = np.maximum(arrays[FIRST].to_numpy(), self.panes.first_windows(panes, passed))
+        limits = clock.limits(records.keys.stamp)
+        firsts = np.maximum(arrays[FIRST].to_numpy(), self.panes.first_windows(panes, limits))
         live = firsts <= self.panes.last_windows(panes)
         arrays[FIRST] = pa.array(firsts)
         whole = Records(

@@ -13,6 +13,10 @@ from typing import Any, Protocol
 
 Order = tuple[Any, ...]
 """The place of a record in the one order of the job."""
+WINDOWS = 0
+"""The cell with the table of a key's windows."""
+Entry = list[Any]
+"""A window in the table: [content, states of trigger and function in the window]."""
 VALUES = "values"
 ELEMENTS = "elements"
 ORDERED_ELEMENTS = "elements with their order"
@@ -24,7 +28,8 @@ AGGREGATED = "accumulators"
 class Contents(Protocol):
     """``needs_order``: records come with their place in the order, which depends on no epoch's cut.
 
-    ``layout``: how content is made up.
+    ``layout``: how content is made up. ``folds``: functions make it; else it is a list of records that
+    is only ever added to.
     """
 
     @property
@@ -32,6 +37,9 @@ class Contents(Protocol):
 
     @property
     def layout(self) -> str: ...
+
+    @property
+    def folds(self) -> bool: ...
 
     def add(self, content: Any, value: Any, ts: int, order: Order | None) -> Any:
         """The content with one more record, which is a function's to keep and to change."""
@@ -51,6 +59,7 @@ class Values:
     """The records, where they come in order anyway and only values are asked for."""
 
     needs_order = False
+    folds = False
     layout = VALUES
 
     def add(self, content: Any, value: Any, ts: int, order: Order | None) -> Any:
@@ -71,6 +80,7 @@ class Elements:
     """Records with event time and, if ``needs_order``, their place in the order."""
 
     needs_order: bool
+    folds = False
 
     @property
     def layout(self) -> str:
@@ -109,6 +119,7 @@ class Reduced:
     prefers_older: bool = False
     selects: bool = False
     needs_order = False
+    folds = True
     layout = REDUCED
 
     @property
@@ -136,6 +147,7 @@ class FirstReduced:
     function: Callable[[Any, Any], Any]
     selects: bool
     needs_order = True
+    folds = True
     layout = FIRST_REDUCED
 
     def add(self, content: Any, value: Any, ts: int, order: Order | None) -> Any:
@@ -164,6 +176,7 @@ class Aggregated:
     function: Any
     is_ours: bool = False
     needs_order = False
+    folds = True
     layout = AGGREGATED
 
     def add(self, content: Any, value: Any, ts: int, order: Order | None) -> Any:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.common.errors import MillstreamError
-from millstream.common.time import MAX_TIMESTAMP
 from millstream.common.windows import TimeWindow
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.hashing import stable_hash, tie_breaker
 from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Outputs
-from millstream.kernel.windows.operator import WINDOWS, WindowOperator
+from millstream.kernel.windows.contents import WINDOWS
+from millstream.kernel.windows.operator import WindowOperator
 
 
 class DefaultTriggerOperator(WindowOperator):
@@ -26,23 +26,22 @@ class DefaultTriggerOperator(WindowOperator):
             assert records is not None
             self._process(records, rows, outputs)
         if self.page.event_timers:
-            self._fire_page(self.clock.after, outputs)
-            if self.clock.ends:
-                self._fire_page(MAX_TIMESTAMP, outputs)
+            for goal in self.clock.goals:
+                self._fire_page(goal, outputs)
 
-    def _fire_page(self, clock: int, outputs: Outputs) -> None:
-        """Fire and clear what is due by the clock, as the default trigger does it."""
+    def _fire_page(self, goal: int, outputs: Outputs) -> None:
+        """Fire and clear what is due until the clock is at its goal, as the default trigger does it."""
         timers = self.page.event_timers
         window: Any = None
         try:
-            for key in [key for key, times in timers.items() if times[0][0] <= clock]:
+            for key in [key for key, times in timers.items() if times[0][0] <= goal]:
                 self._enter(key)
                 # All timers of a key share this much of their place in the order.
                 place = stable_hash(key), tie_breaker(key)
                 times = timers[key]
-                while times and times[0][0] <= clock:
+                while times and times[0][0] <= goal:
                     due, window, time = times.pop(0)
-                    self.timer = due, MAX_TIMESTAMP if clock == MAX_TIMESTAMP else due
+                    self.timer = due, self.clock.at_firing(due)
                     order = self.origin.timer(due, self.clock, *place, window[0])
                     outputs.add_row(order, window[1] - 1)
                     self._fire_window(window, time, outputs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.common.errors import MillstreamError
-from millstream.common.time import MAX_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.windows import TimeWindow
 from millstream.kernel.arrivals import Arrivals, Incoming
@@ -57,12 +57,9 @@ class KeptWindowOperator(WindowOperator):
         store = PaneStore(pages.store, pages.uid, self.codec, merged)
         new = {} if records is None else self._by_pane(records, clock)
         outputs = Outputs(emit, None, self.freeze)
-        for windows, parts in store.fired(new, self.panes, clock):
+        for windows, parts in store.epoch(new, self.panes, clock):
             self._fire_windows(windows, merged(parts), pages, outputs)
         outputs.flush()
-        for pane, arrived in store.waiting(new, self.panes, clock):
-            store.add(pane, arrived)
-        store.close()
 
     def pane_rows(self, key: Any, value: Any, pane: int) -> list[tuple[Any, ...]]:
         """The columns of a record in a window that is one pane."""
@@ -73,7 +70,7 @@ class KeptWindowOperator(WindowOperator):
         """The records that are not late, with the first windows that they count for."""
         assert isinstance(records, Arrivals)
         panes = self.panes.at(records.ts)
-        firsts = self.panes.first_windows(panes, clock.passed(records.keys.stamp))
+        firsts = self.panes.first_windows(panes, clock.limits(records.keys.stamp))
         arrays = [*records.in_columns().arrays, pa.array(firsts)]
         values = Columns(self.codec.type_info, arrays)
         found = Records(values, records.ts, records.keys, records.hashes)
@@ -121,21 +118,19 @@ class KeptWindowOperator(WindowOperator):
                 window = TimeWindow(*self.panes.bounds(number))
                 due = window[1] - 1
                 self._enter(key)
-                self.timer = due, due if due <= self.clock.after else MAX_TIMESTAMP
+                self.timer = due, self.clock.at_firing(due)
                 place = hashed, tie_breaker(key), window[0]
                 outputs.add_row(self.origin.timer(due, self.clock, *place), due)
                 self._point_at(window, [None, None])
-                self._fire_kept(key, window, elements, outputs)
+                self.attempt(partial(self._fire_kept, elements, outputs), (key, window), outputs)
                 self._leave(key)
         except MillstreamError:
             raise
         except Exception as error:
             raise self._failure(error, f"{window!r} of key {self.key!r}") from error
 
-    def _fire_kept(
-        self, key: Any, window: TimeWindow, elements: list[Any], outputs: Outputs
-    ) -> None:
-        """Call the function for a window."""
+    def _fire_kept(self, elements: list[Any], outputs: Outputs) -> None:
+        """Call the function for the current window."""
         self._emit(self.own(elements), outputs)
         self.function.clear(self.window_context)
 

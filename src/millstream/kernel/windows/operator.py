@@ -10,9 +10,11 @@ their last time: a record at the very end touches the window, and is not late be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from millstream.common.errors import PlanError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
@@ -20,18 +22,23 @@ from millstream.common.time_domain import TimeDomain
 from millstream.common.windows import TimestampedValue, TriggerResult
 from millstream.kernel.arrivals import Incoming
 from millstream.kernel.buffers import NO_TIMESTAMP
+from millstream.kernel.clock import Clock, cleanup_time, is_late
 from millstream.kernel.copying import frozen
-from millstream.kernel.keyed import KeyedOperator, add_timer, remove_timer
+from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.keys import shown
 from millstream.kernel.order import COLUMNS, Ints
-from millstream.kernel.outputs import Outputs
-from millstream.kernel.pages import Timer
+from millstream.kernel.outputs import Emit, Outputs
+from millstream.kernel.pages import PageStore, Timer
+from millstream.kernel.policy import Saved
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.snapshot.tables import StateInfo
 from millstream.kernel.state import Cursor
+from millstream.kernel.timers import add_timer, remove_timer
 from millstream.kernel.windows.contents import (
+    WINDOWS,
     Contents,
     Elements,
+    Entry,
     Order,
     contents_for,
     folded,
@@ -45,15 +52,12 @@ from millstream.kernel.windows.contexts import (
     WindowContext,
     no_timestamp,
 )
+from millstream.kernel.windows.merges import merges_of
 from millstream.kernel.windows.spec import WindowSpec
+from millstream.kernel.windows.undo import SavedFiring, SavedTable
 
-WINDOWS = 0
-"""The cell with the table of a key's windows."""
 END_OF_TIME = MAX_TIMESTAMP - 1
 """The last instant of a window without an end: only the end of the input brings it."""
-
-Entry = list[Any]
-"""[content, states of trigger and function in the window]"""
 
 
 class WindowOperator(KeyedOperator):
@@ -102,6 +106,8 @@ class WindowOperator(KeyedOperator):
         self.evictor_context = Clocks(self)
         self.assigner_context = AssignerContext(self)
         self.window_context = WindowContext(self)
+        self.limits: Ints = np.empty(0, np.int64)
+        self.saved_table: SavedTable | None = None
         self._outputs: Outputs | None = None
         self._orders: dict[int, Order] = {}
         self.needs_timestamps = getattr(spec.assigner, "needs_timestamps", self.event_time)
@@ -157,10 +163,15 @@ class WindowOperator(KeyedOperator):
 
     # -- records ---------------------------------------------------------------------------------
 
+    def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
+        if records is not None and self.event_time:
+            wait = int(self.merging)
+            self.limits = clock.limits(records.keys.stamp, self.spec.lateness, wait)
+        super().run(records, pages, clock, emit)
+
     def _process(self, records: Incoming, rows: Ints, outputs: Outputs) -> None:
         self._outputs = outputs
         self.window_cursor.now_ms = self.cursor.now_ms
-        self._stamps = self.clock.local(records.keys.stamp)
         if self.contents.needs_order:
             self._orders = dict(zip(rows.tolist(), self._orders_of(records, rows), strict=True))
         super()._process(records, rows, outputs)
@@ -228,18 +239,12 @@ class WindowOperator(KeyedOperator):
 
     def _is_late(self, window: Any) -> bool:
         """Whether a window can no longer change for the record at hand."""
-        return self.event_time and self._has_passed(self._cleanup_time(window))
+        return self.event_time and bool(is_late(self._cleanup_time(window), self.limits[self.row]))
 
     def _is_behind(self, ts: int) -> bool:
         """Whether the record at hand, which is in no window, would be late in any."""
-        return self.event_time and self._has_passed(ts + self.spec.allowed_lateness_ms)
-
-    def _has_passed(self, time: int) -> bool:
-        """Whether time has passed an instant, for the record at hand."""
-        clock = self._clock_before(self.row)
-        if self.spec.lateness == "operator":
-            return time <= clock
-        return bool(time <= self._stamps[self.row]) or self._is_over(time, clock)
+        cleanup = cleanup_time(ts, self.spec.allowed_lateness_ms)
+        return self.event_time and bool(is_late(cleanup, self.limits[self.row]))
 
     def _is_over(self, end: int, clock: int) -> bool:
         """Whether the clock has cleared windows that end then."""
@@ -249,6 +254,8 @@ class WindowOperator(KeyedOperator):
 
     def _enter_window(self, window: Any) -> Entry:
         """Make a window the current one; it is there from now on."""
+        if self.saved_table is not None:
+            self.saved_table.touch(window)
         cells = self.cursor.cells
         if cells[WINDOWS] is None:
             cells[WINDOWS] = {}
@@ -284,6 +291,14 @@ class WindowOperator(KeyedOperator):
             entry[0] = None
 
     def _fire(self, entry: Entry, outputs: Outputs) -> None:
+        if not self.policy.skips:
+            self._call_function(entry, outputs)
+            return
+        call = partial(self._call_function, entry, outputs)
+        skipped = shown(self.key), self.window
+        self.policy.attempt(call, skipped, outputs, lambda: SavedFiring(self, entry))
+
+    def _call_function(self, entry: Entry, outputs: Outputs) -> None:
         if self.spec.evictor is None:
             self._emit(self.own(self.contents.elements(entry[0])), outputs)
             return
@@ -316,11 +331,17 @@ class WindowOperator(KeyedOperator):
         is_event = self.time_domain is TimeDomain.EVENT_TIME
         call = self.spec.trigger.on_event_time if is_event else self.spec.trigger.on_processing_time
         self._react(call(time, window, self.trigger_context), entry, outputs)
-        domain_ends = is_event == self.event_time or time >= END_OF_TIME
-        if domain_ends and time == self._cleanup_time(window):
+        if self._is_cleanup(timer):
             self._clear(window, entry)
         else:
             self._leave_window(entry)
+
+    def _is_cleanup(self, timer: Timer) -> bool:
+        """Whether the timer that fires now ends the life of its window."""
+        _, window, time = timer
+        is_event = self.time_domain is TimeDomain.EVENT_TIME
+        domain_ends = is_event == self.event_time or time >= END_OF_TIME
+        return domain_ends and bool(time == self._cleanup_time(window))
 
     def _clear(self, window: Any, entry: Entry) -> None:
         """Forget all about a window."""
@@ -329,11 +350,30 @@ class WindowOperator(KeyedOperator):
         self.function.clear(self.window_context)
         self._forget_window()
 
+    # -- failures --------------------------------------------------------------------------------
+
+    def saved(self) -> Saved:
+        return SavedTable(self)
+
+    def skipped_timer(self, timer: Timer) -> Any:
+        return shown(self.key), timer[1]
+
+    def give_up(self, timer: Timer) -> None:
+        """Remove a window whose time is over, even if its trigger fails."""
+        if not self._is_cleanup(timer):
+            return
+        self.window = timer[1]
+        self._forget_window()
+        for timers in (self.page.event_timers, self.page.tick_timers):
+            times = [other for other in timers.pop(self.key, ()) if other[1] != self.window]
+            if times:
+                timers[self.key] = times
+
+    # -- cleaning up -----------------------------------------------------------------------------
+
     def _cleanup_time(self, window: Any) -> int:
-        end: int = window.max_timestamp()
-        if self.event_time:
-            end += self.spec.allowed_lateness_ms
-        return min(end, MAX_TIMESTAMP)
+        lateness = self.spec.allowed_lateness_ms if self.event_time else 0
+        return cleanup_time(window.max_timestamp(), lateness)
 
     def _register_cleanup(self, window: Any) -> None:
         time = self._cleanup_time(window)
@@ -394,9 +434,9 @@ class WindowOperator(KeyedOperator):
         Nothing is merged before it is known that the result is not late.
         """
         table = self.cursor.cells[WINDOWS] or {}
-        merges = self._merges(window, table)
+        merges = merges_of(self.spec.assigner, [*table, window])
         result = next((merge.result for merge in merges if window in merge.windows), window)
-        if self._is_late(result) and not self._shrinks(merges):
+        if self._is_late(result) and not any(merge.shrinks for merge in merges):
             return None
         for merge in merges:
             olds = [old for old in dict.fromkeys(merge.windows) if old in table]
@@ -404,17 +444,6 @@ class WindowOperator(KeyedOperator):
                 self._refuse_past(merge.result)
                 self._merge(merge.result, olds, table)
         return result
-
-    def _merges(self, window: Any, table: dict[Any, Entry]) -> list[_Merge]:
-        collected: list[_Merge] = []
-        self.spec.assigner.merge_windows([*table, window], _Collector(collected))
-        return collected
-
-    def _shrinks(self, merges: Iterable[_Merge]) -> bool:
-        return any(
-            merge.result.max_timestamp() < max(w.max_timestamp() for w in merge.windows)
-            for merge in merges
-        )
 
     def _refuse_past(self, result: Any) -> None:
         clock = self._clock_before(self.row) if self.event_time else self.cursor.now_ms
@@ -427,6 +456,9 @@ class WindowOperator(KeyedOperator):
 
     def _merge(self, result: Any, olds: Sequence[Any], table: dict[Any, Entry]) -> None:
         trigger, context = self.spec.trigger, self.trigger_context
+        if self.saved_table is not None:
+            for old in olds:
+                self.saved_table.touch(old)
         entries = [table.pop(old) for old in olds]
         entry: Entry = [merged(self.contents, (old[0] for old in entries)), None]
         table[result] = entry
@@ -442,22 +474,6 @@ class WindowOperator(KeyedOperator):
                 self._point_at(old, entry)
                 trigger.clear(old, context)
                 self._cleanup_timer(remove_timer, old, self._cleanup_time(old))
-
-
-@dataclass(frozen=True)
-class _Merge:
-    windows: list[Any]
-    result: Any
-
-
-@dataclass(frozen=True)
-class _Collector:
-    """Callback of an assigner for each set of windows to merge."""
-
-    merges: list[_Merge]
-
-    def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
-        self.merges.append(_Merge(list(to_be_merged), merge_result))
 
 
 def _evictable(element: tuple[Any, int, Order | None]) -> TimestampedValue:

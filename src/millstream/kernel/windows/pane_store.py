@@ -70,6 +70,15 @@ class PaneStore:
         chunks = {pane: [_Chunk(*chunk) for chunk in found] for pane, found in panes.items()}
         return _State(chunks, following)
 
+    def epoch(
+        self, new: dict[int, Records], panes: Panes, clock: Clock
+    ) -> Iterator[tuple[list[int], list[Records]]]:
+        """What has `fired`; then what is `waiting` is stored, and what is over is gone."""
+        yield from self.fired(new, panes, clock)
+        for pane, arrived in self.waiting(new, panes, clock):
+            self.add(pane, arrived)
+        self.close()
+
     def fired(
         self, new: dict[int, Records], panes: Panes, clock: Clock
     ) -> Iterator[tuple[list[int], list[Records]]]:

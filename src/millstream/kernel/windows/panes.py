@@ -58,12 +58,15 @@ class Panes:
         panes: Ints = capped // self.length + (rest - self.offset) // self.length
         return panes
 
-    def first_windows(self, panes: Ints, clocks: Ints) -> Ints:
-        """The first window that has a pane and is not over, by the clock of its record."""
-        passed = self.at(np.minimum(clocks, MAX_TIMESTAMP - 2) + 1)
+    def first_windows(self, panes: Ints, limits: Ints) -> Ints:
+        """The first window that has a pane and is not late for its record, see `Clock.limits`.
+
+        This is `is_late` for all windows of a record at once, without allowed lateness.
+        """
+        passed = self.at(np.minimum(limits, MAX_TIMESTAMP - 2) + 1)
         firsts = self.oldest_windows(np.maximum(panes, passed))
         # No window ends after the last instant: from the one before on, all are over.
-        over = clocks >= MAX_TIMESTAMP - 1
+        over = limits >= MAX_TIMESTAMP - 1
         return np.where(over, self.last_windows(panes) + 1, firsts) if over.any() else firsts
 
     def oldest_windows(self, panes: Ints) -> Ints:
@@ -104,15 +107,12 @@ class Panes:
         oldest, newest = self.oldest_windows(panes), self.last_windows(panes)
         for low, high in zip(oldest.tolist(), newest.tolist(), strict=True):
             found.update(range(low, high + 1))
-        until = MAX_TIMESTAMP if clock.ends else clock.after
-        return sorted(w for w in found if clock.before < self.bounds(w)[1] - 1 <= until)
+        return sorted(w for w in found if clock.before < self.bounds(w)[1] - 1 <= clock.last)
 
     def is_over(self, pane: int, clock: Clock) -> bool:
         """Whether no window will ask for a pane after this epoch."""
-        if clock.ends:
-            return True
         last = int(self.last_windows(np.array([pane]))[0])
-        return self.bounds(last)[1] - 1 <= clock.after
+        return self.bounds(last)[1] - 1 <= clock.last
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,12 @@ from millstream.common.time import MAX_TIMESTAMP
 from millstream.common.windows import TimeWindow
 from millstream.kernel.arrivals import Arrivals, Incoming
 from millstream.kernel.clock import Clock
-from millstream.kernel.keyed import add_timer, remove_timer
 from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Emit, Outputs
 from millstream.kernel.pages import PageStore
-from millstream.kernel.windows.contents import Order, merged
+from millstream.kernel.timers import add_timer, remove_timer
+from millstream.kernel.windows.contents import WINDOWS, Entry, Order, merged
 from millstream.kernel.windows.default_trigger import DefaultTriggerOperator
-from millstream.kernel.windows.operator import WINDOWS, Entry
 from millstream.kernel.windows.panes import FieldAggregate
 from millstream.kernel.windows.session_runs import runs_of
 
@@ -43,8 +42,8 @@ class SessionWindowOperator(DefaultTriggerOperator):
 
     def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
         if records is not None:
-            passed = clock.passed(records.keys.stamp)
-            self.ahead = (records.ts > passed) & (records.ts < MAX_TIMESTAMP - self.gap - 1)
+            limits = clock.limits(records.keys.stamp)
+            self.ahead = (records.ts > limits) & (records.ts < MAX_TIMESTAMP - self.gap - 1)
             self.reach = records.ts
             if self.aggregate is not None and isinstance(records, Arrivals):
                 records = self._by_run(records, self.aggregate)

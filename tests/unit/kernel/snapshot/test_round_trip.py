@@ -20,6 +20,7 @@ from millstream.common.state import (
     ValueStateDescriptor,
 )
 from millstream.common.typeinfo import Types
+from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.kernel import large
 from millstream.kernel.pages import SPLIT_KEYS
 from millstream.kernel.places import Place
@@ -29,7 +30,6 @@ from millstream.kernel.two_inputs import interval_join
 from millstream.kernel.two_inputs.specs import BroadcastSpec, IntervalJoinSpec
 from millstream.plan.graph import JobGraph, KeyedNode, SinkNode
 from millstream.plan.options import ChannelOrder, JobOptions
-from millstream.plan.specs import DiscardSpec
 from millstream.testing import LocalJob
 
 UID = "the-uid"
@@ -377,7 +377,7 @@ def test_uids_that_look_like_something_else(uid: str) -> None:
             kind="process",
             function=counting(),
         )
-        graph.add(SinkNode, name=f"out {name}", inputs=(node.id,), sink=DiscardSpec())
+        graph.add(SinkNode, name=f"out {name}", inputs=(node.id,), sink=DiscardingSink())
     job = LocalJob(graph, JobOptions(parallelism=1))
     job.epoch(7)
     later = gone_on(job, 3)
@@ -406,7 +406,7 @@ def join_job(lefts: Events, rights: Events, slots: int = 2) -> LocalJob:
         kind="interval_join",
         function=IntervalJoinSpec(function=Pairs(), lower_ms=-50, upper_ms=50),
     )
-    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardingSink())
     return LocalJob(graph, JobOptions(parallelism=1, slots=slots))
 
 
@@ -474,7 +474,7 @@ def test_broadcast_maps_of_any_size(slots: int, size: int) -> None:
             kind="broadcast",
             function=BroadcastSpec(Rules(), ("rules",)),
         )
-        graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+        graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardingSink())
         return LocalJob(graph, JobOptions(parallelism=1, slots=3))
 
     job, whole = job_of(), job_of()
@@ -506,7 +506,7 @@ def test_renamed_broadcast_state_is_refused() -> None:
         kind="broadcast",
         function=BroadcastSpec(Rules(), ("rules",)),
     )
-    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+    graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardingSink())
     job = LocalJob(graph, JobOptions(parallelism=1, slots=2))
     job.epoch(1)
     object.__setattr__(node, "function", BroadcastSpec(Rules(), ("norms",)))
@@ -557,7 +557,7 @@ def test_broadcast_records_that_wait_for_other_channels(slots: int, order: Chann
             kind="broadcast",
             function=BroadcastSpec(Spoken(), ("rules",)),
         )
-        graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardSpec())
+        graph.add(SinkNode, name="out", inputs=(node.id,), sink=DiscardingSink())
         return LocalJob(
             graph, JobOptions(parallelism=1, slots=slots, channel_order=order), **options
         )

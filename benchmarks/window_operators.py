@@ -1,0 +1,150 @@
+"""How much the operator for aligned windows gains over the general one, without Spark.
+
+    python benchmarks/window_operators.py [--pairs N]
+
+Both run the same windows over the same records, in turn and in one process: undeclared records, so that
+nothing can be computed by column. An epoch has 20,000 records, ten of them per millisecond.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millstream.datastream import StreamExecutionEnvironment
+from millstream.datastream.functions import AggregateFunction
+from millstream.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
+from millstream.datastream.windowing.functions import ProcessWindowFunction
+from millstream.kernel.buffers import Records
+from millstream.kernel.clock import Clock
+from millstream.kernel.hashing import stable_hash
+from millstream.kernel.order import OrderKeys
+from millstream.kernel.pages import Directory, MemoryStore, PageStore
+from millstream.kernel.reports import Reports
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.windows.aligned import AlignedWindowOperator
+from millstream.kernel.windows.operator import WindowOperator
+from millstream.kernel.windows.spec import WindowSpec
+
+EPOCHS, PER_EPOCH, PER_MS = 4, 20_000, 10
+KEYS = (10, 1_000, 100_000)
+INFO = OperatorInfo("window", "window")
+
+
+class Sum(AggregateFunction):
+    def create_accumulator(self):
+        return 0
+
+    def add(self, value, accumulator):
+        return accumulator + value[1]
+
+    def get_result(self, accumulator):
+        return accumulator
+
+    def merge(self, a, b):
+        return a + b
+
+
+class Total(ProcessWindowFunction):
+    def process(self, key, context, elements):
+        yield key, sum(element[1] for element in elements)
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "reduce": lambda windows: windows.reduce(lambda a, b: (a[0], a[1] + b[1])),
+    "aggregate": lambda windows: windows.aggregate(Sum()),
+    "process": lambda windows: windows.process(Total()),
+}
+WINDOWS: dict[str, Any] = {
+    "tumbling 1 s": TumblingEventTimeWindows.of("1 s"),
+    "sliding 2 s by 500 ms": SlidingEventTimeWindows.of("2 s", "500 ms"),
+}
+
+
+def spec_of(windows: Any, function: Callable[[Any], Any]) -> WindowSpec:
+    """The specification of a window as the API makes it."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    stream = env.from_collection([("a", 1)]).key_by(lambda record: record[0]).window(windows)
+    spec: WindowSpec = function(stream)._node.function
+    return spec
+
+
+def epochs_of(keys: int) -> list[Records]:
+    """Records in the order of their times, with their keys in turn."""
+    names = [f"key {number}" for number in range(keys)]
+    hashes = np.array([stable_hash(name) for name in names], np.uint32)
+    epochs = []
+    for epoch in range(EPOCHS):
+        numbers = np.arange(epoch * PER_EPOCH, (epoch + 1) * PER_EPOCH)
+        # Neighbours in time have keys far apart, and each key comes equally often.
+        owners = numbers * 7_919 % keys
+        ts = numbers // PER_MS
+        order = OrderKeys.of_fragment(ts - 1, 0, 0, epoch * PER_EPOCH)
+        values = [(names[owner], 1) for owner in owners.tolist()]
+        epochs.append(Records(values, ts, order, hashes[owners]))
+    return epochs
+
+
+def run(kind: type[WindowOperator], spec: WindowSpec, epochs: list[Records]) -> tuple[float, int]:
+    """CPU seconds of all epochs and the end, and the number of results."""
+    operator = kind(INFO, spec, lambda record: record[0], timed=True, freeze=False)
+    reports = Reports()
+    operator.open(lambda info, cursor: KernelRuntimeContext(info, reports, 0, 1, cursor))
+    pages = PageStore(MemoryStore(), INFO.uid, Directory(), [])
+    results = 0
+
+    def emit(tag: str, records: Records) -> None:
+        nonlocal results
+        results += len(records)
+
+    gc.collect()
+    began, before = time.process_time(), -1
+    for number, records in enumerate(epochs, start=1):
+        after = int(records.ts[-1]) - 1
+        operator.run(records, pages, Clock(before, after, 0, number == len(epochs)), emit)
+        before = after
+    return time.process_time() - began, results
+
+
+def ratios(spec: WindowSpec, epochs: list[Records], pairs: int) -> list[float]:
+    """CPU time of the general operator over that of the aligned one, pair by pair."""
+    found = []
+    for _ in range(pairs):
+        general, aligned = (
+            run(WindowOperator, spec, epochs),
+            run(AlignedWindowOperator, spec, epochs),
+        )
+        assert general[1] == aligned[1] > 0, "the operators do not agree"
+        found.append(general[0] / aligned[0])
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=5, help="of runs")
+    arguments = parser.parse_args()
+    print("| Windows | Function | " + " | ".join(f"{keys:,} keys" for keys in KEYS) + " |")
+    print("| --- | --- |" + " ---: |" * len(KEYS))
+    inputs = [epochs_of(keys) for keys in KEYS]
+    for windows, assigner in WINDOWS.items():
+        for name, function in FUNCTIONS.items():
+            spec = spec_of(assigner, function)
+            cells = []
+            for epochs in inputs:
+                found = ratios(spec, epochs, arguments.pairs)
+                cells.append(
+                    f"{statistics.median(found):.1f} ({min(found):.1f} to {max(found):.1f})"
+                )
+            print(f"| {windows} | {name} | " + " | ".join(cells) + " |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

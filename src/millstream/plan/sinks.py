@@ -1,0 +1,305 @@
+"""Running sinks: the task's side and the driver's side, the same on Spark and in memory."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from millstream.common.errors import CheckpointError, MillstreamError, user_code_error
+from millstream.connectors.simple_sinks import DriverSink, FrameSink
+from millstream.connectors.sink import (
+    Committer,
+    IdempotentSink,
+    IdempotentWriter,
+    PartContext,
+    PartSink,
+    PartWriter,
+    Sink,
+    SinkContext,
+    TwoPhaseSink,
+)
+from millstream.kernel.buffers import NO_TIMESTAMP, Records
+from millstream.kernel.columns import as_list, record_batch
+from millstream.kernel.reports import Reports
+from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+
+__all__ = ["BoundSink", "SinkDriver", "SinkTask", "begins", "fingerprint", "write_parts"]
+
+
+@dataclass(frozen=True)
+class BoundSink:
+    """A sink, and the context in which it works in this attempt to run the job."""
+
+    sink: Sink
+    context: SinkContext
+
+    @property
+    def is_written_by_tasks(self) -> bool:
+        return isinstance(self.sink, PartSink)
+
+    @property
+    def comes_to_driver(self) -> bool:
+        return isinstance(self.sink, DriverSink)
+
+    @property
+    def wants_frame(self) -> bool:
+        return isinstance(self.sink, FrameSink)
+
+    def close(self) -> None:
+        """Release what the copy of the sink in this process keeps."""
+        if isinstance(self.sink, PartSink):
+            with suppress(Exception):
+                self.sink.close()
+
+    @contextmanager
+    def named_errors(self) -> Iterator[None]:
+        """Say which sink an exception belongs to."""
+        try:
+            yield
+        except MillstreamError:
+            raise
+        except BaseException as error:
+            # sys.exit() in a sink would end the thread on which Spark waits.
+            context = self.context
+            raise user_code_error(
+                error, context.name, context.sink, location=context.location
+            ) from error
+
+
+# -- in the tasks ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SinkTask:
+    """A task that writes a part of an epoch.
+
+    ``attempt``: no other attempt of any task of the driver has this number.
+    """
+
+    epoch: int
+    part: int
+    attempt: int
+
+
+def write_parts(
+    sinks: Mapping[int, BoundSink],
+    records: Iterable[tuple[int, Records]],
+    task: SinkTask,
+    reports: Reports,
+) -> dict[int, Any]:
+    """Write the records that a task has for each sink; returns what is staged, by sink.
+
+    ``records`` is read sink by sink: those of the next one need not be there before.
+    """
+    parts: dict[int, _Part] = {}
+    try:
+        for number, found in records:
+            parts[number] = _Part(sinks[number], found, task, reports)
+            parts[number].write(found)
+        # The system writes what all sinks have while it is asked to make sure of the first file.
+        finished = {number: part.finish() for number, part in parts.items()}
+    except BaseException:
+        for part in parts.values():
+            with suppress(Exception):  # the failure is what the user has to see
+                part.close()
+        raise
+    for part in parts.values():
+        part.close()
+    return {
+        number: staged
+        for number, staged in finished.items()
+        if isinstance(sinks[number].sink, TwoPhaseSink)
+    }
+
+
+class _Part:
+    """One part of one sink, while a task writes it."""
+
+    def __init__(
+        self, bound: BoundSink, records: Records, task: SinkTask, reports: Reports
+    ) -> None:
+        assert isinstance(bound.sink, PartSink)
+        self.bound = bound
+        context = _part_context(bound, records, task, reports)
+        if not isinstance(bound.sink, TwoPhaseSink):
+            # The driver has checked before; a worker need not reach the checkpoint directory.
+            with suppress(OSError, pa.ArrowException):
+                context.check()
+        with bound.named_errors():
+            self.writer: PartWriter = bound.sink.open_part(context)
+            try:
+                self.is_new = begins(bound.sink, self.writer, context)
+            except BaseException:
+                with suppress(Exception):
+                    self.writer.close()
+                raise
+
+    def write(self, records: Records) -> None:
+        if self.is_new:
+            with self.bound.named_errors():
+                self.writer.write(_batch(self.bound, records))
+
+    def finish(self) -> Any:
+        if not self.is_new:
+            return None
+        with self.bound.named_errors():
+            return self.writer.finish()
+
+    def close(self) -> None:
+        with self.bound.named_errors():
+            self.writer.close()
+
+
+def begins(sink: PartSink, writer: PartWriter, context: PartContext) -> bool:
+    """Whether a part is to be written now: False if it is there already.
+
+    Raises
+    ------
+    CheckpointError
+        ``PART_CHANGED`` if it is there with other records.
+    """
+    if not isinstance(sink, IdempotentSink):
+        return True
+    assert isinstance(writer, IdempotentWriter), "an IdempotentSink opens an IdempotentWriter"
+    found = writer.begin()
+    if found is None:
+        return True
+    if found != context.fingerprint:
+        raise CheckpointError(
+            "PART_CHANGED",
+            f"sink {context.sink!r} has part {context.part} of epoch {context.epoch} already, with "
+            f"other records than the part has now ({found!r}, now {context.fingerprint!r})",
+            location=context.location,
+            hint="the epoch is replayed with another number of tasks, or a function is not "
+            "deterministic: start the job on as many cores as before, until the epoch is through",
+        )
+    return False
+
+
+def _part_context(
+    bound: BoundSink, records: Records, task: SinkTask, reports: Reports
+) -> PartContext:
+    context = bound.context
+    info = OperatorInfo(context.name, context.sink, context.location)
+    runtime = KernelRuntimeContext(info, reports, task.part, task.part + 1)
+    runtime.fencing_token = context.token(task.epoch)
+    return PartContext(
+        **vars(context),
+        epoch=task.epoch,
+        part=task.part,
+        task_attempt=task.attempt,
+        fingerprint=fingerprint(records) if isinstance(bound.sink, IdempotentSink) else "",
+        runtime_context=runtime,
+    )
+
+
+def fingerprint(records: Records) -> str:
+    """Which records these are, by their number and order keys: the same for each replay."""
+    keys = records.keys
+    found = 0
+    for column in (records.ts, keys.stamp, keys.born, keys.channel, keys.pos):
+        found = zlib.crc32(column.tobytes(), found)
+    path = keys.path
+    paths = [path] * len(records) if isinstance(path, bytes) else path.tolist()
+    return f"{len(records)}-{zlib.crc32(b'/'.join(paths), found):08x}"
+
+
+def _batch(bound: BoundSink, records: Records) -> list[Any] | pa.RecordBatch:
+    if not bound.sink.takes_columns:
+        return as_list(records.values)
+    assert bound.context.type_info is not None, "the plan refuses streams without a type"
+    return record_batch(records.values, bound.context.type_info)
+
+
+# -- on the driver ---------------------------------------------------------------------------------
+
+
+_TAKE_BACK = (
+    "make a savepoint of the checkpoint with `millstream savepoint`, which takes back what the sink has "
+    "of later epochs, and start from that"
+)
+_BRING_BACK = (
+    "bring the newest checkpoint back; or delete from the sink what it has of later epochs, with the "
+    "markers"
+)
+
+
+class SinkDriver:
+    """The driver's side of all sinks of a query, in one attempt to run the job."""
+
+    def __init__(self, sinks: Mapping[int, BoundSink]) -> None:
+        self.sinks = sinks
+        self.committers: dict[int, Committer] = {}
+        self._last: dict[int, int | None] = {}
+
+    def recover(self) -> None:
+        """Take over from earlier attempts."""
+        for number, bound in self.sinks.items():
+            with bound.named_errors():
+                if isinstance(bound.sink, TwoPhaseSink):
+                    committer = bound.sink.open_committer(bound.context)
+                    self.committers[number] = committer
+                    self._last[number] = committer.recover()
+                elif isinstance(bound.sink, IdempotentSink):
+                    self._last[number] = bound.sink.last_epoch(bound.context)
+
+    def refuse_later(self, last: int) -> None:
+        """Refuse a checkpoint that only knows epochs up to ``last`` if a sink has a later one.
+
+        The epochs after it would come again, with other records than those that were committed.
+        """
+        for number, epoch in self._last.items():
+            if epoch is not None and epoch > last:
+                uid = self.sinks[number].context.sink
+                raise CheckpointError(
+                    "CHECKPOINT_BEHIND",
+                    f"sink {uid!r} has epoch {epoch} of the job, but the last epoch in its checkpoint "
+                    f"is {last}: the checkpoint has lost its newest files, or it is an older copy",
+                    hint=_TAKE_BACK if number in self.committers else _BRING_BACK,
+                )
+
+    def commit(self, epoch: int, staged: Mapping[int, Sequence[Any]]) -> None:
+        """Commit an epoch to all two-phase sinks. If one fails, the later ones forget their parts."""
+        waiting = [number for number in self.committers if staged.get(number)]
+        try:
+            while waiting:
+                bound = self.sinks[waiting[0]]
+                bound.context.check()
+                number = waiting.pop(0)
+                with bound.named_errors():
+                    self.committers[number].commit(epoch, list(staged[number]))
+        except BaseException:
+            self.abort(epoch, {number: staged[number] for number in waiting})
+            raise
+
+    def abort(self, epoch: int, staged: Mapping[int, Sequence[Any]]) -> None:
+        """Forget what is staged of an epoch that fails, as far as that is possible now."""
+        for number, parts in staged.items():
+            with suppress(Exception):  # the next attempt forgets it when it recovers
+                self.committers[number].abort(epoch, list(parts))
+
+    def deliver(self, number: int, epoch: int, records: Records) -> None:
+        """Hand the records of an epoch, in order, to a sink on the driver."""
+        bound = self.sinks[number]
+        assert isinstance(bound.sink, DriverSink)
+        bound.context.check()
+        times = [None if ts == NO_TIMESTAMP else ts for ts in records.ts.tolist()]
+        bound.sink.deliver(bound.context, epoch, list(zip(records.values, times, strict=True)))
+
+    def write_frame(self, number: int, epoch: int, frame: Any) -> None:
+        """Hand the records of an epoch to a sink as a DataFrame."""
+        bound = self.sinks[number]
+        assert isinstance(bound.sink, FrameSink)
+        bound.context.check()
+        bound.sink.write_frame(bound.context, epoch, frame)
+
+    def close(self) -> None:
+        """Release what the sinks hold."""
+        for committer in self.committers.values():
+            with suppress(Exception):
+                committer.close()

@@ -1,0 +1,326 @@
+"""Running sinks: what a task and a driver call, in which order, and what happens when a sink fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from millstream.common import Types
+from millstream.common.errors import CheckpointError, PlanError, UserCodeError
+from millstream.connectors import (
+    Committer,
+    FunctionSink,
+    IdempotentSink,
+    IdempotentWriter,
+    PartContext,
+    PartWriter,
+    Sink,
+    SinkContext,
+    TwoPhaseSink,
+)
+from millstream.datastream import StreamExecutionEnvironment
+from millstream.kernel.buffers import Records
+from millstream.kernel.order import OrderKeys
+from millstream.kernel.reports import Reports
+from millstream.plan.graph import SinkNode
+from millstream.plan.planner import plan
+from millstream.plan.sinks import BoundSink, SinkDriver, SinkTask, fingerprint, write_parts
+
+PAIRS = Types.TUPLE([Types.STRING(), Types.LONG()])
+TASK = SinkTask(epoch=3, part=1, attempt=17)
+
+
+def records(*values: Any, first: int = 0) -> Records:
+    keys = OrderKeys.of_fragment(np.zeros(len(values), np.int64), 0, 0, first)
+    return Records(list(values), np.zeros(len(values), np.int64), keys)
+
+
+@dataclass
+class Calls:
+    """What sinks have been asked to do."""
+
+    made: list[str] = field(default_factory=list)
+    fails: str = ""
+
+    def note(self, call: str) -> None:
+        self.made.append(call)
+        if call == self.fails:
+            raise ValueError(f"{call} fails")
+
+
+class Writer(IdempotentWriter):
+    def __init__(self, name: str, calls: Calls, context: PartContext, there: str | None) -> None:
+        self.name, self.calls, self.context, self.there = name, calls, context, there
+
+    def begin(self) -> str | None:
+        self.calls.note(f"{self.name} begin")
+        return self.there
+
+    def write(self, batch: Any) -> None:
+        self.calls.note(f"{self.name} write")
+        self.batch = batch
+
+    def finish(self) -> Any:
+        self.calls.note(f"{self.name} finish")
+        return f"{self.name} staged"
+
+    def close(self) -> None:
+        self.calls.note(f"{self.name} close")
+
+
+@dataclass
+class Function(FunctionSink):
+    name: str
+    calls: Calls
+    opened: list[Writer] = field(default_factory=list)
+
+    def open_part(self, context: PartContext) -> PartWriter:
+        self.calls.note(f"{self.name} open")
+        self.opened.append(Writer(self.name, self.calls, context, None))
+        return self.opened[-1]
+
+
+@dataclass
+class Idempotent(IdempotentSink):
+    name: str
+    calls: Calls
+    there: str | None = None
+    last: int | None = None
+
+    def open_part(self, context: PartContext) -> IdempotentWriter:
+        return Writer(self.name, self.calls, context, self.there)
+
+    def last_epoch(self, context: SinkContext) -> int | None:
+        return self.last
+
+
+@dataclass
+class TwoPhase(TwoPhaseSink, Committer):
+    name: str
+    calls: Calls
+    last: int | None = None
+
+    def open_part(self, context: PartContext) -> PartWriter:
+        return Writer(self.name, self.calls, context, None)
+
+    def open_committer(self, context: SinkContext) -> Committer:
+        return self
+
+    def recover(self) -> int | None:
+        self.calls.note(f"{self.name} recover")
+        return self.last
+
+    def commit(self, epoch: int, staged: list[Any]) -> None:
+        self.calls.note(f"{self.name} commit {epoch} {staged}")
+
+    def abort(self, epoch: int, staged: list[Any]) -> None:
+        self.calls.note(f"{self.name} abort {epoch} {staged}")
+
+    def take_back(self, epoch: int) -> None:
+        raise NotImplementedError
+
+
+def bound(*sinks: Sink, **options: Any) -> dict[int, BoundSink]:
+    return {
+        number: BoundSink(sink, SinkContext(job_id="job", sink=f"s{number}", name="it", **options))
+        for number, sink in enumerate(sinks)
+    }
+
+
+# -- in the tasks ----------------------------------------------------------------------------------
+
+
+def test_all_parts_are_written_before_the_first_is_finished() -> None:
+    calls = Calls()
+    sinks = bound(Function("a", calls), TwoPhase("b", calls))
+    staged = write_parts(sinks, [(0, records(1)), (1, records(2))], TASK, Reports())
+    assert staged == {1: "b staged"}, "only a two-phase sink has something to commit"
+    assert calls.made == [
+        "a open",
+        "a write",
+        "b write",
+        "a finish",
+        "b finish",
+        "a close",
+        "b close",
+    ]
+
+
+def test_a_writer_knows_its_part() -> None:
+    sink = Function("a", Calls())
+    write_parts(bound(sink, attempt=2), [(0, records(1, 2))], TASK, Reports())
+    context = sink.opened[0].context
+    assert context.key == ("job", "s0", 3, 1) and (context.attempt, context.task_attempt) == (2, 17)
+    assert context.fencing_token == context.token(3)
+    assert context.runtime_context.get_index_of_this_subtask() == 1
+    assert sink.opened[0].batch == [1, 2]
+
+
+def test_a_part_that_is_there_is_not_written_again() -> None:
+    calls, part = Calls(), records("x")
+    sinks = bound(Idempotent("a", calls, there=fingerprint(part)))
+    assert write_parts(sinks, [(0, part)], TASK, Reports()) == {}
+    assert calls.made == ["a begin", "a close"]
+
+
+def test_a_part_that_is_there_with_other_records_is_refused() -> None:
+    calls = Calls()
+    sinks = bound(Idempotent("a", calls, there=fingerprint(records("x"))))
+    with pytest.raises(CheckpointError, match=r"PART_CHANGED.*part 1 of epoch 3"):
+        write_parts(sinks, [(0, records("x", "y"))], TASK, Reports())
+    assert calls.made == ["a begin", "a close"]
+
+
+@pytest.mark.parametrize("fails", ["b write", "a finish", "b finish"])
+def test_a_failure_names_the_sink_and_all_writers_are_closed(fails: str) -> None:
+    calls = Calls(fails=fails)
+    sinks = bound(Function("a", calls), Function("b", calls))
+    with pytest.raises(UserCodeError, match=f"'it' failed: ValueError: {fails} fails"):
+        write_parts(sinks, [(0, records(1)), (1, records(2))], TASK, Reports())
+    assert calls.made[-2:] == ["a close", "b close"]
+
+
+def test_columns_are_record_batches_with_the_fields_of_the_type() -> None:
+    sink = Function("a", Calls())
+    sink.takes_columns = True
+    part = [(0, records(("x", 1), ("y", 2)))]
+    write_parts(bound(sink, type_info=PAIRS), part, TASK, Reports())
+    batch = sink.opened[0].batch
+    assert isinstance(batch, pa.RecordBatch)
+    assert batch.to_pydict() == {"f0": ["x", "y"], "f1": [1, 2]}
+
+
+# -- fingerprints ----------------------------------------------------------------------------------
+
+
+def test_a_fingerprint_depends_on_which_records_there_are_and_not_on_their_values() -> None:
+    assert fingerprint(records("a", "b")) == fingerprint(records("c", "d"))
+    assert fingerprint(records("a", "b")) != fingerprint(records("a", "b", first=1))
+    assert fingerprint(records("a", "b")) != fingerprint(records("a"))
+
+
+def test_a_fingerprint_does_not_depend_on_how_paths_are_kept() -> None:
+    one, each = records("a", "b"), records("a", "b")
+    one.keys.path = b"p"
+    each.keys.path = np.array([b"p", b"p"])
+    other = records("a", "b")
+    other.keys.path = np.array([b"p", b"q"])
+    assert fingerprint(one) == fingerprint(each) != fingerprint(other)
+
+
+# -- on the driver ---------------------------------------------------------------------------------
+
+
+def test_an_epoch_without_parts_is_not_committed() -> None:
+    calls = Calls()
+    driver = SinkDriver(bound(TwoPhase("a", calls)))
+    driver.recover()
+    driver.commit(1, {})
+    assert calls.made == ["a recover"]
+
+
+def test_sinks_after_one_that_fails_forget_what_they_have_staged() -> None:
+    calls = Calls(fails="b commit 1 [2]")
+    driver = SinkDriver(bound(*(TwoPhase(name, calls) for name in "abc")))
+    driver.recover()
+    with pytest.raises(UserCodeError, match="'it' failed"):
+        driver.commit(1, {0: [1], 1: [2], 2: [3]})
+    # The one that failed may have committed: it is asked again by the next attempt.
+    assert calls.made[3:] == ["a commit 1 [1]", "b commit 1 [2]", "c abort 1 [3]"]
+
+
+def test_a_driver_that_was_replaced_commits_nothing() -> None:
+    def replaced() -> None:
+        raise CheckpointError("LEASE_LOST", "another driver")
+
+    calls = Calls()
+    driver = SinkDriver(bound(TwoPhase("a", calls), check=replaced))
+    driver.recover()
+    with pytest.raises(CheckpointError, match="LEASE_LOST"):
+        driver.commit(1, {0: [1]})
+    assert calls.made == ["a recover", "a abort 1 [1]"]
+
+
+@pytest.mark.parametrize(
+    ("sink", "hint"),
+    [
+        (TwoPhase("a", Calls(), last=5), "millstream savepoint"),
+        (Idempotent("a", Calls(), last=5), "newest checkpoint"),
+    ],
+)
+def test_a_sink_that_is_ahead_of_the_checkpoint_is_refused(sink: Sink, hint: str) -> None:
+    driver = SinkDriver(bound(sink))
+    driver.recover()
+    driver.refuse_later(5)
+    with pytest.raises(CheckpointError, match="CHECKPOINT_BEHIND") as caught:
+        driver.refuse_later(4)
+    assert hint in (caught.value.hint or "")
+
+
+# -- what the plan refuses -------------------------------------------------------------------------
+
+
+class Taking(Sink):
+    def __init__(self, changelog: Any = "append", *, columns: bool = False) -> None:
+        self.changelog = changelog
+        self.takes_columns = columns
+
+
+@pytest.mark.parametrize(
+    ("given", "taken", "fits"),
+    [
+        ("append", "append", True),
+        ("append", "upsert", True),
+        ("append", "retract", True),
+        ("upsert", "append", False),
+        ("upsert", "upsert", True),
+        ("upsert", "retract", False),
+        ("retract", "append", False),
+        ("retract", "upsert", False),
+        ("retract", "retract", True),
+    ],
+)
+def test_a_sink_gets_only_changes_that_it_takes(given: Any, taken: Any, fits: bool) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection([1]).sink_to(Taking(taken)).uid("out")
+    graph = env._job_graph()
+    (node,) = [node for node in graph if isinstance(node, SinkNode)]
+    graph.update(node.id, changelog=given)
+    if fits:
+        assert plan(graph).components
+    else:
+        with pytest.raises(PlanError, match=f"CHANGELOG_NOT_TAKEN.*{given} changes") as caught:
+            plan(graph)
+        assert caught.value.location is not None and caught.value.location.file == __file__
+
+
+def test_a_sink_that_takes_nothing_known_is_refused() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection([1]).sink_to(Taking("everything"))
+    with pytest.raises(PlanError, match="BAD_CHANGELOG"):
+        plan(env._job_graph())
+
+
+def test_columns_of_an_unknown_type_are_refused() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection([1]).map(lambda n: n).sink_to(Taking(columns=True))
+    with pytest.raises(PlanError, match="UNTYPED_COLUMNS"):
+        plan(env._job_graph())
+
+
+def test_committers_are_closed_and_one_that_fails_keeps_no_other_open() -> None:
+    closed: list[str] = []
+
+    class Closing(TwoPhase):
+        def close(self) -> None:
+            closed.append(self.name)
+            raise OSError("gone")
+
+    driver = SinkDriver(bound(Closing("a", Calls()), Closing("b", Calls())))
+    driver.recover()
+    driver.close()
+    assert closed == ["a", "b"]
