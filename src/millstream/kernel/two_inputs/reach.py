@@ -241,7 +241,7 @@ def _is_fixed(thing: Any) -> bool:
 
 
 def _is_plain(thing: Any) -> bool:
-    """Whether an object of the user's has fixed attributes, and no code to set them anew."""
+    """Whether an object of the user's has fixed attributes, and no code that sets them."""
     kinds = [kind for kind in type(thing).__mro__ if kind is not object]
     if any(map(_is_library, kinds)) or not hasattr(thing, "__dict__"):
         return False
