@@ -15,7 +15,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 ALLOWED = {
     "common": {"common"},
     "metrics": {"metrics"},
-    "connectors": {"common", "connectors"},
+    "connectors": {"common", "kernel", "connectors"},
     "kernel": {"common", "metrics", "kernel"},
     "plan": {"common", "connectors", "kernel", "plan"},
     "checkpoint": {"common", "metrics", "connectors", "kernel", "plan", "checkpoint"},

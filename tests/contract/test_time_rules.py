@@ -24,6 +24,9 @@ from millstream.common.errors import MillstreamError
 from millstream.common.output_tag import OutputTag
 from millstream.common.state import ValueStateDescriptor
 from millstream.common.watermark_strategy import Watermark, WatermarkGenerator, WatermarkStrategy
+from millstream.connectors import ChannelName
+from millstream.connectors.collection import CollectionSource
+from millstream.connectors.generator import GeneratorSource
 from millstream.kernel.buffers import DATA, PickleCodec, decode
 from millstream.kernel.order import OrderKeys
 from millstream.kernel.stages import Block
@@ -37,7 +40,6 @@ from millstream.plan.graph import (
     UnionNode,
 )
 from millstream.plan.options import JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource, GeneratorSource
 from millstream.testing import LocalJob
 
 MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps()
@@ -459,16 +461,23 @@ def only_timer_at_7(value: Any, ctx: Any) -> None:
 
 
 class WatchedFiles(CollectionSource):
-    """Channels that are there one after the other."""
+    """Files of a folder that is watched: each ends, and nobody knows which are to come."""
 
+    bounded = False
     arrived = 1
 
     def __init__(self, *files: list[tuple[str, int]]) -> None:
         lists = tuple(tuple(value for value, _ in file) for file in files)
         super().__init__(lists, tuple(tuple(ts for _, ts in file) for file in files))
 
-    def channels(self) -> list[int]:
-        return list(range(self.arrived))
+    def latest(self) -> dict[ChannelName, int]:
+        return {channel: len(self.lists[channel]) for channel in range(self.arrived)}
+
+    def is_final(self, channel: ChannelName) -> bool:
+        return True
+
+    def announces(self, channel: ChannelName) -> bool:
+        return False
 
 
 class TestClock:
@@ -491,9 +500,7 @@ class TestClock:
         """A file nobody knew of comes into a directory that is watched, with old records."""
         files = WatchedFiles([("a1", 50), ("a2", 60), ("a3", 70)], [("b1", 10), ("b2", 65)])
         graph = JobGraph()
-        stream = graph.add(
-            SourceNode, name="files", source=ChannelSpec(source=files), strategy=MONOTONOUS
-        ).id
+        stream = graph.add(SourceNode, name="files", source=files, strategy=MONOTONOUS).id
         sink(graph, keyed(graph, stream, Probe()))
         started = LocalJob(graph)
         started.epoch(2)
@@ -1135,7 +1142,7 @@ class TestCleanUp:
 
     def test_unbounded_source_can_be_drained(self) -> None:
         graph = JobGraph()
-        spec = ChannelSpec(source=GeneratorSource(0, None, function=lambda n: (f"a{n}", n)))
+        spec = GeneratorSource(0, None, function=lambda n: (f"a{n}", n))
         strategy = MONOTONOUS.with_timestamp_assigner(lambda value, earlier: value[1] * 10)
         stream = graph.add(SourceNode, name="numbers", source=spec, strategy=strategy).id
         sink(graph, keyed(graph, stream, Probe(timer_at(1_000)), key=lambda value: value[0][0]))

@@ -6,7 +6,7 @@ by the calls that functions get, by what comes out, and by whether anything is l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -15,8 +15,9 @@ from millstream.common import Types, WatermarkStrategy
 from millstream.common.errors import MillstreamError, PlanError
 from millstream.common.time import MAX_TIMESTAMP as MAX
 from millstream.common.watermark_strategy import Watermark, WatermarkGenerator
+from millstream.connectors import ChannelName, ChannelSource, Chunk
+from millstream.connectors.collection import CollectionSource
 from millstream.datastream import OutputTag, StreamExecutionEnvironment
-from millstream.datastream.connectors.base import Source
 from millstream.datastream.functions import ProcessWindowFunction
 from millstream.datastream.state import ValueStateDescriptor
 from millstream.datastream.window import (
@@ -35,7 +36,6 @@ from millstream.datastream.window import (
     WindowAssigner,
 )
 from millstream.plan.options import JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob, run_local
 
 CONTINUE, FIRE = TriggerResult.CONTINUE, TriggerResult.FIRE
@@ -49,28 +49,17 @@ Calls = list[tuple[Any, ...]]
 # -- a job whose steps a test takes one by one -----------------------------------------------------
 
 
-class Steps:
+class Steps(ChannelSource):
     """A channel that grows as the test goes on: elements, and marks that are watermarks."""
 
     def __init__(self) -> None:
         self.records: list[Any] = []
 
-    def channels(self) -> list[int]:
-        return [0]
+    def latest(self) -> dict[ChannelName, int]:
+        return {0: len(self.records)}
 
-    def end(self, channel: int) -> int | None:
-        return None
-
-    def read(self, channel: int, start: int, stop: int) -> tuple[list[Any], None]:
-        return self.records[start:stop], None
-
-
-class StepSource(Source):
-    def __init__(self, steps: Steps) -> None:
-        self.steps = steps
-
-    def to_spec(self) -> ChannelSpec:
-        return ChannelSpec(source=self.steps)
+    def read(self, channel: ChannelName, start: int, stop: int) -> Iterator[Chunk]:
+        yield Chunk(self.records[start:stop])
 
 
 class Marks(WatermarkGenerator):
@@ -90,7 +79,7 @@ class Bench:
         env = StreamExecutionEnvironment.get_execution_environment()
         strategy = WatermarkStrategy.for_generator(Marks)
         strategy = strategy.with_timestamp_assigner(lambda event, _: event[2])
-        stream = env.from_source(StepSource(self.steps), strategy, "steps")
+        stream = env.from_source(self.steps, strategy, "steps")
         elements = stream.filter(lambda event: event[0] != MARK)
         results = build(elements.key_by(lambda event: event[0], Types.STRING()))
         results.print().name("main")
@@ -962,12 +951,8 @@ class TestLateness:
         env = StreamExecutionEnvironment.get_execution_environment()
         strategy = WatermarkStrategy.for_monotonous_timestamps()
         strategy = strategy.with_timestamp_assigner(lambda event, _: event[2])
-
-        class Two(Source):
-            def to_spec(self) -> ChannelSpec:
-                return ChannelSpec(source=CollectionSource((fast, slow), (None, None)))
-
-        stream = env.from_source(Two(), strategy, "two").filter(lambda event: event[0] == "a")
+        two = CollectionSource((fast, slow), (None, None))
+        stream = env.from_source(two, strategy, "two").filter(lambda event: event[0] == "a")
         windowed = stream.key_by(lambda event: event[0], Types.STRING()).window(
             TumblingEventTimeWindows.of(10), lateness=rule
         )

@@ -8,10 +8,10 @@ from typing import Any
 from millstream.common.time import MAX_TIMESTAMP as MAX
 from millstream.common.time import MIN_TIMESTAMP as MIN
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.plan.graph import JobGraph, KeyedNode, SinkNode, SourceNode
 from millstream.plan.options import JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
 
 __all__ = ["MAX", "MIN", "Probe", "bounded", "clock", "clock_of", "job", "keyed", "sink", "source"]
@@ -70,7 +70,7 @@ def source(
         tuple(tuple(value for value, _ in channel) for channel in channels),
         tuple(tuple(ts for _, ts in channel) for channel in channels),
     )
-    spec = ChannelSpec(source=collection)
+    spec = collection
     return graph.add(SourceNode, name=name, source=spec, strategy=strategy).id
 
 

@@ -14,6 +14,7 @@ from programs import KEYS, Outputs, fan, flat, keyed, stage
 
 from millstream.common.state import ValueStateDescriptor
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.datastream.window import CountTrigger, EventTimeTrigger, TumblingEventTimeWindows
 from millstream.kernel.places import Place
@@ -28,7 +29,6 @@ from millstream.plan.graph import (
     TimestampsNode,
     UnionNode,
 )
-from millstream.plan.specs import ChannelSpec, CollectionSource
 from strategies import BOUNDS, Cut
 
 
@@ -230,7 +230,7 @@ class DeepProgram:
             tuple(tuple(ts for _, ts in channel) for channel in channels),
         )
         strategy = WatermarkStrategy.for_bounded_out_of_orderness(self.out_of_orderness)
-        spec = ChannelSpec(source=source)
+        spec = source
         streams = {0: graph.add(SourceNode, name=SOURCE, source=spec, strategy=strategy).id}
         for number, part in enumerate(self.parts):
             name = f"op{number}"

@@ -16,6 +16,7 @@ from millstream.common.watermark_strategy import (
     WatermarkGenerator,
     WatermarkStrategy,
 )
+from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.plan.graph import (
     JobGraph,
@@ -28,7 +29,6 @@ from millstream.plan.graph import (
     UnionNode,
 )
 from millstream.plan.options import ChannelOrder, JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
 from strategies import BOUNDS, Cut, Layout
 
@@ -130,7 +130,7 @@ class Program:
             tuple(tuple(value for value, _ in channel) for channel in channels),
             tuple(tuple(ts for _, ts in channel) for channel in channels),
         )
-        start = graph.add(SourceNode, name="source", source=ChannelSpec(source=source)).id
+        start = graph.add(SourceNode, name="source", source=source).id
         if self.fan_early:
             start = flat(graph, start)
         strategy = self._strategy()

@@ -14,9 +14,9 @@ from oracle import SOURCE, Event, Operator, simulate
 from programs import KEYS, Bounded, Outputs, fan, flat, keyed, stage
 
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.plan.graph import JobGraph, SinkNode, SourceNode, TimestampsNode
-from millstream.plan.specs import ChannelSpec, CollectionSource
 from strategies import BOUNDS
 
 
@@ -59,7 +59,7 @@ class StrategyChain:
             tuple(tuple(value for value, _ in channel) for channel in channels),
             tuple(tuple(ts for _, ts in channel) for channel in channels),
         )
-        stream = graph.add(SourceNode, name=SOURCE, source=ChannelSpec(source=source)).id
+        stream = graph.add(SourceNode, name=SOURCE, source=source).id
         for number, link in enumerate(self.links):
             name = f"op{number}"
             if isinstance(link, Times):

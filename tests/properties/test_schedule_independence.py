@@ -13,11 +13,11 @@ from oracle import Event
 from programs import Outputs, Program, by_name, programs
 
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.kernel import pages
 from millstream.plan.graph import JobGraph, KeyedNode, SinkNode, SourceNode
 from millstream.plan.options import ChannelOrder, JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
 from strategies import (
     BOUNDS,
@@ -173,7 +173,7 @@ def rolling(
         tuple(tuple(ts for _, ts in channel) for channel in channels),
     )
     strategy = WatermarkStrategy.for_monotonous_timestamps()
-    node = graph.add(SourceNode, name="s", source=ChannelSpec(source=source), strategy=strategy)
+    node = graph.add(SourceNode, name="s", source=source, strategy=strategy)
     reduced = graph.add(
         KeyedNode, name="r", inputs=(node.id,), selector=by_name, kind="reduce", function=total
     )

@@ -20,6 +20,7 @@ from millstream.common.state import (
 )
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.kernel.places import Place
 from millstream.kernel.two_inputs import interval_join
@@ -34,7 +35,6 @@ from millstream.plan.graph import (
     UnionNode,
 )
 from millstream.plan.options import ChannelOrder, JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
 from strategies import BOUNDS, LAYOUTS, Cut, Event, Layout, even_cut, events, examples, uneven_cut
 
@@ -53,7 +53,7 @@ def source(graph: JobGraph, channels: list[list[Event]], bound: int) -> int:
         tuple(tuple(ts for _, ts in channel) for channel in channels),
     )
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(bound)
-    node = graph.add(SourceNode, name="s", source=ChannelSpec(source=spec), strategy=strategy)
+    node = graph.add(SourceNode, name="s", source=spec, strategy=strategy)
     return node.id
 
 

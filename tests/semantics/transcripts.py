@@ -37,10 +37,11 @@ from transcript_functions import (
 
 from millstream.common import Types, WatermarkStrategy
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
+from millstream.connectors.collection import CollectionSource
+from millstream.connectors.source import Limits
 from millstream.datastream import DataStream, StreamExecutionEnvironment
 from millstream.datastream.connectors.base import Source
 from millstream.plan.options import JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
 
 RECORD = Types.TUPLE([Types.STRING(), Types.STRING(), Types.STRING(), Types.LONG(), Types.LONG()])
@@ -173,10 +174,10 @@ class Script(Source):
     def __init__(self, cases: Sequence[Case], per_epoch: int | None = None) -> None:
         turns = zip_longest(*(case.records() for case in cases))
         records = tuple(record for turn in turns for record in turn if record is not None)
-        self._spec = ChannelSpec(source=CollectionSource((records,), (None,)), per_epoch=per_epoch)
+        self._records = CollectionSource((records,), (None,), Limits(per_epoch=per_epoch))
 
-    def to_spec(self) -> ChannelSpec:
-        return self._spec
+    def parts(self) -> tuple[CollectionSource]:
+        return (self._records,)
 
     def get_produced_type(self) -> Any:
         return RECORD

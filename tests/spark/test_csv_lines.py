@@ -147,8 +147,8 @@ def test_rows_are_those_of_sparks_reader(
     sizes = {"maxPartitionBytes": "10000", "openCostInBytes": "0"}
     env = make_env("batch", {f"spark.sql.files.{name}": size for name, size in sizes.items()})
     for source, sink in zip(sources, collected(env, *sources), strict=True):
-        assert csv_lines(spark, source.to_spec()) is not None
-        expected = by_spark(spark, source.to_spec())
+        assert csv_lines(spark, source.parts()[0]) is not None
+        expected = by_spark(spark, source.parts()[0])
         assert len(expected) > 1000
         assert sink.values == expected
 
@@ -213,5 +213,5 @@ def test_files_full_of_quotes_are_left_to_sparks_reader(
 ) -> None:
     (tmp_path / "a.csv").write_text(text)
     for path in (tmp_path, tmp_path / "a.csv"):
-        spec = FileSource.csv(str(path), schema="s STRING, n INT").to_spec()
+        spec = FileSource.csv(str(path), schema="s STRING, n INT").parts()[0]
         assert (csv_lines(spark, spec) is not None) == fast

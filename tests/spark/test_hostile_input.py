@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,13 @@ from spark_support import Collecting, cancel, wait_for_job, wait_until
 from millstream.common import WatermarkStrategy
 from millstream.common.errors import CheckpointError, MillstreamError
 from millstream.common.job import JobStatus
+from millstream.connectors import ChannelName, ChannelSource, Chunk
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import (
     DataGeneratorSource,
     FileSource,
     RateLimiterStrategy,
 )
-from millstream.datastream.connectors.base import Source
-from millstream.plan.specs import ChannelSpec
 
 pytestmark = pytest.mark.spark
 
@@ -115,43 +114,28 @@ def test_a_file_with_another_name_is_another_file(make_env: MakeEnv, folder: Pat
 # -- a source that never answers ---------------------------------------------------------------
 
 
-class Blocking(Source):
+class Blocking(ChannelSource):
     """A source that has nothing to say, and does not say so."""
 
     def __init__(self, where: str, mark: Path) -> None:
-        self.channels = BlockingChannels(where, str(mark), os.getpid())
+        self.where, self.mark = where, str(mark)
 
-    def to_spec(self) -> ChannelSpec:
-        return ChannelSpec(source=self.channels)
+    def latest(self) -> dict[ChannelName, None]:
+        self._block_if("latest")
+        return {0: None}
 
-    def get_produced_type(self) -> None:
-        return None
-
-
-class BlockingChannels:
-    def __init__(self, where: str, mark: str, driver: int) -> None:
-        self.where, self.mark, self.driver = where, mark, driver
-
-    def channels(self) -> list[int]:
-        return [0]
-
-    def end(self, channel: int) -> int | None:
-        self._block_if("end")
-        return None
-
-    def read(self, channel: int, start: int, stop: int) -> tuple[list[Any], None]:
+    def read(self, channel: ChannelName, start: int, stop: int) -> Iterator[Chunk]:
         self._block_if("read")
-        return list(range(start, stop)), None
+        yield Chunk(list(range(start, stop)))
 
     def _block_if(self, where: str) -> None:
-        # The driver asks as well, to plan the job.
-        if where == self.where and os.getpid() != self.driver:
+        if where == self.where:
             Path(self.mark).touch()
             while True:
                 time.sleep(3_600)  # noqa: TID251
 
 
-@pytest.mark.parametrize("where", ["read", "end"])
+@pytest.mark.parametrize("where", ["read", "latest"])
 def test_a_job_whose_source_blocks_can_be_cancelled(
     make_env: MakeEnv, tmp_path: Path, where: str
 ) -> None:

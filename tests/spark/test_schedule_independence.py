@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import pytest
 from spark_programs import LATE, Buckets, Trail, by_time, never
 from spark_support import Collecting, Output, cancel, wait_for_job
 
+from millstream.connectors import ChannelName, Limits
+from millstream.connectors.collection import CollectionSource
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import DataGeneratorSource, RateLimiterStrategy
-from millstream.datastream.connectors.base import Source
 from millstream.plan.graph import JobGraph
 from millstream.plan.options import ChannelOrder, JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
 
 pytestmark = pytest.mark.spark
@@ -43,15 +44,20 @@ UNEVEN_CHANNELS: tuple[tuple[Event, ...], ...] = (
 SINKS = ("buckets", "late", "trail")
 
 
-class Channels(Source):
+class Channels(CollectionSource):
     """Collections as channels of one source, read in given pieces."""
 
-    def __init__(self, channels: tuple[tuple[Event, ...], ...], cut: Cut = None) -> None:
-        source = CollectionSource(channels, (None,) * len(channels))
-        self._spec = ChannelSpec(source=source, per_epoch=cut)
+    pieces: Mapping[Any, tuple[int, ...]]
 
-    def to_spec(self) -> ChannelSpec:
-        return self._spec
+    def __init__(self, channels: tuple[tuple[Event, ...], ...], cut: Cut = None) -> None:
+        limits = Limits(per_epoch=cut if isinstance(cut, int) else None)
+        super().__init__(channels, (None,) * len(channels), limits)
+        object.__setattr__(self, "pieces", cut if isinstance(cut, Mapping) else {})
+
+    def advance(self, channel: ChannelName, start: int, stop: int, records: int | None) -> int:
+        borders = accumulate(self.pieces.get(channel, ()))
+        end: int = super().advance(channel, start, stop, records)
+        return min([end, *(border for border in borders if border > start)])
 
 
 def build(env: StreamExecutionEnvironment, events: Any) -> dict[str, Collecting]:

@@ -12,12 +12,6 @@ from millstream.kernel.pages import FORMAT as PAGE_FORMAT
 from millstream.plan.graph import KeyedNode, Node, SinkNode, SourceNode, TimestampsNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component, JobPlan
-from millstream.plan.specs import (
-    ChannelSpec,
-    DataFrameSpec,
-    FilesSpec,
-    SocketSpec,
-)
 
 
 def manifest_of(plan: JobPlan, options: JobOptions, spark_version: str) -> dict[str, Any]:
@@ -38,7 +32,7 @@ def manifest_of(plan: JobPlan, options: JobOptions, spark_version: str) -> dict[
         "operators": operators,
         "details": details,
         "queries": [component.index for component in plan.components],
-        "named_sources": not any(isinstance(source, DataFrameSpec) for source in sources),
+        "named_sources": all(source.has_name for source in sources),
         "slots": options.slot_count,
         "parallelism": options.parallelism,
         "mode": options.channel_order,
@@ -96,9 +90,8 @@ def _details(component: Component, node: Node) -> dict[str, Any]:
         if node.key_type is not None:
             found["key_type"] = node.key_type.to_dict()
     if isinstance(node, SourceNode):
-        found["source"] = _SOURCES[type(node.source)]
-        if isinstance(node.source, DataFrameSpec):
-            found["resumable"] = node.source.bounded or node.source.resume is not None
+        found["source"] = node.source.kind
+        found |= node.source.details()
         # Sources without names go by their place in the query; the control channel is the first.
         found["place"] = 1 + [source.id for source in component.sources].index(node.id)
         found["offsets"] = {
@@ -112,12 +105,10 @@ def _details(component: Component, node: Node) -> dict[str, Any]:
 
 def _signature(node: Node) -> str:
     """A signature that tells an operator without a uid from another one in its place."""
-    thing: Any = getattr(node, "function", None)
     if isinstance(node, SourceNode):
-        thing = getattr(node.source, "source", node.source)
-        if isinstance(node.source, FilesSpec):
-            return f"files {node.source.path}"
-    elif isinstance(node, SinkNode):
+        return node.source.signature()
+    thing: Any = getattr(node, "function", None)
+    if isinstance(node, SinkNode):
         thing = node.sink
     elif isinstance(node, TimestampsNode):
         thing = node.strategy
@@ -125,11 +116,3 @@ def _signature(node: Node) -> str:
     inner = getattr(thing, "function", None) or thing
     named = inner if hasattr(inner, "__qualname__") else type(inner)
     return f"{kind} {named.__qualname__}"
-
-
-_SOURCES = {
-    ChannelSpec: "channels",
-    FilesSpec: "files",
-    SocketSpec: "socket",
-    DataFrameSpec: "dataframe",
-}

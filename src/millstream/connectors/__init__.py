@@ -16,16 +16,30 @@ from millstream.connectors.sink import (
     SinkContext,
     TwoPhaseSink,
 )
+from millstream.connectors.source import (
+    ChannelName,
+    ChannelSource,
+    Chunk,
+    Limits,
+    Position,
+    Source,
+)
 
 __all__ = [
     "Changelog",
+    "ChannelName",
+    "ChannelSource",
+    "Chunk",
     "Committer",
     "FunctionSink",
     "IdempotentSink",
     "IdempotentWriter",
+    "Limits",
     "PartContext",
     "PartWriter",
+    "Position",
     "Sink",
     "SinkContext",
+    "Source",
     "TwoPhaseSink",
 ]

@@ -11,10 +11,10 @@ from millstream.common.errors import PlanError, TypeMismatchError, short_repr, u
 from millstream.common.stored_values import as_stored
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, infer_from_values
-from millstream.datastream.connectors.base import Source
+from millstream.connectors.source import Source, SourceSpec
 from millstream.datastream.spark_schema import row_type_of_schema
 from millstream.datastream.timestamped_value import TimestampedValue
-from millstream.plan.specs import DataFrameSpec, SocketSpec, SourceSpec
+from millstream.plan.specs import DataFrameSpec, SocketSpec
 
 __all__ = ["checked_elements", "dataframe_spec", "socket_spec", "source_specs"]
 
@@ -153,7 +153,7 @@ def _check_column(column: str, columns: list[str]) -> None:
 def source_specs(source: object) -> tuple[SourceSpec, ...]:
     """Return what a source reads."""
     if isinstance(source, Source):
-        return source.to_specs()
+        return source.parts()
     hint = "see millstream.datastream.connectors"
     if isinstance(source, type) and issubclass(source, Source):
         hint = f"write {source.__name__}(...), an object and not the class"

@@ -13,10 +13,12 @@ from millstream.common.job import JobExecutionResult
 from millstream.common.type_aliases import DurationLike
 from millstream.common.typeinfo import Types
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.collection import CollectionSource
+from millstream.connectors.source import Source, SourceSpec
 from millstream.datastream.accepted_settings import AcceptedSettings
 from millstream.datastream.checkpoint_config import CheckpointConfig
 from millstream.datastream.checkpointing_mode import CheckpointingMode
-from millstream.datastream.connectors import DiscardingSink, FileSource, Source
+from millstream.datastream.connectors import DiscardingSink, FileSource
 from millstream.datastream.data_stream import DataStream, checked_strategy
 from millstream.datastream.execution_mode import RuntimeExecutionMode
 from millstream.datastream.execution_plan import ExecutionPlan
@@ -37,7 +39,6 @@ from millstream.plan.graph import (
     SourceNode,
     UnionNode,
 )
-from millstream.plan.specs import ChannelSpec, CollectionSource, SourceSpec
 from millstream.plan.travel import refuse_what_cannot_travel, unpicklable
 
 if TYPE_CHECKING:
@@ -251,12 +252,11 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         """
         declared = declared_type(type_info)
         elements, times, found = checked_elements(collection, declared, timestamps)
-        spec = ChannelSpec(source=CollectionSource.of(elements, times))
-        return self._source("Collection", spec, found)
+        return self._source("Collection", CollectionSource.of(elements, times), found)
 
     def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream[str]:
         """Make a stream of the lines of a file, a directory or a pattern."""
-        (spec,) = FileSource.text(file_path, charset=charset_name).to_specs()
+        (spec,) = FileSource.text(file_path, charset=charset_name).parts()
         return self._source("Text File", spec, Types.STRING())
 
     def socket_text_stream(self, host: str, port: int) -> DataStream[str]:
@@ -303,7 +303,7 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         Parameters
         ----------
         source
-            One of `millstream.datastream.connectors`.
+            One of `millstream.datastream.connectors`, or a `millstream.connectors.ChannelSource`.
         watermark_strategy
             How records get event times; `WatermarkStrategy.no_watermarks` if they have none.
         source_name

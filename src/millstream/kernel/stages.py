@@ -49,11 +49,13 @@ from millstream.kernel.snapshot.evolution import refuse_other_type, renamed
 from millstream.kernel.snapshot.tables import StateInfo
 from millstream.kernel.state import Cursor
 from millstream.kernel.time import (
+    ChannelId,
     Control,
     EpochTime,
     Fragment,
     data_after_end,
     merge_controls,
+    wrapped,
 )
 
 
@@ -116,6 +118,7 @@ class SourceProgram(Program):
     """The source stage of one source: stamps, the fused stateless steps, buffers, control.
 
     ``source_id``: given if a generator in the next stage has to know which channels have finished.
+    ``timelines``: those that follow the source's channels, and how far each moves their numbers.
     """
 
     def __init__(
@@ -126,15 +129,27 @@ class SourceProgram(Program):
         parameters: Mapping[str, str],
         *,
         source_id: int | None = None,
+        timelines: Iterable[tuple[int, int]] = (),
     ) -> None:
         super().__init__(slots, parameters)
         self.uid = uid
         self.chain = chain
         self.source_id = source_id
+        self.timelines = tuple(timelines)
 
     @collecting_rarely
-    def run(self, blocks: Iterable[Block], task: int) -> Iterator[Row]:
-        """Run the blocks of one task; ends with one control row for every slot."""
+    def run(
+        self,
+        blocks: Iterable[Block],
+        task: int,
+        *,
+        announced: Iterable[int] = (),
+        backlog: Iterable[int] = (),
+    ) -> Iterator[Row]:
+        """Run the blocks of one task; ends with one control row for every slot.
+
+        ``announced`` and ``backlog``: channels that are new, and those with more than the epoch reads.
+        """
         ready: list[Row] = []
         self.subtask = task
         if not self.is_open:
@@ -152,7 +167,7 @@ class SourceProgram(Program):
             ready.clear()
         self.chain.flush()
         yield from ready
-        yield from self._control_rows(fragments)
+        yield from self._control_rows(fragments, announced, backlog)
         yield self.report_row(task % self.slots, [self.chain], read={self.uid: count})
 
     def _push(self, block: Block) -> None:
@@ -162,11 +177,16 @@ class SourceProgram(Program):
         keys = OrderKeys.of_fragment(stamps, block.channel, block.frag, block.first_pos)
         self.chain.push(block.values, ts, keys)
 
-    def _control_rows(self, fragments: Mapping[tuple[int, int], bool]) -> Iterator[Row]:
+    def _control_rows(
+        self,
+        fragments: Mapping[tuple[int, int], bool],
+        announced: Iterable[int],
+        backlog: Iterable[int],
+    ) -> Iterator[Row]:
         ends = tuple(
             Fragment(
                 clock.timeline,
-                int(np.int64(channel) + clock.channel_offset),
+                wrapped(channel + int(clock.channel_offset)),
                 frag,
                 clock.watermarks.get((channel, frag), MIN_TIMESTAMP),
                 finished,
@@ -179,8 +199,22 @@ class SourceProgram(Program):
         if self.source_id is not None:
             done = [channel for (channel, _), is_done in fragments.items() if is_done]
             finished = frozenset((self.source_id, channel) for channel in done)
-        if ends or finished:
-            yield from control_rows(Control(fragments=ends, finished=finished), self.slots)
+        control = Control(
+            fragments=ends,
+            finished=finished,
+            announced=self._in_timelines(announced),
+            backlog=frozenset(self._in_timelines(backlog)),
+        )
+        if control != Control():
+            yield from control_rows(control, self.slots)
+
+    def _in_timelines(self, channels: Iterable[int]) -> tuple[ChannelId, ...]:
+        """The channels of the source in all timelines that follow them."""
+        return tuple(
+            (timeline, wrapped(channel + offset))
+            for channel in channels
+            for timeline, offset in self.timelines
+        )
 
     def close(self) -> None:
         if self.is_open:

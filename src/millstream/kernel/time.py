@@ -22,6 +22,11 @@ ChannelId = tuple[int, int]
 """(timeline, channel)"""
 
 
+def wrapped(number: int) -> int:
+    """A number as 64 bits hold it."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
 @dataclass(frozen=True, slots=True)
 class Fragment:
     """A part of a channel that one task has read: where it starts, its watermark after the last record.

@@ -42,7 +42,6 @@ from millstream.plan.operators import Surroundings, operator_of
 from millstream.plan.options import JobOptions
 from millstream.plan.physical import Choice
 from millstream.plan.planner import PASSING, Component
-from millstream.plan.specs import ChannelSpec, DataFrameSpec, SocketSpec, SourceSpec
 from millstream.plan.waiting import Waiting, timelines_meet
 
 S = TypeVar("S", bound=Step)
@@ -115,6 +114,7 @@ class Compiler:
             self.slots,
             self.options.configuration,
             source_id=source.id if self._has_generator() else None,
+            timelines=self.component.clocks_of_source(source.id),
         )
 
     def _outputs(self, node: Node) -> dict[str, Chain]:
@@ -176,7 +176,7 @@ class Compiler:
 
     @cached_property
     def _channel_counts(self) -> list[int | None]:
-        return [_channels(source.source) for source in self.component.sources]
+        return [source.source.channel_count() for source in self.component.sources]
 
     def _route(self, reader: Node, number: int) -> Route:
         if isinstance(reader, KeyedNode):
@@ -295,10 +295,7 @@ class Compiler:
     def _moves_at_epoch_end(self, entry: Node) -> bool:
         if self.options.auto_watermark_interval_ms > 0:
             return True
-        spec = entry.source if isinstance(entry, SourceNode) else None
-        if isinstance(spec, DataFrameSpec):
-            return spec.channel is None
-        return isinstance(spec, SocketSpec)
+        return isinstance(entry, SourceNode) and not entry.source.keeps_order
 
     def _edge(
         self, node: Node, reader: Node, number: int, entry: Node, timeline: int | None
@@ -412,15 +409,6 @@ def _codec(choice: Choice, type_info: TypeInformation | None) -> Codec:
     if choice.edge == "columns" and type_info is not None:
         return ArrowCodec(type_info)
     return codec_for(type_info)
-
-
-def _channels(spec: SourceSpec) -> int | None:
-    """How many channels a source has, None if that cannot be known before it is read."""
-    if isinstance(spec, ChannelSpec):
-        return len(spec.source.channels())
-    if isinstance(spec, SocketSpec) or (isinstance(spec, DataFrameSpec) and spec.channel is None):
-        return 1
-    return None
 
 
 def _timeline(node: Node, strategy: Any) -> int | None:

@@ -22,7 +22,6 @@ from millstream.plan.options import JobOptions
 from millstream.plan.physical import NOTHING, Stored
 from millstream.plan.planner import Component, plan
 from millstream.plan.restoring import state_layouts
-from millstream.plan.specs import ChannelSpec, DataFrameSpec, SocketSpec
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,8 @@ class _Text:
         yield f"query {component.index}"
         for source in component.sources:
             yield f"  source stage: {self._title(source)}"
-            yield f"    channels: {_channels(source)}"
+            ends = "" if source.source.bounded else "; without end"
+            yield f"    channels: {source.source.describe_channels()}{ends}"
             yield from self._fused(source, "    ")
         for number, level in enumerate(component.levels, start=1):
             yield f"  keyed stage {number}: one exchange by key into {self._slots()}"
@@ -148,21 +148,6 @@ class _Text:
         where = f" at {node.location.file}:{node.location.line}" if node.location else ""
         kind = "" if node.output_type is None else f" -> {node.output_type}"
         return f"{node.name} [{self.component.uids[node.id]}]{kind}{where}"
-
-
-def _channels(source: SourceNode) -> str:
-    spec = source.source
-    if isinstance(spec, ChannelSpec):
-        return f"{len(spec.source.channels())}, read by position"
-    if isinstance(spec, DataFrameSpec):
-        if spec.channel is not None:
-            return f"by column {spec.channel!r}"
-        return "one; watermarks move at the end of an epoch, as the order of its rows is unknown"
-    if isinstance(spec, SocketSpec):
-        return "one; not replayable, so not exactly-once"
-    return "one a file" + (
-        "; files to come are unknown, so none is waited for" if spec.watch else ""
-    )
 
 
 def _exchange(reader: KeyedNode, number: int) -> str:

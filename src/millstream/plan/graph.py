@@ -16,8 +16,8 @@ from millstream.common.errors import Location, PlanError
 from millstream.common.typeinfo import TypeInformation
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.connectors.sink import Changelog, Sink
+from millstream.connectors.source import SourceSpec
 from millstream.kernel.places import Place
-from millstream.plan.specs import SourceSpec
 
 StatelessKind = Literal["map", "flat_map", "filter", "process", "async"]
 KeyedKind = Literal["process", "reduce", "window", "co_process", "broadcast", "interval_join"]

@@ -17,6 +17,7 @@ from functools import cached_property
 
 from millstream.common.errors import PlanError
 from millstream.connectors.sink import refuse_sink
+from millstream.kernel.time import wrapped
 from millstream.plan.graph import (
     ExchangeNode,
     JobGraph,
@@ -106,7 +107,7 @@ class Component:
 
     def has_clock(self, source_id: int) -> bool:
         """Whether any timeline follows the source's channels."""
-        return any(t in self.timing[t].timelines for t in self.timelines_of_source(source_id))
+        return bool(self.clocks_of_source(source_id))
 
     def follows_source(self, node: Node) -> bool:
         """Whether no hosted operator lies between a node and its sources."""
@@ -150,21 +151,25 @@ class Component:
         ``channels``: the channels known of each source.
         """
         known = [
-            (timeline, _wrapped(channel + self.channel_offset(source.id, timeline)))
+            (timeline, wrapped(channel + offset))
             for source in self.sources
-            for timeline in sorted(self.timelines_of_source(source.id))
+            for timeline, offset in self.clocks_of_source(source.id)
             for channel in channels.get(source.id, ())
         ]
         for node_id in sorted(self.live):
             node = self.graph[node_id]
             if isinstance(node, TimestampsNode) and not self.follows_source(node):
-                known.append((node_id, node_id << 32))
-        return [item for item in known if item[0] in self.timing[item[0]].timelines]
+                if node_id in self.timing[node_id].timelines:
+                    known.append((node_id, node_id << 32))
+        return known
 
-
-def _wrapped(number: int) -> int:
-    """A number as 64 bits hold it."""
-    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+    def clocks_of_source(self, source_id: int) -> list[tuple[int, int]]:
+        """The timelines that follow a source's channels, each with its channel offset."""
+        return [
+            (timeline, self.channel_offset(source_id, timeline))
+            for timeline in sorted(self.timelines_of_source(source_id))
+            if timeline in self.timing[timeline].timelines
+        ]
 
 
 @dataclass(frozen=True)

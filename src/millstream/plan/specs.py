@@ -1,12 +1,12 @@
-"""Specifications of sources and files: plain data, translated by the runtime."""
+"""Specifications of files, and of sources that Spark reads: plain data, translated by the runtime."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
-from millstream.common.errors import CheckpointError, Location, user_code_error
+from millstream.connectors.source import SourceSpec
 
 FileFormat = Literal["text", "csv", "json", "parquet"]
 
@@ -25,62 +25,14 @@ FILE_SINK_OPTIONS: Mapping[FileFormat, Mapping[str, tuple[str, ...]]] = {
 """The options of Spark's writers that file sinks have, and the values of those that are a choice."""
 
 
-@runtime_checkable
-class ChannelSource(Protocol):
-    """One of Millstream's own sources: ordered channels, each read by position.
-
-    The runtime asks where every channel stands and reads ranges; replaying a range gives the
-    same records. ``end(channel)`` is the number of records a bounded channel has, or None.
-    """
-
-    def channels(self) -> list[int]: ...
-
-    def end(self, channel: int) -> int | None: ...
-
-    def read(self, channel: int, start: int, stop: int) -> tuple[list[Any], list[Any] | None]:
-        """Records start..stop-1 of a channel, and their event times (ms) if they have any."""
-        ...
-
-
-def refuse_shorter(
-    source: ChannelSource, channel: int, position: int, name: str, location: Location | None
-) -> None:
-    """Refuse to go on at a position that a channel does not have: it was longer when it was read."""
-    end = source.end(channel)
-    if end is not None and position > end:
-        raise CheckpointError(
-            "SOURCE_SHORTER",
-            f"channel {channel} of source {name!r} has {end} records now, and the job stands at "
-            f"{position}",
-            parameters={"source": name, "channel": channel, "end": end, "position": position},
-            location=location,
-            hint="give the source the records it had when the job began, or start the job with "
-            "another checkpoint directory",
-        )
-
-
 @dataclass(frozen=True, kw_only=True)
-class ChannelSpec:
-    """Reads a `ChannelSource`, at most ``per_epoch`` records of each channel in an epoch.
-
-    ``rate`` limits an unbounded source to that many records per second and channel.
-    """
-
-    source: ChannelSource
-    per_epoch: int | Mapping[int, tuple[int, ...]] | None = None
-    rate: float | None = None
-
-    @property
-    def bounded(self) -> bool:
-        return all(self.source.end(channel) is not None for channel in self.source.channels())
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilesSpec:
+class FilesSpec(SourceSpec):
     """Reads files through Spark; each file is a channel.
 
     ``watch`` False lists the files once, at the first start, and ends when they are read.
     """
+
+    kind = "files"
 
     path: str
     format: FileFormat
@@ -92,22 +44,41 @@ class FilesSpec:
     def bounded(self) -> bool:
         return not self.watch
 
+    def describe_channels(self) -> str:
+        unknown = "; files to come are unknown, so none is waited for"
+        return "one a file" + (unknown if self.watch else "")
+
+    def signature(self) -> str:
+        return f"files {self.path}"
+
 
 @dataclass(frozen=True, kw_only=True)
-class SocketSpec:
+class SocketSpec(SourceSpec):
     """Lines from a TCP socket, through Spark's socket source: no replay, so no exactly-once."""
+
+    kind = "socket"
+    bounded = False
+    keeps_order = False
 
     host: str
     port: int
-    bounded: bool = False
+
+    def channel_count(self) -> int:
+        return 1
+
+    def describe_channels(self) -> str:
+        return "one; not replayable, so not exactly-once"
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataFrameSpec:
+class DataFrameSpec(SourceSpec):
     """Any Spark DataFrame. One channel whose stamps move at epoch ends, unless columns say more.
 
     ``resume`` makes one that goes on from the offset of another job's, as Spark has written it.
     """
+
+    kind = "dataframe"
+    has_name = False
 
     dataframe: Any
     channel: str | None = None
@@ -118,8 +89,25 @@ class DataFrameSpec:
     def bounded(self) -> bool:
         return not self.dataframe.isStreaming
 
+    @property
+    def batch_only(self) -> bool:
+        """Spark does not read a batch DataFrame in a streaming query."""
+        return self.bounded
 
-SourceSpec = ChannelSpec | FilesSpec | SocketSpec | DataFrameSpec
+    @property
+    def keeps_order(self) -> bool:
+        return self.channel is not None
+
+    def channel_count(self) -> int | None:
+        return 1 if self.channel is None else None
+
+    def describe_channels(self) -> str:
+        if self.channel is not None:
+            return f"by column {self.channel!r}"
+        return "one; watermarks move at the end of an epoch, as the order of its rows is unknown"
+
+    def details(self) -> dict[str, Any]:
+        return {"resumable": self.bounded or self.resume is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,63 +119,3 @@ class FilesSinkSpec:
     options: Mapping[str, str] = field(default_factory=dict)
     prefix: str = "part"
     encoder: Callable[[Any], str] | None = None
-
-
-@dataclass(frozen=True)
-class CollectionSource:
-    """Elements given by the program: a channel per list, each element with its event time or None."""
-
-    lists: tuple[tuple[Any, ...], ...]
-    timestamps: tuple[tuple[int | None, ...] | None, ...]
-
-    @staticmethod
-    def of(
-        values: Iterable[Any], timestamps: Iterable[int | None] | None = None
-    ) -> CollectionSource:
-        times = None if timestamps is None else tuple(timestamps)
-        return CollectionSource((tuple(values),), (times,))
-
-    def channels(self) -> list[int]:
-        return list(range(len(self.lists)))
-
-    def end(self, channel: int) -> int | None:
-        return len(self.lists[channel])
-
-    def read(self, channel: int, start: int, stop: int) -> tuple[list[Any], list[Any] | None]:
-        times = self.timestamps[channel]
-        return (
-            list(self.lists[channel][start:stop]),
-            None if times is None else list(times[start:stop]),
-        )
-
-
-@dataclass(frozen=True)
-class GeneratorSource:
-    """Numbers first..last (last None: no end) dealt over ``parts`` channels, mapped by a function."""
-
-    first: int
-    last: int | None
-    parts: int = 1
-    function: Callable[[int], Any] | None = None
-
-    def channels(self) -> list[int]:
-        return list(range(self.parts))
-
-    def end(self, channel: int) -> int | None:
-        if self.last is None:
-            return None
-        return max(0, (self.last - self.first - channel) // self.parts + 1)
-
-    def read(self, channel: int, start: int, stop: int) -> tuple[list[Any], list[Any] | None]:
-        first = self.first + channel
-        numbers = range(first + start * self.parts, first + stop * self.parts, self.parts)
-        if self.function is None:
-            return list(numbers), None
-        return [self._made(number) for number in numbers], None
-
-    def _made(self, number: int) -> Any:
-        assert self.function is not None
-        try:
-            return self.function(number)
-        except Exception as error:
-            raise user_code_error(error, "generator source", "source", number) from error

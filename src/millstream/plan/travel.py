@@ -11,8 +11,7 @@ from typing import Any
 import cloudpickle
 
 from millstream.common.errors import Location, PlanError, short_repr
-from millstream.plan.graph import Node, SinkNode
-from millstream.plan.specs import ChannelSpec, CollectionSource
+from millstream.plan.graph import Node, SinkNode, SourceNode
 
 __all__ = ["refuse_what_cannot_travel", "travelling", "unpicklable"]
 
@@ -27,9 +26,10 @@ def travelling(node: Node) -> Iterator[tuple[str, Any]]:
         part = getattr(node, name, None)
         if part is not None:
             yield name, part
-    source = getattr(node, "source", None)
-    if isinstance(source, ChannelSpec) and not isinstance(source.source, CollectionSource):
-        yield "source", source.source
+    if isinstance(node, SourceNode):
+        source = node.source.travelling()
+        if source is not None:
+            yield "source", source
     if isinstance(node, SinkNode):
         yield from node.sink.travelling()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -18,20 +17,15 @@ from millstream.plan.compile import Compiler, Programs
 from millstream.plan.graph import SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component
-from millstream.plan.specs import ChannelSpec, DataFrameSpec
 from millstream.plan.travel import refuse_what_cannot_travel
-from millstream.spark.channel_source import ChannelReader, channel_rows
 from millstream.spark.dependencies import work_place
+from millstream.spark.inputs import Input, StageOfSource, input_of, readable_refusal
 from millstream.spark.keyed_stage import batch_stage, streaming_stage
 from millstream.spark.memory import worker_bytes
 from millstream.spark.named_sources import stream_reader
 from millstream.spark.progress import RestoreLine
 from millstream.spark.restore import Restore, forget_values
 from millstream.spark.rows import SCHEMA, slot_values
-from millstream.spark.sources import (
-    readable_refusal,
-    spark_rows,
-)
 from millstream.spark.worker import ProgramRef, wall_clock_ms
 from millstream.spark.writer import EpochReport, Writer
 
@@ -63,6 +57,11 @@ class QueryBuilder:
         self.place = work_place(options.dependencies, spark, python)
         compiler = Compiler(component, options, batch=not streaming, wall_clock_ms=wall_clock_ms)
         self.programs: Programs = compiler.compile()
+        self.inputs = {node.id: self._input(node) for node in component.sources}
+
+    def _input(self, node: SourceNode) -> Input[Any]:
+        uid = self.component.uids[node.id]
+        return input_of(self.spark, node, uid, self.begin.get(uid))
 
     def ref(self, name: str, program: Any) -> ProgramRef:
         """A program ready to travel; what cannot be pickled is an error of the program's."""
@@ -80,58 +79,18 @@ class QueryBuilder:
             refuse_what_cannot_travel(self.component.graph[node_id])
         return PlanError("UNPICKLABLE_FUNCTION", f"the job cannot be sent to the workers: {error}")
 
-    def _limited(self, spec: ChannelSpec) -> ChannelSpec:
-        """The source with the job's limit of records per epoch and channel, if it has none itself."""
-        limit = self.options.configuration.get("millstream.epoch.max-records")
-        if limit is None or spec.per_epoch is not None:
-            return spec
-        return replace(spec, per_epoch=int(limit))
-
     def source_rows(self, node: SourceNode) -> DataFrame:
-        with readable_refusal(node):
-            return self._source_rows(node)
-
-    def _source_rows(self, node: SourceNode) -> DataFrame:
-        ref = self.ref(f"source-{node.id}", self.programs.sources[node.id])
-        uid = self.component.uids[node.id]
-        if isinstance(node.source, ChannelSpec):
-            reader = ChannelReader(
-                node.id,
-                self._limited(node.source),
-                ref,
-                self.values,
-                self.options.parallelism,
-                closes=not self.streaming,
-                begin=self.begin.get(uid, {}).get("offset"),
-                name=node.name,
-                location=node.location,
-            )
-            name = f"millstream_{self.run}_{node.id}"
-            return channel_rows(self.spark, reader, name, uid, streaming=self.streaming)
-        return spark_rows(
-            self.spark,
-            self._resumed(node, self.begin.get(uid, {}).get("offset")),
-            uid,
-            ref,
+        found = self.inputs[node.id]
+        program = found.travelling(self.programs.sources[node.id])
+        stage = StageOfSource(
+            self.ref(f"source-{node.id}", program),
             self.values,
+            self.options.parallelism,
             self.options.configuration,
-            streaming=self.streaming,
-            files_read=self.begin.get(uid, {}).get("files_read", ()),
+            self.streaming,
         )
-
-    def _resumed(self, node: SourceNode, offset: Any) -> SourceNode:
-        """A source that goes on from an offset, if it is a DataFrame of the user's."""
-        spec = node.source
-        if offset is None or not isinstance(spec, DataFrameSpec) or spec.bounded:
-            return node
-        if spec.resume is None:
-            raise PlanError(
-                "SOURCE_NOT_RESTORABLE",
-                f"source {node.name!r} has an offset in the savepoint, and cannot go on from it",
-                location=node.location,
-                hint="give from_dataframe(..., resume=...)",
-            )
-        return replace(node, source=replace(spec, dataframe=spec.resume(offset)))
+        with readable_refusal(node):
+            return found.rows(stage)
 
     def all_rows(self, control: DataFrame) -> DataFrame:
         """Sources and control, through all keyed stages."""

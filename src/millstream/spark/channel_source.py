@@ -8,12 +8,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import (
     DataSource,
@@ -23,9 +21,10 @@ from pyspark.sql.datasource import (
 )
 
 from millstream.common.errors import Location
-from millstream.common.time import MIN_TIMESTAMP
-from millstream.kernel.stages import Block
-from millstream.plan.specs import ChannelSpec, refuse_shorter
+from millstream.connectors.reading import Progress, Reads, blocks
+from millstream.connectors.source import ChannelName, ChannelSource, Position
+from millstream.kernel.buffers import Row
+from millstream.kernel.stages import SourceProgram
 from millstream.spark.named_sources import stream_reader
 from millstream.spark.rows import SCHEMA, to_arrow
 from millstream.spark.worker import ProgramRef, errors_that_travel
@@ -33,153 +32,139 @@ from millstream.spark.worker import ProgramRef, errors_that_travel
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-BLOCK = 16_384
-CATCH_UP_SECONDS = 10.0
-"""An epoch of a source with a rate has at most the records of so long a time."""
 
+class ChannelTask:
+    """The source stage of a channel source together with the source: one of each in a process."""
 
-def global_channel(source_id: int, channel: int) -> int:
-    """A channel number that no other source of the job has."""
-    return source_id << 32 | channel
+    def __init__(self, program: SourceProgram, source: ChannelSource) -> None:
+        self.program = program
+        self.source = source
+        self.is_open = False
+
+    def open_source(self) -> ChannelSource:
+        """The source, open."""
+        if not self.is_open:
+            self.source.open()
+            self.is_open = True
+        return self.source
+
+    def run(self, reads: Reads, task: int, name: str) -> Iterator[Row]:
+        """Read what a task is to read."""
+        source = self.open_source()
+        return self.program.run(
+            blocks(source, reads.ranges, name),
+            task,
+            announced=reads.announced,
+            backlog=reads.backlog,
+        )
+
+    def close(self) -> None:
+        self.program.close()
+        if self.is_open:
+            self.is_open = False
+            self.source.close()
 
 
 class ChannelReader:
-    """Positions and ranges of a `ChannelSpec`; shared by stream and batch.
+    """Offsets and tasks of a channel source; shared by stream and batch.
 
-    ``begin``: where channels begin, by name; at 0 if it does not say. ``name`` and ``location`` are the
-    source's. ``clock`` gives seconds and never goes back, whatever happens to the time of day.
+    ``begin``: the offset of the savepoint that the run began from. ``ends``: those of a bounded source.
+    ``limit``, ``name``, ``location`` and ``clock``: see `Progress`.
     """
 
     def __init__(
         self,
         source_id: int,
-        spec: ChannelSpec,
         ref: ProgramRef,
         slots: tuple[int, ...],
         tasks: int,
         *,
         closes: bool,
-        begin: Mapping[str, int] | None = None,
+        begin: Mapping[str, Any] | None = None,
+        ends: Mapping[ChannelName, Position | None] | None = None,
+        limit: int | None = None,
         name: str = "source",
         location: Location | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.source_id = source_id
-        self.spec = spec
         self.ref = ref
         self.slots = slots
         self.tasks = tasks
         self.closes = closes
         self.begin = dict(begin or {})
+        self.ends = ends
+        self.limit = limit
         self.name = name
         self.location = location
         self.clock = clock
-        self.due: dict[int, tuple[float, float]] = {}
 
-    def next_position(self, channel: int, start: int) -> int:
-        """How far an epoch that begins at ``start`` reads a channel."""
-        self.check(channel, start)
-        end = self.spec.source.end(channel)
-        stop = start + self._allowed(channel, start)
-        if self.spec.rate is not None:
-            stop = min(stop, self._due(channel, start, self.spec.rate))
-        return max(start, stop if end is None else min(stop, end))
+    def __getstate__(self) -> dict[str, Any]:
+        # A source that is open belongs to its process.
+        return {name: value for name, value in vars(self).items() if name != "progress"}
 
-    def check(self, channel: int, position: int) -> None:
-        """Refuse a position that a channel does not have any more."""
-        refuse_shorter(self.spec.source, channel, position, self.name, self.location)
+    @cached_property
+    def progress(self) -> Progress:
+        """Where the source stands; on the driver."""
+        task: ChannelTask = self.ref.get()
+        return Progress(
+            task.open_source(),
+            self.source_id,
+            ends=self.ends,
+            limit=self.limit,
+            name=self.name,
+            location=self.location,
+            clock=self.clock,
+        )
 
-    def _allowed(self, channel: int, start: int) -> int:
-        per_epoch = self.spec.per_epoch
-        if isinstance(per_epoch, Mapping):
-            borders = list(accumulate(per_epoch.get(channel, ())))
-            place = bisect_right(borders, start)
-            return borders[place] - start if place < len(borders) else 1 << 62
-        if per_epoch is None:
-            return 1 << 62 if self.spec.source.end(channel) is not None else 100_000
-        return per_epoch
+    def partitions(self, reads: Reads) -> list[InputPartition]:
+        return [InputPartition(part) for part in reads.dealt(self.tasks)]
 
-    def _due(self, channel: int, start: int, rate: float) -> int:
-        """How far the rate lets a channel come by now, from where this run found it.
-
-        A driver that stood still for long does not make up for all of it at once.
-        """
-        now = self.clock()
-        asked, due = self.due.get(channel, (now, float(start)))
-        due = min(due + (now - asked) * rate, start + max(1.0, CATCH_UP_SECONDS * rate))
-        self.due[channel] = now, due
-        return int(due)
-
-    def ranges(
-        self, start: Mapping[str, int], end: Mapping[str, int]
-    ) -> list[list[tuple[int, int, int]]]:
-        """(channel, from, to) for each task."""
-        found = [
-            (int(name), start.get(name, 0), stop)
-            for name, stop in end.items()
-            if stop > start.get(name, 0)
-        ]
-        tasks: list[list[tuple[int, int, int]]] = [[] for _ in range(self.tasks)]
-        for number, item in enumerate(found):
-            tasks[number % self.tasks].append(item)
-        return [task for task in tasks if task]
-
-    def rows(self, ranges: Sequence[tuple[int, int, int]]) -> Iterator[pa.RecordBatch]:
+    def rows(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         with errors_that_travel(self.ref):
-            task = ranges[0][0] if ranges else 0
-            program = self.ref.get()
-            yield from to_arrow(program.run(self._blocks(ranges), task), self.slots)
+            # Spark asks for one empty part if there is none.
+            number, reads = partition.value or (0, Reads(()))
+            task: ChannelTask = self.ref.get()
+            yield from to_arrow(task.run(reads, number, self.name), self.slots)
             if self.closes:
-                program.close()
-
-    def _blocks(self, ranges: Sequence[tuple[int, int, int]]) -> Iterator[Block]:
-        for channel, first, last in ranges:
-            self.check(channel, last)
-            end = self.spec.source.end(channel)
-            for start in range(first, last, BLOCK):
-                stop = min(start + BLOCK, last)
-                values, times = self.spec.source.read(channel, start, stop)
-                yield Block(
-                    values,
-                    _times(times),
-                    global_channel(self.source_id, channel),
-                    first,
-                    start,
-                    finished=stop == end,
-                )
-
-
-def _times(times: list[int | None] | None) -> Any:
-    if times is None:
-        return None
-    return np.array([MIN_TIMESTAMP if ts is None else ts for ts in times], np.int64)
+                task.close()
 
 
 class ChannelStreamReader(DataSourceStreamReader):
-    """Reads a `ChannelSpec` as a stream."""
+    """Reads a channel source as a stream."""
 
     def __init__(self, reader: ChannelReader) -> None:
         self._reader = reader
         _hush_source_runner()
 
-    def initialOffset(self) -> dict[str, int]:
-        reader = self._reader
-        names = map(str, reader.spec.source.channels())
-        return {name: reader.begin.get(name, 0) for name in names}
+    def initialOffset(self) -> dict[str, Any]:
+        # Channels enter the offset with the first epoch that knows them, which announces them.
+        return self._reader.begin
 
-    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:
-        reader = self._reader
-        with errors_that_travel(reader.ref):
-            return {name: reader.next_position(int(name), at) for name, at in start.items()}
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
+        with errors_that_travel(self._reader.ref):
+            return self._reader.progress.next(start)
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        return [InputPartition(task) for task in self._reader.ranges(start, end)]
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        """How far channels can be read, for the metrics."""
+        asked = "progress" in vars(self._reader)
+        found = self._reader.progress.found if asked else None
+        return None if found is None or None in found.values() else found
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        with errors_that_travel(self._reader.ref):
+            return self._reader.partitions(self._reader.progress.reads(start, end))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return self._reader.rows(partition.value)
+        return self._reader.rows(partition)
 
-    def commit(self, end: dict[str, int]) -> None:
-        pass
+    def commit(self, end: dict[str, Any]) -> None:
+        with errors_that_travel(self._reader.ref):
+            self._reader.progress.commit(end)
+
+    def stop(self) -> None:
+        if "progress" in vars(self._reader):
+            self._reader.progress.source.close()
 
 
 def _hush_source_runner() -> None:
@@ -199,21 +184,20 @@ def _hush_source_runner() -> None:
 
 
 class ChannelBatchReader(DataSourceReader):
-    """Reads a bounded `ChannelSpec` whole."""
+    """Reads a bounded channel source whole."""
 
     def __init__(self, reader: ChannelReader) -> None:
         self._reader = reader
 
     def partitions(self) -> Sequence[InputPartition]:
-        source = self._reader.spec.source
-        ends = {str(channel): source.end(channel) or 0 for channel in source.channels()}
-        with errors_that_travel(self._reader.ref):
-            for name, position in self._reader.begin.items():
-                self._reader.check(int(name), position)
-        return [InputPartition(task) for task in self._reader.ranges(self._reader.begin, ends)]
+        reader = self._reader
+        with errors_that_travel(reader.ref):
+            reads = reader.progress.all_reads(reader.begin)
+            # There is one epoch, and the end comes with it: nobody waits for a channel.
+            return reader.partitions(Reads(reads.ranges))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return self._reader.rows(partition.value)
+        return self._reader.rows(partition)
 
 
 def channel_rows(

@@ -19,7 +19,7 @@ NEEDED = (
     "pyspark.worker",
     "millstream.plan.compile",
     "millstream.spark.keyed_stage",
-    "millstream.spark.sources",
+    "millstream.spark.source_tasks",
     "millstream.spark.writer",
 )
 

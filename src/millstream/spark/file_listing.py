@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from millstream.common.paths import absolute_path, local_path
-from millstream.plan.graph import SourceNode
-from millstream.plan.specs import ChannelSpec, FilesSpec
+from millstream.plan.specs import FilesSpec
 from millstream.spark.xxhash64 import xxhash64
 
 if TYPE_CHECKING:
@@ -146,24 +145,3 @@ def entries(place: str) -> Iterator[Path]:
         hidden = found.name.startswith(".") or found.name.endswith("._COPYING_")
         if not hidden and (not found.name.startswith("_") or "=" in found.name):
             yield found
-
-
-def is_capped(node: SourceNode, configuration: Mapping[str, str]) -> bool:
-    """Whether an epoch's input is known to be small: plain text files of a bounded, local read."""
-    spec = node.source
-    if isinstance(spec, ChannelSpec):
-        return True
-    if not isinstance(spec, FilesSpec) or spec.watch or spec.format == "parquet":
-        return False
-    place = plain_path(spec.path)
-    if place is None or not os.path.exists(place):
-        return False
-    files = [entry for entry in entries(place) if entry.is_file()]
-    if any(entry.name.endswith(COMPRESSED) for entry in files):
-        return False
-    max_files = configuration.get("millstream.epoch.max-files")
-    if max_files is None:
-        limit = configuration.get("millstream.epoch.max-bytes", str(DEFAULT_EPOCH_BYTES))
-        return limit.isdigit() and int(limit) <= SMALL_EPOCH_BYTES
-    sizes = sorted((entry.stat().st_size for entry in files), reverse=True)
-    return sum(sizes[: int(max_files)]) <= SMALL_EPOCH_BYTES

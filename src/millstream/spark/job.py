@@ -47,7 +47,6 @@ from millstream.plan.numbering import with_numbers
 from millstream.plan.options import JobOptions, redactor_of
 from millstream.plan.parts import job_parts
 from millstream.plan.planner import JobPlan, plan
-from millstream.plan.specs import DataFrameSpec
 from millstream.spark import jvm
 from millstream.spark.client import (
     Execution,
@@ -144,14 +143,13 @@ def is_batch(job_plan: JobPlan, options: JobOptions) -> bool:
         )
     batch = options.mode == "batch" or (options.mode == "automatic" and not unbounded)
     if not batch:
-        _refuse_batch_dataframes(sources)
+        _refuse_batch_sources(sources)
     return batch
 
 
-def _refuse_batch_dataframes(sources: list[SourceNode]) -> None:
-    """Spark does not read a batch DataFrame in a streaming query."""
+def _refuse_batch_sources(sources: list[SourceNode]) -> None:
     for source in sources:
-        if isinstance(source.source, DataFrameSpec) and source.source.bounded:
+        if source.source.batch_only:
             raise PlanError(
                 "BATCH_DATAFRAME",
                 "a batch DataFrame cannot be a source of a job in STREAMING mode",

@@ -17,9 +17,8 @@ from millstream.kernel.stages import control_rows
 from millstream.kernel.time import Control
 from millstream.plan.options import JobOptions, retained_epochs
 from millstream.plan.planner import JobPlan
-from millstream.plan.specs import DataFrameSpec
 from millstream.spark.builder import QueryBuilder
-from millstream.spark.file_listing import is_capped
+from millstream.spark.inputs import input_of
 from millstream.spark.named_sources import BY_NAME
 from millstream.spark.progress import EpochTotals
 from millstream.spark.rows import SCHEMA
@@ -127,12 +126,13 @@ class StreamRun:
             "spark.sql.streaming.minBatchesToRetain": str(retained_epochs(options)),
         }
         sources = [node for component in plan.components for node in component.sources]
-        capped = all(is_capped(node, options.configuration) for node in sources)
+        inputs = [input_of(spark, node, node.name) for node in sources]
+        capped = all(found.is_capped(options.configuration) for found in inputs)
         settings |= SMALL_BATCHES if capped else LIMITED_BATCHES
         if run.is_local:
             settings |= LOCAL_FILES
-        unnamed = any(isinstance(node.source, DataFrameSpec) for node in sources)
-        settings[BY_NAME] = "false" if unnamed else "true"
+        named = all(node.source.has_name for node in sources)
+        settings[BY_NAME] = "true" if named else "false"
         for key, value in settings.items():
             spark.conf.set(key, options.configuration.get(key, value))
         self.streams = [

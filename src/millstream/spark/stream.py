@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +16,12 @@ from millstream.kernel.time import Control
 from millstream.plan.graph import SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component
-from millstream.plan.specs import ChannelSpec, FilesSpec
 from millstream.spark.builder import QueryBuilder
 from millstream.spark.control import ControlChannel
-from millstream.spark.failures import EpochFailed, file_gone
+from millstream.spark.failures import EpochFailed
+from millstream.spark.inputs import Input
 from millstream.spark.named_sources import BY_NAME, source_name
 from millstream.spark.progress import EpochTotals
-from millstream.spark.sources import announced_channels
 from millstream.spark.worker import wall_clock_ms
 from millstream.spark.writer import EpochReport
 
@@ -79,14 +77,13 @@ class Stream:
         self.tick_waits = False
         self.due_ms = NEVER
         control = ControlChannel(f"{self.path}-control", self.builder.run, self.builder.values)
-        # A bounded source is announced once, when its run begins; the command is still there if the
-        # driver died before it was heard. Later its finished channels must not come back.
+        # A source is announced once, when its run begins; the command is still there if the driver
+        # died before it was heard. Later its finished channels must not come back.
         spoken = control.has_spoken()
         channels = {
-            node.id: announced_channels(spark, node)
+            node.id: self.builder.inputs[node.id].announced()
             for node in component.sources
-            if component.has_clock(node.id)
-            and not (node.source.bounded and (spoken or self._is_known(node)))
+            if component.has_clock(node.id) and not spoken and not self._is_known(node)
         }
         control.post(Control(started=True, announced=tuple(component.announced(channels))))
         self.control = control
@@ -132,16 +129,12 @@ class Stream:
             self.builder.forget_restored()
 
     def _refuse_missing_files(self, batch: int) -> None:
-        """Fail if a file of the epoch is gone: Spark would read the others and say nothing."""
-        spark, files = self.builder.spark, QueryFiles(self.path)
-        ignored = str(spark.conf.get("spark.sql.files.ignoreMissingFiles", "false"))
-        named = spark.conf.get(BY_NAME, "false") == "true"
+        """Fail if a file of the epoch is gone."""
+        files = QueryFiles(self.path)
+        named = self.builder.spark.conf.get(BY_NAME, "false") == "true"
         for place, node in enumerate(self.component.sources, 1):
-            spec = node.source
-            if isinstance(spec, FilesSpec) and not _ignores_missing(spec, ignored):
-                name = source_name(self.component.uids[node.id]) if named else str(place)
-                for path in files.missing_files(name, batch):
-                    raise file_gone(path, node.location)
+            name = source_name(self.component.uids[node.id]) if named else str(place)
+            self.builder.inputs[node.id].refuse_missing(files, name, batch)
 
     def _on_epoch(self, epoch: int, report: EpochReport) -> None:
         """Called when an epoch is written; Spark commits it afterwards."""
@@ -185,12 +178,15 @@ class Stream:
             return
         self.noted = epoch
         self.totals.add_progress(self.component.index, epoch, times)
-        # The control source comes first.
-        for node, source in zip(self.component.sources, progress["sources"][1:], strict=False):
-            if isinstance(node.source, ChannelSpec):
-                waiting = backlog(_positions(source["endOffset"]), _ends(node.source))
-                if waiting is not None:
-                    self.totals.set_backlog(self.component.uids[node.id], waiting)
+        for found, source in self._with_progress(progress):
+            waiting = found.backlog(source)
+            if waiting is not None:
+                self.totals.set_backlog(found.uid, waiting)
+
+    def _with_progress(self, progress: Any) -> Iterator[tuple[Input[Any], Any]]:
+        """The sources, each with its part of Spark's progress. The control source comes first."""
+        inputs = [self.builder.inputs[node.id] for node in self.component.sources]
+        return zip(inputs, progress["sources"][1:], strict=False)
 
     def _tick(self) -> None:
         """Give the stages the time when a timer is due, and from time to time to judge idleness.
@@ -208,20 +204,13 @@ class Stream:
     def _is_exhausted(self, progress: Any) -> bool:
         """Whether a trigger has found that no source has anything more to read."""
         assert self.query is not None
-        if not self._at_the_end(progress):
+        if not all(found.at_end(source) for found, source in self._with_progress(progress)):
             return False
         status = self.query.status
         if not status["isDataAvailable"] and not status["isTriggerActive"]:
             return True
         others = [s for s in progress["sources"] if self.control.folder not in s["description"]]
         return all(s["startOffset"] == s["endOffset"] for s in others)
-
-    def _at_the_end(self, progress: Any) -> bool:
-        """Whether our own sources have read all they have: a rate lets them pause before that."""
-        offsets = [_positions(source["endOffset"]) for source in progress["sources"]]
-        specs = [node.source for node in self.component.sources]
-        ends = [_ends(spec) for spec in specs if isinstance(spec, ChannelSpec)]
-        return all(offsets.count(end) >= ends.count(end) for end in ends)
 
     def drain(self) -> None:
         """Let the sources end with the next epoch; none comes after it."""
@@ -267,32 +256,3 @@ class Stream:
         jobs = [tracker.getJobInfo(job) for job in latest]
         stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
         return sum(stage.numActiveTasks for stage in stages if stage)
-
-
-def _ignores_missing(spec: FilesSpec, default: str) -> bool:
-    """Whether a source goes on without files that are gone; its own option overrides the session's."""
-    options = {name.lower(): value for name, value in spec.options.items()}
-    return str(options.get("ignoremissingfiles", default)).lower() == "true"
-
-
-def backlog(positions: Any, ends: Mapping[str, int | None]) -> int | None:
-    """How many records wait to be read, by channel and its end; None if a channel has no end.
-
-    Examples
-    --------
-    >>> backlog({"0": 3, "1": 8}, {"0": 10, "1": 8}), backlog({"0": 3}, {"0": None})
-    (7, None)
-    """
-    known = {channel: end for channel, end in ends.items() if end is not None}
-    if known.keys() != ends.keys() or not isinstance(positions, dict):
-        return None
-    waiting = [max(end - int(positions.get(channel, 0)), 0) for channel, end in known.items()]
-    return sum(waiting)
-
-
-def _positions(offset: Any) -> Any:
-    return json.loads(offset) if isinstance(offset, str) else offset
-
-
-def _ends(spec: ChannelSpec) -> dict[str, int | None]:
-    return {str(channel): spec.source.end(channel) for channel in spec.source.channels()}

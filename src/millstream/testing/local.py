@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from millstream.common.errors import MillstreamError, PlanError
-from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation
+from millstream.connectors.reading import Progress, Range, blocks, channel_number
+from millstream.connectors.source import ChannelName, ChannelSource, Position
 from millstream.kernel.buffers import (
     DATA,
     NO_TIMESTAMP,
@@ -50,15 +51,14 @@ from millstream.plan.restoring import (
     refuse_other_offsets,
     state_layouts,
 )
-from millstream.plan.specs import ChannelSpec, refuse_shorter
 from millstream.testing.copies import FunctionCopies
 from millstream.testing.local_sinks import Attempts, LocalSinks
 from millstream.testing.records import StreamRecord
 from millstream.testing.sources import MarkedChannels, abort_error
 
 Output = tuple[Any, int | None]
-Place = tuple[int, int]
-"""(source number, channel)"""
+Place = tuple[int, Any]
+"""(source number, name of the channel)"""
 Reads = Mapping[Place, int] | int | None
 """How many records of each channel, one number for all, or None for everything."""
 
@@ -68,7 +68,7 @@ class Snapshot:
     """Everything that an epoch commits."""
 
     stores: dict[tuple[int, int], MemoryStore] = field(default_factory=dict)
-    positions: dict[Place, int] = field(default_factory=dict)
+    positions: dict[Place, Position] = field(default_factory=dict)
     epoch: int = 0
 
     def copy(self) -> Snapshot:
@@ -81,7 +81,7 @@ class LocalSavepoint:
     """A committed epoch apart from the program that made it."""
 
     state: JobState
-    positions: Mapping[tuple[str, int], int]
+    positions: Mapping[tuple[str, Any], Position]
     numbers: Mapping[str, int]
     layouts: Mapping[str, str]
     offsets: Offsets
@@ -163,6 +163,11 @@ class LocalJob:
         self.records: dict[int, list[StreamRecord]] = {n.id: [] for n in self.component.sinks}
         self.totals = totals or totals_of([self.component])
         self._abort: MillstreamError | None = None
+        self._open: list[ChannelSource] = []
+        self._progress = [
+            Progress(source, node.id, name=node.name, location=node.location)
+            for node, source in self._sources()
+        ]
         self._sinks = LocalSinks(
             self.component, attempts or Attempts(), write=write, copies=copy_functions
         )
@@ -191,6 +196,10 @@ class LocalJob:
         self.programs: Programs = compiler.compile()
         self._sinks.stop()
         self._starting = True
+        if not self._open:
+            self._open = [source for _, source in self._sources()]
+            for source in self._open:
+                source.open()
 
     def close(self) -> None:
         """Close the functions, as the end of their tasks does."""
@@ -198,20 +207,57 @@ class LocalJob:
             source.close()
         for stage in self.programs.stages:
             stage.close()
+        while self._open:
+            self._open.pop().close()
         self._sinks.stop()
 
-    def _sources(self) -> Iterable[tuple[SourceNode, ChannelSpec]]:
+    # -- channels --------------------------------------------------------------------------------
+
+    def _sources(self) -> Iterable[tuple[SourceNode, ChannelSource]]:
         for node in self.component.sources:
-            assert isinstance(node.source, ChannelSpec)
+            assert isinstance(node.source, ChannelSource)
             yield node, node.source
 
-    def places(self) -> dict[Place, tuple[SourceNode, ChannelSpec]]:
-        """All channels, by source number and channel."""
+    def places(self) -> dict[Place, tuple[SourceNode, ChannelSource]]:
+        """All channels that there are now, by source number and channel."""
         return {
-            (number, channel): (node, spec)
-            for number, (node, spec) in enumerate(self._sources())
-            for channel in spec.source.channels()
+            (number, progress.channel(name)): (node, source)
+            for number, (node, source) in enumerate(self._sources())
+            for progress in [self._progress[number]]
+            for name in progress.latest()
         }
+
+    def latest(self, place: Place) -> Position | None:
+        """How far a channel can be read, as it has said last; None: it has no end."""
+        number, channel = place
+        return self._progress[number].known()[str(channel)]
+
+    def end(self, place: Place) -> Position | None:
+        """Where a channel ends, None if it has no end."""
+        is_final = self._progress[place[0]].is_final(str(place[1]))
+        return self.latest(place) if is_final else None
+
+    def position(self, place: Place) -> Position:
+        """How far a channel has been read."""
+        found = self.committed.positions.get(place)
+        return self._progress[place[0]].first(str(place[1])) if found is None else found
+
+    def stop(self, place: Place, reads: Reads) -> Position:
+        """How far an epoch reads a channel."""
+        start, latest = self.position(place), self.latest(place)
+        wanted = reads.get(place, 0) if isinstance(reads, Mapping) else reads
+        if wanted is None:
+            return start if latest is None else latest
+        if wanted == 0 or start == latest:
+            return start
+        if latest is None:
+            return start + wanted
+        return self._progress[place[0]].source.advance(place[1], start, latest, wanted)
+
+    def _left(self, place: Place) -> bool:
+        """Whether a channel has records that were not read."""
+        latest, number = self.latest(place), self._progress[place[0]].source.number
+        return latest is not None and number(self.position(place)) < number(latest)
 
     # -- savepoints ------------------------------------------------------------------------------
 
@@ -306,31 +352,33 @@ class LocalJob:
 
     def exhausted(self) -> bool:
         """Whether all records have been read."""
-        positions = self.committed.positions
-        return all(
-            positions.get(place, 0) >= (spec.source.end(place[1]) or 0)
-            for place, (_, spec) in self.places().items()
-        )
+        return not any(self._left(place) for place in self.places())
 
     def _control(self, end: bool) -> Control:
         return Control(
             started=self._starting,
-            announced=self._announced() if self._starting else (),
+            announced=self._announced(),
             ended=self.component.timelines() if end else frozenset(),
         )
 
     def _announced(self) -> tuple[tuple[int, int], ...]:
-        """All channels that may still bring something."""
-        channels: dict[int, list[int]] = {}
-        for place, (node, spec) in self.places().items():
-            if self.committed.positions.get(place, 0) != spec.source.end(place[1]):
-                channels.setdefault(node.id, []).append(node.id << 32 | place[1])
-        return tuple(self.component.announced(channels))
+        """All channels that may still bring something; after the start only those that are new."""
+        channels: dict[int, list[int]] = {node.id: [] for node in self.component.sources}
+        found = False
+        for place, (node, source) in self.places().items():
+            new = self._starting or place not in self.committed.positions
+            if new and source.announces(place[1]) and self.position(place) != self.end(place):
+                found = True
+                channels[node.id].append(channel_number(node.id, place[1]))
+        return tuple(self.component.announced(channels)) if found or self._starting else ()
 
     def _commit(self, work: Snapshot, gathered: _Gathered) -> dict[str, list[Output]]:
         epoch, work.epoch = work.epoch, work.epoch + 1
         self._sinks.commit(epoch, gathered.staged, gathered.parts)
         self.committed = work
+        for number, progress in enumerate(self._progress):
+            mine = {str(place[1]): at for place, at in work.positions.items() if place[0] == number}
+            progress.commit(mine)
         self._starting = False
         for report in gathered.reports:
             self.totals.add(report)
@@ -351,46 +399,52 @@ class LocalJob:
     def _read(self, work: Snapshot, reads: Reads, splits: int) -> list[Row]:
         rows: list[Row] = []
         self._abort = None
-        for number, (node, spec) in enumerate(self._sources()):
-            blocks = []
-            for channel in spec.source.channels():
-                start = work.positions.get((number, channel), 0)
-                refuse_shorter(spec.source, channel, start, node.name, node.location)
-                stop = _stop(reads, number, channel, start, spec.source.end(channel))
-                stop = self._stop_at_mark(spec, channel, start, stop)
-                work.positions[(number, channel)] = stop
-                blocks += self._blocks(node, spec, channel, start, stop, splits)
+        found: dict[int, list[Block]] = {node.id: [] for node in self.component.sources}
+        for place, (node, source) in self.places().items():
+            start = self.position(place)
+            self._progress[place[0]].refuse_shorter(str(place[1]), start)
+            stop = self._stop_at_mark(source, place[1], start, self.stop(place, reads))
+            work.positions[place] = stop
+            found[node.id] += self._blocks(node, source, place, start, stop, splits)
+        for node in self.component.sources:
             # Tasks in turn, as Spark's would be: which task reads a fragment must not matter.
             for task in range(self.options.parallelism):
-                mine = blocks[task :: self.options.parallelism]
+                mine = found[node.id][task :: self.options.parallelism]
                 if mine:
                     rows += self.programs.sources[node.id].run(mine, task)
         return rows
 
-    def _stop_at_mark(self, spec: ChannelSpec, channel: int, start: int, stop: int) -> int:
+    def _stop_at_mark(
+        self, source: ChannelSource, channel: ChannelName, start: Position, stop: Position
+    ) -> Position:
         if self._abort is not None:
             return start  # The run has crashed before it came to this channel.
-        if isinstance(spec.source, MarkedChannels):
-            position = spec.source.abort(channel, start, stop)
+        if isinstance(source, MarkedChannels):
+            position = source.abort(channel, start, stop)
             if position is not None:
                 self._abort = abort_error(channel, position)
                 return position
         return stop
 
     def _blocks(
-        self, node: SourceNode, spec: ChannelSpec, channel: int, start: int, stop: int, splits: int
+        self,
+        node: SourceNode,
+        source: ChannelSource,
+        place: Place,
+        start: Position,
+        stop: Position,
+        splits: int,
     ) -> list[Block]:
-        borders = np.linspace(start, stop, splits + 1).astype(int).tolist()
-        blocks = []
-        for first, last in pairwise(borders):
-            if last > first:
-                values, times = spec.source.read(channel, first, last)
-                ts = None
-                if times is not None:
-                    ts = np.array([MIN_TIMESTAMP if t is None else t for t in times], np.int64)
-                done = last == spec.source.end(channel)
-                blocks.append(Block(values, ts, node.id << 32 | channel, first, first, done))
-        return blocks
+        borders = [start, stop]
+        if isinstance(start, int):
+            borders = np.linspace(start, stop, splits + 1).astype(int).tolist()
+        number = channel_number(node.id, place[1])
+        ranges = [
+            Range(place[1], number, first, last, finished=last == self.end(place))
+            for first, last in pairwise(borders)
+            if source.number(last) > source.number(first)
+        ]
+        return list(blocks(source, ranges, node.name))
 
     def _stage(
         self, index: int, program: KeyedProgram, rows: list[Row], work: Snapshot
@@ -432,13 +486,3 @@ def in_order(parts: list[Records]) -> list[StreamRecord]:
     records = merged(parts)
     times = [None if ts == NO_TIMESTAMP else ts for ts in records.ts.tolist()]
     return list(map(StreamRecord, records.values, times))
-
-
-def _stop(reads: Reads, number: int, channel: int, start: int, end: int | None) -> int:
-    if reads is None:
-        wanted = (end if end is not None else start) - start
-    elif isinstance(reads, int):
-        wanted = reads
-    else:
-        wanted = reads.get((number, channel), 0)
-    return start + wanted if end is None else min(start + wanted, end)

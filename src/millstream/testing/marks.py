@@ -61,11 +61,6 @@ class Channel:
     def __len__(self) -> int:
         return len(self.values)
 
-    def cuts(self) -> tuple[int, ...]:
-        """How many records each epoch reads that an EPOCH mark ends."""
-        starts = (0, *self.epochs)
-        return tuple(end - start for start, end in zip(starts, self.epochs, strict=False))
-
 
 def parsed(elements: Iterable[Any], timestamped: bool) -> Channel:
     """Elements and marks of a channel, apart from each other."""

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from millstream.common.errors import PlanError, short_repr, user_location
-from millstream.datastream.connectors.base import Source
+from millstream.connectors.collection import CollectionSource
+from millstream.connectors.source import ChannelSource, Source, SourceSpec
 from millstream.datastream.data_stream import DataStream
 from millstream.datastream.inputs import checked_elements
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.plan.graph import JobGraph, Node, SourceNode
 from millstream.plan.options import JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource, SourceSpec
 from millstream.testing.results import RESULT
 from millstream.testing.schedules import Schedule
 from millstream.testing.sinks import Collected, CollectSink
@@ -120,14 +120,26 @@ def replace_sources(graph: JobGraph, sources: Sources) -> None:
 
 def _spec_of(source: Source | Iterable[Any], node: Node) -> SourceSpec:
     if isinstance(source, Source):
-        return source.to_spec()
+        return _only_part(source, node)
     elements, times, _ = checked_elements(source, node.output_type, None)
-    return ChannelSpec(source=CollectionSource.of(elements, times))
+    return CollectionSource.of(elements, times)
+
+
+def _only_part(source: Source, node: Node) -> SourceSpec:
+    parts = source.parts()
+    if len(parts) > 1:
+        raise PlanError(
+            "LOCAL_SOURCE",
+            f"one source takes the place of {node.name!r}, got one of {len(parts)} parts",
+            location=user_location(),
+            hint="give a source that is read as one",
+        )
+    return parts[0]
 
 
 def _check_sources(graph: JobGraph) -> None:
     for node in graph:
-        if isinstance(node, SourceNode) and not isinstance(node.source, ChannelSpec):
+        if isinstance(node, SourceNode) and not isinstance(node.source, ChannelSource):
             raise PlanError(
                 "LOCAL_SOURCE",
                 f"source {node.name!r} is read by Spark, which a local run does without",

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import accumulate
 
 from millstream.common.errors import PlanError
 from millstream.connectors.simple_sinks import DriverSink
+from millstream.connectors.source import Position
 from millstream.kernel.totals import Totals
 from millstream.plan.graph import JobGraph, Node, SinkNode, SourceNode
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.plan.planner import Component, plan
-from millstream.plan.specs import ChannelSpec
 from millstream.testing.local import LocalJob, Place, totals_of
 from millstream.testing.marks import AbortError
 from millstream.testing.programs import Program, Sources, job_of, replace_sources
@@ -164,9 +163,8 @@ def execute(
 
 def _rearm(graph: JobGraph) -> None:
     for node in graph:
-        if isinstance(node, SourceNode) and isinstance(node.source, ChannelSpec):
-            if isinstance(node.source.source, MarkedChannels):
-                node.source.source.fuses.mend()
+        if isinstance(node, SourceNode) and isinstance(node.source, MarkedChannels):
+            node.source.fuses.mend()
 
 
 def _shape(components: Iterable[Component], options: JobOptions) -> object:
@@ -221,7 +219,7 @@ class _Part:
         self.first_epoch = job.committed.epoch
         self.places = job.places()
         self.cutter = Cutter(schedule, {p: node.name for p, (node, _) in self.places.items()})
-        self.limits: dict[Place, int | None] = {}
+        self.limits: dict[Place, Position | None] = {}
         self.ms_per_epoch = 0
         self.failures = 0
         self.restarts = 0
@@ -285,7 +283,7 @@ class _Part:
         return idle or any(there != 0 for there in self._left().values())
 
     def _is_last(self, reads: Mapping[Place, int]) -> bool:
-        return all(self._position(p) + n == self._end(p) for p, n in reads.items())
+        return all(self.job.stop(place, reads) == self.job.end(place) for place in self.places)
 
     def _epoch(self, reads: Mapping[Place, int] | None, *, end: bool) -> None:
         """Run an epoch until it succeeds. It is replayed as it was: the same records and time."""
@@ -318,38 +316,30 @@ class _Part:
 
     # -- positions -------------------------------------------------------------------------------
 
-    def _position(self, place: Place) -> int:
-        return self.job.committed.positions.get(place, 0)
-
-    def _end(self, place: Place) -> int | None:
-        return self.places[place][1].source.end(place[1])
-
-    def _run_end(self, place: Place) -> int | None:
-        source = self.places[place][1].source
+    def _run_end(self, place: Place) -> Position | None:
+        source = self.places[place][1]
         if isinstance(source, MarkedChannels):
-            return source.run_end(place[1], self._position(place))
-        return source.end(place[1])
+            return source.run_end(place[1], self.job.position(place))
+        return self.job.end(place)
 
     def _left(self) -> dict[Place, int | None]:
-        return {
-            place: None if limit is None else limit - self._position(place)
-            for place, limit in self.limits.items()
-        }
+        found: dict[Place, int | None] = {}
+        for place, limit in self.limits.items():
+            number = self.places[place][1].number
+            left = None if limit is None else number(limit) - number(self.job.position(place))
+            found[place] = left
+        return found
 
     def _within_epoch(self, place: Place, number: int) -> int:
         """At most so many records, but not more than the source allows an epoch."""
-        per_epoch = self.places[place][1].per_epoch
-        if isinstance(per_epoch, Mapping):
-            start = self._position(place)
-            borders = accumulate(per_epoch.get(place[1], ()))
-            return min([number, *(border - start for border in borders if border > start)])
+        per_epoch = self.places[place][1].limits().per_epoch
         if per_epoch is not None and self.schedule.epochs is None:
             return min(number, per_epoch)
         return number
 
     def _refuse_unbounded(self) -> None:
         for place, (node, _) in self.places.items():
-            if self._end(place) is None:
+            if self.job.end(place) is None:
                 raise PlanError(
                     "LOCAL_UNBOUNDED",
                     f"source {node.name!r} never ends, and so would the run",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -16,8 +16,7 @@ from millstream.common.watermark_strategy import (
     WatermarkOutput,
     WatermarkStrategy,
 )
-from millstream.datastream.connectors.base import Source
-from millstream.plan.specs import ChannelSpec
+from millstream.connectors.source import ChannelName, ChannelSource, Chunk, Source
 from millstream.testing.marks import (
     Abort,
     AbortError,
@@ -32,47 +31,58 @@ from millstream.testing.marks import (
 __all__ = ["MarkedChannels", "TestSource"]
 
 
-class MarkedChannels:
+class MarkedChannels(ChannelSource):
     """The channels of a `TestSource`, as the runtime reads them."""
+
+    bounded = True
 
     def __init__(self, channels: tuple[Channel, ...]) -> None:
         self.tables = channels
         self.fuses = Fuses()
 
-    def channels(self) -> list[int]:
-        return list(range(len(self.tables)))
+    def channel_count(self) -> int:
+        return len(self.tables)
 
-    def end(self, channel: int) -> int | None:
-        return len(self.tables[channel])
+    def latest(self) -> Mapping[ChannelName, int]:
+        return {channel: len(table) for channel, table in enumerate(self.tables)}
 
-    def read(self, channel: int, start: int, stop: int) -> tuple[list[Any], list[Any] | None]:
+    def read(self, channel: ChannelName, start: int, stop: int) -> Iterator[Chunk]:
         position = self.abort(channel, start, stop)
         if position is not None:
             raise abort_error(channel, position)
-        table = self.tables[channel]
+        table = self._table(channel)
         times = None if all(t is None for t in table.times) else list(table.times[start:stop])
-        return list(table.values[start:stop]), times
+        yield Chunk(list(table.values[start:stop]), times)
 
-    def abort(self, channel: int, start: int, stop: int) -> int | None:
+    def _table(self, channel: ChannelName) -> Channel:
+        assert isinstance(channel, int)
+        return self.tables[channel]
+
+    def advance(self, channel: ChannelName, start: int, stop: int, records: int | None) -> int:
+        """EPOCH marks cut, whatever the limit is."""
+        end: int = super().advance(channel, start, stop, records)
+        return min([end, *(mark for mark in self._table(channel).epochs if mark > start)])
+
+    def abort(self, channel: ChannelName, start: int, stop: int) -> int | None:
         """The position of an ABORT mark in a range that has not acted yet; now it has.
 
         The mark stands before the record at its position; one behind the last record acts when the
         end is reached.
         """
-        end = len(self.tables[channel])
-        for position in self.tables[channel].aborts:
+        end = len(self._table(channel))
+        for position in self._table(channel).aborts:
             reached = start <= position < stop or position == stop == end
             if reached and self.fuses.burn(f"{channel}-{position}"):
                 return position
         return None
 
-    def run_end(self, channel: int, start: int) -> int:
+    def run_end(self, channel: ChannelName, start: int) -> int:
         """Where a run that begins at a position ends: at the next EOF mark, or at the last record."""
-        eofs = self.tables[channel].eofs
-        return next((eof for eof in eofs if eof > start), len(self.tables[channel]))
+        table = self._table(channel)
+        return next((eof for eof in table.eofs if eof > start), len(table))
 
 
-def abort_error(channel: int, position: int) -> AbortError:
+def abort_error(channel: ChannelName, position: int) -> AbortError:
     """The error that an ABORT mark raises."""
     return AbortError(
         "TEST_ABORT",
@@ -142,10 +152,8 @@ ABORT mark before record 3
             )
         self._channels = MarkedChannels(tuple(parsed(part, timestamped) for part in channels))
 
-    def to_spec(self) -> ChannelSpec:
-        tables = enumerate(self._channels.tables)
-        cuts = {channel: table.cuts() for channel, table in tables if table.epochs}
-        return ChannelSpec(source=self._channels, per_epoch=cuts or None)
+    def parts(self) -> tuple[MarkedChannels]:
+        return (self._channels,)
 
     def get_produced_type(self) -> TypeInformation | None:
         values = [value for table in self._channels.tables for value in table.values]

@@ -10,6 +10,7 @@ from datastream_support import check_error, last
 
 from millstream.common import Encoder, SimpleStringSchema, Types, WatermarkStrategy
 from millstream.common.errors import PlanError
+from millstream.connectors.source import ChannelSource, Limits, Source
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import (
     DataGeneratorSource,
@@ -42,15 +43,17 @@ ROW = Types.ROW_NAMED(["word", "n"], [Types.STRING(), Types.LONG()])
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def records(spec: Any) -> list[list[Any]]:
-    source = spec.source
-    return [source.read(c, 0, source.end(c))[0] for c in source.channels()]
+def records(source: Source) -> list[list[Any]]:
+    (part,) = source.parts()
+    assert isinstance(part, ChannelSource)
+    ends = part.latest()
+    return [[v for c in part.read(n, 0, end) for v in c.values] for n, end in ends.items()]
 
 
 def test_number_sequence_includes_both_ends() -> None:
-    assert records(NumberSequenceSource(3, 6).to_spec()) == [[3, 4, 5, 6]]
-    assert records(NumberSequenceSource(3, 7, parts=2).to_spec()) == [[3, 5, 7], [4, 6]]
-    assert NumberSequenceSource(1, 1).to_spec().bounded
+    assert records(NumberSequenceSource(3, 6)) == [[3, 4, 5, 6]]
+    assert records(NumberSequenceSource(3, 7, parts=2)) == [[3, 5, 7], [4, 6]]
+    assert NumberSequenceSource(1, 1).bounded
 
 
 @pytest.mark.parametrize(("start", "end"), [(2, 1), ("1", 2), (1, None)])
@@ -71,7 +74,7 @@ class Square(GeneratorFunction):
 @pytest.mark.parametrize("function", [square, Square(), lambda n: n * n])
 def test_generator_calls_its_function_with_numbers_from_0(function: Any) -> None:
     source = DataGeneratorSource(function, 4, parts=2)
-    assert records(source.to_spec()) == [[0, 4], [1, 9]]
+    assert records(source) == [[0, 4], [1, 9]]
 
 
 def test_generator_type_comes_from_the_annotation_or_is_declared() -> None:
@@ -81,16 +84,19 @@ def test_generator_type_comes_from_the_annotation_or_is_declared() -> None:
 
 
 def test_generator_without_an_end() -> None:
-    assert not DataGeneratorSource(square, None).to_spec().bounded
+    assert not DataGeneratorSource(square, None).bounded
+
+
+def limits_of(source: DataGeneratorSource) -> Limits:
+    return source.parts()[0].limits()
 
 
 def test_rates_are_shared_among_the_parts() -> None:
     per_second = DataGeneratorSource(square, 9, RateLimiterStrategy.per_second(10), parts=4)
-    assert (per_second.to_spec().rate, per_second.to_spec().per_epoch) == (2.5, None)
+    assert limits_of(per_second) == Limits(per_second=2.5)
     per_epoch = DataGeneratorSource(square, 9, RateLimiterStrategy.per_checkpoint(10), parts=4)
-    assert (per_epoch.to_spec().rate, per_epoch.to_spec().per_epoch) == (None, 3)
-    free = DataGeneratorSource(square, 9, RateLimiterStrategy.no_op()).to_spec()
-    assert (free.rate, free.per_epoch) == (None, None)
+    assert limits_of(per_epoch) == Limits(per_epoch=3)
+    assert limits_of(DataGeneratorSource(square, 9, RateLimiterStrategy.no_op())) == Limits()
 
 
 nothing: Any = lambda: None  # noqa: E731
@@ -177,7 +183,7 @@ def test_generator_refused(make: Any, code: str) -> None:
     ],
 )
 def test_file_source(env: Env, source: FileSource, spec: FilesSpec, produced: Any) -> None:
-    assert source.to_spec() == spec
+    assert source.parts() == (spec,)
     assert source.get_produced_type() == produced
     stream = env.from_source(source, NO_TIME, "files")
     assert last(env).source == spec and last(env).name == "files"
@@ -191,8 +197,6 @@ def test_several_paths_are_several_sources_in_one_stream(env: Env) -> None:
     assert [node.source.path for node in env._graph if hasattr(node, "source")] == ["/a", "/b"]
     assert isinstance(env._graph[3], UnionNode) and env._graph[3].inputs == (1, 2)
     assert stream._node.inputs == (3,)
-    with pytest.raises(ValueError, match="to_specs"):
-        source.to_spec()
 
 
 def test_declared_type_of_a_source_wins(env: Env) -> None:
@@ -212,7 +216,7 @@ class Schema:
 def test_spark_schema_is_passed_on_and_understood() -> None:
     schema = Schema()
     source = FileSource.json("/a", schema=schema)
-    assert source.to_spec().schema is schema
+    assert source.parts()[0].schema is schema
     assert source.get_produced_type() == Types.ROW_NAMED(["n"], [Types.LONG()])
 
 

@@ -13,6 +13,7 @@ from datastream_support import FakeRuntime, check_error, last
 
 from millstream.common import Row, Types, WatermarkStrategy, windows
 from millstream.common.errors import ConfigurationError, PlanError, TypeMismatchError
+from millstream.connectors.source import ChannelSource
 from millstream.datastream import (
     CheckpointingMode,
     JobListener,
@@ -23,7 +24,7 @@ from millstream.datastream import (
     window,
 )
 from millstream.plan.graph import SinkNode, SourceNode
-from millstream.plan.specs import ChannelSpec, DataFrameSpec, FilesSpec, SocketSpec
+from millstream.plan.specs import DataFrameSpec, FilesSpec, SocketSpec
 
 Env = StreamExecutionEnvironment
 
@@ -32,13 +33,14 @@ Env = StreamExecutionEnvironment
 
 
 def elements(env: Env) -> Any:
-    return last(env).source.source.read(0, 0, 100)
+    (chunk,) = last(env).source.read(0, 0, 100)
+    return chunk.values, chunk.timestamps
 
 
 def test_collection_is_one_bounded_channel_with_an_inferred_type(env: Env) -> None:
     stream = env.from_collection([("a", 1), ("b", 2)])
     node = last(env)
-    assert isinstance(node, SourceNode) and isinstance(node.source, ChannelSpec)
+    assert isinstance(node, SourceNode) and isinstance(node.source, ChannelSource)
     assert node.source.bounded
     assert node.output_type == stream.get_type() == Types.TUPLE([Types.STRING(), Types.LONG()])
     assert str(node.location).endswith(': stream = env.from_collection([("a", 1), ("b", 2)])')

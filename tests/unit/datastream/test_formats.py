@@ -78,7 +78,7 @@ def test_csv_files() -> None:
     assert len(schema) == schema.size() == 2
     source = FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema), "/a").build()
     options = {"header": "true", "escape": '"', "sep": "|"}
-    assert source.to_spec() == FilesSpec(path="/a", format="csv", options=options, schema=DDL)
+    assert source.parts()[0] == FilesSpec(path="/a", format="csv", options=options, schema=DDL)
     assert source.get_produced_type() == ROW
     sink = FileSink.for_bulk_format("/o", CsvBulkWriters.for_schema(schema)).build()
     spec = sink.to_spec()
@@ -96,7 +96,7 @@ def test_csv_array_columns() -> None:
         .build()
     )
     source = FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema), "/a").build()
-    assert source.to_spec().schema == "`n` STRING, `ok` STRING, `s` STRING"
+    assert source.parts()[0].schema == "`n` STRING, `ok` STRING, `s` STRING"
     conversion = source.conversion()
     assert conversion is not None and source.get_produced_type() == schema.row_type
     (row,) = conversion.function(Row("1;2;3", "true:false", None))
@@ -125,7 +125,7 @@ def test_csv_escape_outside_of_quotes() -> None:
     )
     source = FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema), "/a").build()
     conversion = source.conversion()
-    assert source.to_spec().format == "text" and conversion is not None
+    assert source.parts()[0].format == "text" and conversion is not None
     lines = [r"string\,,\"string2\"", "# a comment", ""]
     rows = [row for line in lines for row in conversion.function(line)]
     assert rows == [Row(a="string,", b='"string2"')]
@@ -177,7 +177,7 @@ def test_csv_schema_refused() -> None:
 def test_parquet_files(noted: list[str]) -> None:
     reader = ParquetColumnarRowInputFormat(ROW, Configuration(), 1024)
     source = FileSource.for_bulk_file_format(reader, "/a").build()
-    assert source.to_spec() == FilesSpec(path="/a", format="parquet", schema=DDL)
+    assert source.parts()[0] == FilesSpec(path="/a", format="parquet", schema=DDL)
     writer = ParquetBulkWriters.for_row_type(ROW, Configuration())
     assert FileSink.for_bulk_format("/o", writer).build().to_spec() == FilesSinkSpec(
         path="/o", format="parquet"

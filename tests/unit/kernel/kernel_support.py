@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.plan.graph import JobGraph, KeyedNode, SinkNode, SourceNode
 from millstream.plan.options import JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
 
 
@@ -21,7 +21,7 @@ def source_of(graph: JobGraph, events: Iterable[tuple[Any, int]], *, timed: bool
     """A source of one channel."""
     pairs = list(events)
     values, times = [value for value, _ in pairs], [ts for _, ts in pairs]
-    spec = ChannelSpec(source=CollectionSource.of(values, times))
+    spec = CollectionSource.of(values, times)
     strategy = WatermarkStrategy.for_monotonous_timestamps() if timed else None
     return graph.add(SourceNode, name="source", source=spec, strategy=strategy).id
 

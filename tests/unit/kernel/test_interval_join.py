@@ -13,13 +13,13 @@ from millstream.common.errors import PlanError, UserCodeError
 from millstream.common.output_tag import OutputTag
 from millstream.common.state import ValueStateDescriptor
 from millstream.common.watermark_strategy import WatermarkStrategy
+from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.kernel import pages
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.two_inputs.specs import IntervalJoinSpec
 from millstream.plan.graph import JobGraph, KeyedNode, SideOutputNode, SinkNode, SourceNode
 from millstream.plan.options import JobOptions
-from millstream.plan.specs import ChannelSpec, CollectionSource
 from millstream.testing import LocalJob
 
 EPOCHS = pytest.mark.parametrize("size", [1, 2, None])
@@ -42,7 +42,7 @@ def source(
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(bound)
     if idle is not None:
         strategy = strategy.with_idleness(idle)
-    node = graph.add(SourceNode, name="source", source=ChannelSpec(source=spec), strategy=strategy)
+    node = graph.add(SourceNode, name="source", source=spec, strategy=strategy)
     return node.id
 
 
@@ -265,7 +265,7 @@ class TestLate:
     def test_record_without_a_time_is_an_error(self) -> None:
         graph = JobGraph()
         strategy = WatermarkStrategy.for_monotonous_timestamps()
-        spec = ChannelSpec(source=CollectionSource.of([("a", 1)], None))
+        spec = CollectionSource.of([("a", 1)], None)
         node = graph.add(SourceNode, name="s", source=spec, strategy=strategy)
         with pytest.raises(PlanError, match="has no timestamp"):
             job(node.id, at(1), 0, 0, graph=graph).run_all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream.plan.specs import FilesSpec
-from millstream.spark.stream import _ignores_missing
+from millstream.spark.inputs import ignores_missing
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ def test_the_option_of_a_source_overrides_the_session(
 ) -> None:
     options = {} if option is None else {"ignoreMissingFiles": option}
     spec = FilesSpec(path="/in", format="text", options=options)
-    assert _ignores_missing(spec, session) is ignored
+    assert ignores_missing(spec, session) is ignored

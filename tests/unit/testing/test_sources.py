@@ -12,6 +12,7 @@ from testing_support import EVENTS, LATE, MONOTONOUS, NONE, Count, Sessions, cou
 from millstream.common import Types, WatermarkStrategy
 from millstream.common.errors import PlanError
 from millstream.common.time import MIN_TIMESTAMP
+from millstream.connectors import Chunk
 from millstream.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from millstream.datastream.timestamped_value import TimestampedValue
 from millstream.testing import (
@@ -174,9 +175,10 @@ class TestEpochs:
                 assert not {1, 2} & {r.value for r in records} or not {3, 4} & set(records)
 
     def test_spark_is_told_the_cuts(self) -> None:
-        spec = TestSource([1, 2, EPOCH(), 3, EPOCH(), 4], [5]).to_spec()
-        assert spec.per_epoch == {0: (2, 1)}
-        assert TestSource([1, EPOCH()]).to_spec().per_epoch is None
+        (source,) = TestSource([1, 2, EPOCH(), 3, EPOCH(), 4], [5]).parts()
+        assert [source.advance(0, start, 4, None) for start in (0, 1, 2, 3)] == [2, 2, 3, 4]
+        assert source.advance(0, 0, 4, 1) == 1
+        assert source.advance(1, 0, 1, None) == 1
 
 
 class TestAborts:
@@ -245,19 +247,19 @@ class TestAborts:
 
     def test_a_reader_in_another_process_fails_once_too(self) -> None:
         """What Spark does: it reads ranges through copies of the source."""
-        source = TestSource([1, ABORT(), 2]).to_spec().source
+        (source,) = TestSource([1, ABORT(), 2]).parts()
         for readers in ((source,), (pickle.loads(pickle.dumps(source)), source)):
-            source.fuses.mend()  # type: ignore[attr-defined]
+            source.fuses.mend()
             with pytest.raises(AbortError):
-                readers[0].read(0, 0, 2)
+                list(readers[0].read(0, 0, 2))
             for reader in readers:
-                assert reader.read(0, 0, 2) == ([1, 2], None)
+                assert list(reader.read(0, 0, 2)) == [Chunk([1, 2])]
 
     def test_marks_that_have_acted_have_in_copies(self) -> None:
-        source = TestSource([1, ABORT(), 2]).to_spec().source
+        (source,) = TestSource([1, ABORT(), 2]).parts()
         with pytest.raises(AbortError):
-            source.read(0, 0, 2)
-        assert pickle.loads(pickle.dumps(source)).read(0, 0, 2) == ([1, 2], None)
+            list(source.read(0, 0, 2))
+        assert list(pickle.loads(pickle.dumps(source)).read(0, 0, 2)) == [Chunk([1, 2])]
 
 
 def counts_of(env: StreamExecutionEnvironment, source: TestSource) -> Any:

@@ -9,11 +9,11 @@ from typing import Any
 
 from millstream.common.errors import PlanError, user_location
 from millstream.common.typeinfo import TypeInformation
-from millstream.datastream.connectors.base import Source
+from millstream.connectors.generator import GeneratorSource
+from millstream.connectors.source import Limits, Source
 from millstream.datastream.function_checks import MAP, plain_callable
 from millstream.datastream.functions import MapFunction
 from millstream.datastream.stream_types import output_type_of
-from millstream.plan.specs import ChannelSpec, GeneratorSource
 
 __all__ = ["DataGeneratorSource", "GeneratorFunction", "RateLimiterStrategy"]
 
@@ -75,8 +75,8 @@ class DataGeneratorSource(Source):
     >>> def reading(n: int) -> tuple[str, int]:
     ...     return f"sensor-{n % 3}", n * n
     >>> source = DataGeneratorSource(reading, 1_000, RateLimiterStrategy.per_second(100))
-    >>> source.to_spec().rate
-    100.0
+    >>> source.bounded
+    True
     """
 
     def __init__(
@@ -93,20 +93,23 @@ class DataGeneratorSource(Source):
         if count is not None:
             _positive("count", count)
         last = None if count is None else count - 1
-        self._source = GeneratorSource(0, last, checked_parts(parts), function)
-        self._limit = rate_limiter_strategy or RateLimiterStrategy.no_op()
+        limits = _limits(rate_limiter_strategy or RateLimiterStrategy.no_op(), checked_parts(parts))
+        self._source = GeneratorSource(0, last, parts, function, limits)
 
-    def to_spec(self) -> ChannelSpec:
-        parts, limit = self._source.parts, self._limit
-        per_second, per_epoch = limit.records_per_second, limit.records_per_epoch
-        return ChannelSpec(
-            source=self._source,
-            rate=None if per_second is None else per_second / parts,
-            per_epoch=None if per_epoch is None else math.ceil(per_epoch / parts),
-        )
+    def parts(self) -> tuple[GeneratorSource]:
+        return (self._source,)
 
     def get_produced_type(self) -> TypeInformation | None:
         return self._type
+
+
+def _limits(strategy: RateLimiterStrategy, parts: int) -> Limits:
+    """The share of each channel in a limit for all of them."""
+    per_second, per_epoch = strategy.records_per_second, strategy.records_per_epoch
+    return Limits(
+        per_second=None if per_second is None else per_second / parts,
+        per_epoch=None if per_epoch is None else math.ceil(per_epoch / parts),
+    )
 
 
 def checked_parts(parts: int) -> int:

@@ -20,8 +20,8 @@ from millstream.connectors.sink import (
     SinkContext,
     TwoPhaseSink,
 )
+from millstream.connectors.source import Conversion, Source
 from millstream.datastream.checkpoint_storage import checked_path
-from millstream.datastream.connectors.base import Conversion, Source
 from millstream.datastream.connectors.file_formats import (
     BulkFormat,
     BulkWriterFactory,
@@ -74,8 +74,8 @@ class FileSource(Source):
     >>> source = FileSource.csv("/data/words", schema="word STRING, n BIGINT")
     >>> source.get_produced_type()
     ROW_NAMED(word: STRING, n: LONG)
-    >>> FileSource.text("/data/in", watch=True).to_spec()
-    FilesSpec(path='/data/in', format='text', options={}, schema=None, watch=True)
+    >>> FileSource.text("/data/in", watch=True).bounded
+    False
     """
 
     paths: tuple[str, ...]
@@ -142,13 +142,7 @@ class FileSource(Source):
         """Begin to build a source as in Flink."""
         return FileSourceBuilder(FileSource(_paths(paths), _format(bulk_format)))
 
-    def to_spec(self) -> FilesSpec:
-        """Return what is to be read, if it is one path."""
-        if len(self.paths) > 1:
-            raise ValueError(f"a source of {len(self.paths)} paths has as many specs: use to_specs")
-        return self.to_specs()[0]
-
-    def to_specs(self) -> tuple[FilesSpec, ...]:
+    def parts(self) -> tuple[FilesSpec, ...]:
         """Return what is to be read, path by path."""
         read = self.stream_format
         return tuple(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from millstream.common.errors import PlanError, user_location
 from millstream.common.typeinfo import TypeInformation, Types
-from millstream.datastream.connectors.base import Source
+from millstream.connectors.generator import GeneratorSource
+from millstream.connectors.source import Source
 from millstream.datastream.connectors.data_generator import checked_parts
-from millstream.plan.specs import ChannelSpec, GeneratorSource
 
 __all__ = ["NumberSequenceSource"]
 
@@ -44,8 +44,8 @@ class NumberSequenceSource(Source):
             )
         self._source = GeneratorSource(start, end, checked_parts(parts))
 
-    def to_spec(self) -> ChannelSpec:
-        return ChannelSpec(source=self._source)
+    def parts(self) -> tuple[GeneratorSource]:
+        return (self._source,)
 
     def get_produced_type(self) -> TypeInformation:
         return Types.LONG()

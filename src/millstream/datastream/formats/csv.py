@@ -13,7 +13,7 @@ from millstream.common.execution_config import accepted_without_effect
 from millstream.common.serialization import DeserializationSchema, SerializationSchema
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from millstream.common.types import Row
-from millstream.datastream.connectors.base import Conversion
+from millstream.connectors.source import Conversion
 from millstream.datastream.connectors.file_formats import (
     BulkWriterFactory,
     StreamFormat,

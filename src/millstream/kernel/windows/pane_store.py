@@ -73,7 +73,7 @@ class PaneStore:
     def epoch(
         self, new: dict[int, Records], panes: Panes, clock: Clock
     ) -> Iterator[tuple[list[int], list[Records]]]:
-        """What has `fired`; then what is `waiting` is stored, and what is over is gone."""
+        """Give the windows that have `fired`; then store what is `waiting`, and drop what is over."""
         yield from self.fired(new, panes, clock)
         for pane, arrived in self.waiting(new, panes, clock):
             self.add(pane, arrived)

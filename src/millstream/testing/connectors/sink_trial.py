@@ -13,7 +13,7 @@ from typing import Any
 
 import cloudpickle
 
-from millstream.common.errors import MillstreamError, short_repr
+from millstream.common.errors import short_repr
 from millstream.common.typeinfo import TypeInformation
 from millstream.connectors.sink import (
     Committer,
@@ -29,6 +29,7 @@ from millstream.kernel.columns import record_batch
 from millstream.kernel.reports import Reports
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.plan.sinks import begins
+from millstream.testing.connectors.contract import ContractError
 from millstream.testing.connectors.crash import Crash, CrashAt
 
 __all__ = ["ContractError", "Driver", "Kit", "TaskAttempt", "Trial"]
@@ -37,10 +38,6 @@ RECORDS = 12
 """How many records an epoch has, dealt over its parts."""
 
 POINTS = ("opened", "half written", "written", "finished")
-
-
-class ContractError(MillstreamError, AssertionError):
-    """A connector does not keep its contract; the message says in which scenario, and what is wrong."""
 
 
 @dataclass(frozen=True)

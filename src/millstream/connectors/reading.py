@@ -1,0 +1,364 @@
+"""How a job goes along the channels of a source: all rules on positions are here.
+
+An *offset* is what Spark's log and savepoints keep of a source: a JSON object with the position of each
+channel by its name. Channels enter it when they are found, and are announced in the same epoch. A
+channel that is gone keeps its position, so that it goes on there if it comes back. A channel that ends
+before its position has lost records, and is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.common.errors import CheckpointError, Location, PlanError, short_repr
+from millstream.common.time import MIN_TIMESTAMP
+from millstream.common.typeinfo import TypeInformation, Types
+from millstream.connectors.source import ChannelName, ChannelSource, Position
+from millstream.kernel.columns import Columns, Values
+from millstream.kernel.order import Ints
+from millstream.kernel.stages import Block
+
+Offset = dict[str, Any]
+"""Position by name of the channel, and `BEGUN`."""
+BEGUN = "@first"
+"""The key of an offset with the first positions of channels that are new in it, if they are not 0.
+
+A source may answer otherwise when it is asked again, and a replayed epoch must begin where it began.
+"""
+ENDLESS = 100_000
+"""How many records an epoch makes of a channel without end and without a limit."""
+CATCH_UP_SECONDS = 10.0
+"""An epoch of a source with a rate has at most the records of so long a time."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """A part of a channel that a task reads. ``number`` is the channel's in the kernel.
+
+    ``finished``: the channel has nothing behind it.
+    """
+
+    channel: ChannelName
+    number: int
+    start: Position
+    stop: Position
+    finished: bool = False
+
+
+@dataclass(frozen=True)
+class Reads:
+    """The ranges that one epoch reads, the channels that are new, and those with a backlog."""
+
+    ranges: tuple[Range, ...]
+    announced: tuple[int, ...] = ()
+    backlog: tuple[int, ...] = ()
+
+    def dealt(self, tasks: int) -> list[tuple[int, Reads]]:
+        """The number and the reads of each task; the first speaks for channels without records."""
+        parts = [Reads(self.ranges[task::tasks]) for task in range(tasks)]
+        parts[0] = Reads(parts[0].ranges, self.announced, self.backlog)
+        return [(task, part) for task, part in enumerate(parts) if part.ranges or part.announced]
+
+
+@contextmanager
+def opened(source: ChannelSource) -> Iterator[ChannelSource]:
+    """A source that is open for a moment."""
+    source.open()
+    try:
+        yield source
+    finally:
+        source.close()
+
+
+def channel_number(source_id: int, channel: ChannelName) -> int:
+    """A number for a channel that no other channel of the job has.
+
+    Small numbers keep their order. Names are hashed to 64 bits.
+
+    Examples
+    --------
+    >>> channel_number(2, 1), channel_number(2, "orders-1")
+    (8589934593, 7568564670404554322)
+    """
+    if isinstance(channel, int) and 0 <= channel < 1 << 32:
+        return source_id << 32 | channel
+    digest = blake2b(f"{source_id}:{channel}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+class Progress:
+    """Where a source stands, and how far the next epoch reads it.
+
+    Parameters
+    ----------
+    source
+        The source, open.
+    source_id
+        Its number in the job.
+    ends
+        Where the channels of a bounded source end, if somebody has asked it before.
+    limit
+        How many records of a channel an epoch reads at most, if the source has no limit of its own.
+    name, location
+        The source in the program, for errors.
+    clock
+        Gives seconds and never goes back, whatever happens to the time of day.
+    """
+
+    def __init__(
+        self,
+        source: ChannelSource,
+        source_id: int = 0,
+        *,
+        ends: Mapping[ChannelName, Position | None] | None = None,
+        limit: int | None = None,
+        name: str = "source",
+        location: Location | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.source = source
+        self.source_id = source_id
+        self.ends = ends
+        self.limit = limit
+        self.name = name
+        self.location = location
+        self.clock = clock
+        self.names: dict[str, ChannelName] = {}
+        self.found: dict[str, Position | None] | None = None
+        self.due: dict[str, tuple[float, float]] = {}
+
+    # -- how far channels can be read ------------------------------------------------------------
+
+    def latest(self, offset: Offset | None = None) -> dict[str, Position | None]:
+        """All channels by name, and how far they can be read now; asks a bounded source only once."""
+        if self.ends is None:
+            answer = self.source.latest_after(_positions(offset or {}))
+            if self.source.bounded:
+                self.ends = dict(answer)
+        else:
+            answer = self.ends
+        self.names |= {str(channel): channel for channel in answer}
+        self.found = {str(channel): self._plain(at) for channel, at in answer.items()}
+        return self.found
+
+    def known(self) -> dict[str, Position | None]:
+        """The last answer of the source."""
+        return self.latest() if self.found is None else self.found
+
+    def channel(self, name: str) -> ChannelName:
+        """The source's own name of a channel."""
+        return self.names.get(name, name)
+
+    def first(self, name: str) -> Position:
+        """Where a channel begins."""
+        return self._plain(self.source.first(self.channel(name)))
+
+    # -- the next epoch --------------------------------------------------------------------------
+
+    def next(self, start: Offset) -> Offset:
+        """The offset after an epoch that begins at one."""
+        end = _positions(start)
+        begun = {}
+        for name, latest in self.latest(start).items():
+            at = end.get(name)
+            if name not in end:
+                at = self.first(name)
+                if at != 0:
+                    begun[name] = at
+            end[name] = self._next_position(name, at, latest)
+        if begun:
+            return {**end, BEGUN: begun}
+        # Spark runs an epoch whenever the offset differs.
+        return start if end == _positions(start) else end
+
+    def _next_position(self, name: str, start: Position, latest: Position | None) -> Position:
+        self.refuse_shorter(name, start)
+        records = self._allowed(name, start, endless=latest is None)
+        if records == 0 or start == latest:
+            return start
+        if latest is None:
+            return start + records
+        channel, number = self.channel(name), self.source.number
+        stop = self._plain(self.source.advance(channel, start, latest, records))
+        if not number(start) <= number(stop) <= number(latest):
+            raise self._broken(
+                f"advance({channel!r}, {start!r}, {latest!r}, {records}) gives {stop!r}",
+                "a position between the two must come back",
+            )
+        return stop
+
+    def _allowed(self, name: str, start: Position, *, endless: bool) -> int | None:
+        limits = self.source.limits()
+        records = self.limit if limits.per_epoch is None else limits.per_epoch
+        if records is None and endless:
+            records = ENDLESS
+        if limits.per_second is not None:
+            due = self._due(name, self.source.number(start), limits.per_second)
+            return due if records is None else min(records, due)
+        return records
+
+    def _due(self, name: str, start: int, rate: float) -> int:
+        """How many records the rate allows by now, from where this run found the channel.
+
+        A driver that stood still for long does not make up for all of it at once.
+        """
+        now = self.clock()
+        asked, due = self.due.get(name, (now, float(start)))
+        due = min(due + (now - asked) * rate, start + max(1.0, CATCH_UP_SECONDS * rate))
+        self.due[name] = now, due
+        return max(int(due) - start, 0)
+
+    # -- what an epoch reads ---------------------------------------------------------------------
+
+    def reads(self, start: Offset, end: Offset) -> Reads:
+        """The reads of an epoch between two offsets; the same whenever it is asked."""
+        if self.found is None:
+            self.latest(start)
+        before, after, begun = _positions(start), _positions(end), end.get(BEGUN, {})
+        ranges, announced, backlog = [], [], []
+        for name, stop in after.items():
+            number = channel_number(self.source_id, self.channel(name))
+            at = before[name] if name in before else begun.get(name, 0)
+            if self.source.number(stop) > self.source.number(at):
+                self.refuse_shorter(name, stop)
+                finished = self.is_finished(name, stop)
+                ranges.append(Range(self.channel(name), number, at, stop, finished))
+            if name not in before and not self.is_finished(name, at):
+                if self.source.announces(self.channel(name)):
+                    announced.append(number)
+            if self._has_more(name, stop):
+                backlog.append(number)
+        return Reads(tuple(ranges), tuple(announced), tuple(backlog))
+
+    def all_reads(self, start: Offset) -> Reads:
+        """Everything from an offset to the ends of a bounded source."""
+        end = _positions(start)
+        begun = {name: self.first(name) for name in self.latest() if name not in end}
+        for name, latest in self.known().items():
+            self.refuse_shorter(name, end.get(name, begun.get(name)))
+            end[name] = latest
+        return self.reads(start, {**end, BEGUN: begun})
+
+    def commit(self, offset: Offset) -> None:
+        """Tell the source that everything before an offset is done."""
+        self.known()
+        self.source.commit({self.channel(n): at for n, at in _positions(offset).items()})
+
+    def is_finished(self, name: str, position: Position) -> bool:
+        """Whether a channel has nothing behind a position, and never will."""
+        latest = self.known().get(name)
+        if latest is None or self.source.number(position) < self.source.number(latest):
+            return False
+        return self.is_final(name)
+
+    def is_final(self, name: str) -> bool:
+        """Whether a channel ends where the source says now."""
+        return self.source.bounded or self.source.is_final(self.channel(name))
+
+    def lag(self, end: Offset) -> int | None:
+        """How many positions wait to be read behind an offset; None if a channel has no end."""
+        waiting = 0
+        for name, latest in self.known().items():
+            if latest is None:
+                return None
+            at = end[name] if name in end else self.first(name)
+            waiting += max(self.source.number(latest) - self.source.number(at), 0)
+        return waiting
+
+    def _has_more(self, name: str, position: Position) -> bool:
+        latest = self.known().get(name)
+        return latest is not None and self.source.number(latest) > self.source.number(position)
+
+    # -- refusals --------------------------------------------------------------------------------
+
+    def refuse_shorter(self, name: str, position: Position) -> None:
+        """Refuse to go on at a position that a channel does not have: it was longer when it was read."""
+        latest, number = self.known().get(name), self.source.number
+        if latest is not None and number(position) > number(latest):
+            raise CheckpointError(
+                "SOURCE_SHORTER",
+                f"channel {name} of source {self.name!r} ends at {latest} now, and the job stands at "
+                f"{position}",
+                parameters={
+                    "source": self.name,
+                    "channel": name,
+                    "end": latest,
+                    "position": position,
+                },
+                location=self.location,
+                hint="give the source the records it had when the job began, or start the job with "
+                "another checkpoint directory",
+            )
+
+    def _plain(self, position: Position | None) -> Position | None:
+        """A position as it comes back from a log."""
+        if type(position) is int or position is None:
+            return position
+        try:
+            return json.loads(json.dumps(position))
+        except (TypeError, ValueError) as error:
+            raise self._broken(
+                f"the position {short_repr(position)} cannot be written as JSON: {error}",
+                "use whole numbers, or texts and lists of them",
+            ) from None
+
+    def _broken(self, message: str, hint: str) -> PlanError:
+        return broken_source(self.name, message, hint, self.location)
+
+
+def broken_source(
+    name: str, message: str, hint: str, location: Location | None = None
+) -> PlanError:
+    """The error for a source that does not do what the contract says."""
+    return PlanError("BAD_SOURCE", f"source {name!r}: {message}", location=location, hint=hint)
+
+
+def _positions(offset: Offset) -> Offset:
+    return {name: position for name, position in offset.items() if name != BEGUN}
+
+
+# -- in a task -------------------------------------------------------------------------------------
+
+
+def blocks(source: ChannelSource, ranges: Iterable[Range], name: str = "source") -> Iterator[Block]:
+    """The records of some ranges, as the source stage takes them."""
+    for part in ranges:
+        first = at = source.number(part.start)
+        for chunk in source.read(part.channel, part.start, part.stop):
+            count = len(chunk)
+            if at + count > source.number(part.stop):
+                raise broken_source(
+                    name,
+                    f"read({part.channel!r}, {part.start!r}, {part.stop!r}) gives more records than "
+                    "there are positions",
+                    "stop before the position `stop`, or give `number` more room",
+                )
+            times = _times(chunk.timestamps)
+            yield Block(_values(chunk.values), times, part.number, first, at, part.finished)
+            at += count
+        if at == first:
+            yield Block([], None, part.number, first, first, part.finished)
+
+
+def _times(times: Sequence[int | None] | Ints | None) -> Ints | None:
+    if times is None or isinstance(times, np.ndarray):
+        return times
+    return np.array([MIN_TIMESTAMP if ts is None else ts for ts in times], np.int64)
+
+
+def _values(values: Any) -> Values:
+    if isinstance(values, pa.RecordBatch):
+        types = [TypeInformation.from_arrow(field.type) for field in values.schema]
+        return Columns(Types.ROW_NAMED(values.schema.names, types), values.columns)
+    if isinstance(values, pa.Array):
+        return Columns(TypeInformation.from_arrow(values.type), [values])
+    return values  # type: ignore[no-any-return]
