@@ -37,6 +37,7 @@ FEWEST_RECORDS = 10_000
 SECTIONS = (
     "columns.md",
     "window_state.md",
+    "window_operators.md",
     "chaining.md",
     "savepoints.md",
     "durability.md",

@@ -302,9 +302,9 @@ class EdgeStep(Step):
             return by_column
         keys, places = self._keys(records)
         if self.key_travels:
-            found = records.selected = Selected.of(keys).spread(places, len(records))
+            own = records.selected = Selected.of(keys).spread(places, len(records))
             if places is None:
-                return self._hashed(found.distinct)[found.codes]
+                return self._hashed(own.distinct)[own.codes]
         hashes = self._hashed(keys)
         if places is None:
             return hashes
