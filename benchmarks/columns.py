@@ -148,8 +148,8 @@ def section(before: Path | None) -> str:
     lines = [
         "## Columns",
         "",
-        f"Stable hashes of {HASHED:,} keys, nanoseconds of processor time per key, the fastest of 5 runs. "
-        "By object includes making the objects of the columns.",
+        f"Stable hashes of {HASHED:,} keys, nanoseconds of processor time per key, the fastest of 5 "
+        "runs. By object includes making the objects of the columns.",
         "",
         "| Keys | By object | By column | Times as fast |",
         "| --- | ---: | ---: | ---: |",
@@ -167,8 +167,8 @@ def section(before: Path | None) -> str:
     lines += [
         "",
         f"A tumbling sum of {RECORDS:,} records over {KEYS:,} keys, mapped to two of its fields, to a "
-        "Parquet file: microseconds of processor time per result from the end of the window to the bytes "
-        f"of the file, median of {PAIRS} runs in turn, with the least and the most.",
+        "Parquet file: microseconds of processor time per result from the end of the window to the "
+        f"bytes of the file, median of {PAIRS} runs in turn, with the least and the most.",
         "",
         "| Version | us per result |",
         "| --- | ---: |",
