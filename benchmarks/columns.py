@@ -179,7 +179,7 @@ def section(before: Path | None) -> str:
     if before is not None:
         ratio = statistics.median(measured["before"]) / statistics.median(measured["this version"])
         lines += ["", f"- {ratio:.1f} times as fast as before."]
-    lines += ["", "- Command: `python benchmarks/columns.py --before FOLDER`", ""]
+    lines += ["- Command: `python benchmarks/columns.py --before FOLDER`", ""]
     return "\n".join(lines)
 
 
