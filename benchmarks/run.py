@@ -35,7 +35,9 @@ REDUCTION = 5
 FEWEST_RECORDS = 10_000
 # What scripts of their own have measured: appended if it is there.
 SECTIONS = (
+    "columns.md",
     "window_state.md",
+    "window_operators.md",
     "chaining.md",
     "savepoints.md",
     "durability.md",

@@ -1,23 +1,27 @@
 """How much the operator for aligned windows gains over the general one, without Spark.
 
-    python benchmarks/window_operators.py [--pairs N]
+    python benchmarks/window_operators.py [--cache FOLDER] [--pairs N]
 
-Both run the same windows over the same records, in turn and in one process: undeclared records, so that
-nothing can be computed by column. An epoch has 20,000 records, ten of them per millisecond.
+Writes a section for RESULTS.md to .bench/window_operators.md; `run.py` appends it. Both operators run
+the same windows over the same records, in turn and in one process: undeclared records, so that nothing
+can be computed by column. An epoch has 20,000 records, ten of them per millisecond.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import os
 import statistics
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from data import DEFAULT_CACHE, open_cache
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.functions import AggregateFunction
 from millstream.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
@@ -126,23 +130,47 @@ def ratios(spec: WindowSpec, epochs: list[Records], pairs: int) -> list[float]:
     return found
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=5, help="of runs")
-    arguments = parser.parse_args()
-    print("| Windows | Function | " + " | ".join(f"{keys:,} keys" for keys in KEYS) + " |")
-    print("| --- | --- |" + " ---: |" * len(KEYS))
+def table(pairs: int) -> list[str]:
     inputs = [epochs_of(keys) for keys in KEYS]
+    lines = [
+        "| Windows | Function | " + " | ".join(f"{keys:,} keys" for keys in KEYS) + " |",
+        "| --- | --- |" + " ---: |" * len(KEYS),
+    ]
     for windows, assigner in WINDOWS.items():
         for name, function in FUNCTIONS.items():
             spec = spec_of(assigner, function)
-            cells = []
-            for epochs in inputs:
-                found = ratios(spec, epochs, arguments.pairs)
-                cells.append(
-                    f"{statistics.median(found):.1f} ({min(found):.1f} to {max(found):.1f})"
-                )
-            print(f"| {windows} | {name} | " + " | ".join(cells) + " |", flush=True)
+            found = [ratios(spec, epochs, pairs) for epochs in inputs]
+            cells = [f"{statistics.median(r):.1f} ({min(r):.1f} to {max(r):.1f})" for r in found]
+            lines.append(f"| {windows} | {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def section(pairs: int, load: float) -> str:
+    lines = [
+        "",
+        "## Window operators",
+        "",
+        "CPU time of the general window operator over that of the one for aligned windows, with the "
+        f"same records that cannot be computed by column: medians of {pairs} pairs that alternate in "
+        f"one process, in parentheses the least and the most. {EPOCHS} epochs of {PER_EPOCH:,} records, "
+        "without Spark.",
+        "",
+        *table(pairs),
+        "",
+        f"- Command: `python benchmarks/window_operators.py --pairs {pairs}`; load average before "
+        f"{load:.1f}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cache", type=Path, default=DEFAULT_CACHE, help="cache folder")
+    parser.add_argument("--pairs", type=int, default=5, help="of runs")
+    arguments = parser.parse_args()
+    text = section(arguments.pairs, os.getloadavg()[0])
+    (open_cache(arguments.cache) / "window_operators.md").write_text(text)
+    print(text)
     return 0
 
 

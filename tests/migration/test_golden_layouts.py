@@ -27,6 +27,8 @@ from tests.support.properties.savepoint_cases import (
     bounded,
     by_key,
     custom,
+    pair_of_function,
+    summary,
     untyped,
 )
 from tests.support.properties.savepoint_runs import before, going_on, rest
@@ -87,6 +89,17 @@ OTHER_OPERATORS = {
     "sums by a function": Case("", lambda s, _: by_key(s).window(TUMBLING).sum(1)),
     "records by a function": Case("", lambda s, _: by_key(s).window(TUMBLING).process(Listed())),
     "sums of sessions": Case("", lambda s, _: untyped(s).window(SESSIONS).sum(1)),
+    "several aggregates": Case(
+        "", lambda s, _: untyped(s).window(SLIDING).summarize(("avg", 1), ("max", 2))
+    ),
+    "several aggregates by pairs": Case(
+        "", lambda s, _: summary(pair_of_function(s).window(TUMBLING))
+    ),
+    "counts by pairs": Case("", lambda s, _: pair_of_function(s).window(SLIDING).count()),
+    "sums by pairs": Case("", lambda s, _: pair_of_function(s).window(TUMBLING).sum(2)),
+    "kept columns by pairs": Case(
+        "", lambda s, _: pair_of_function(s).window(SLIDING).process(Listed())
+    ),
 }
 """Programs that mean the same, and have another operator if the planner is free to choose."""
 BECOME_COLUMNS = {"sums by a function", "records by a function"}
@@ -123,7 +136,7 @@ def test_every_layout_of_windows_has_a_golden_savepoint(tmp_path: Path) -> None:
         _, _, savepoint, _ = load(FOLDERS[0] / file_name(ALL_CASES[name]), tmp_path / str(number))
         panes = PaneLayout.read(savepoint.layouts["case"])
         found.add(IN_PAGES if panes is None else panes.content)
-    assert found == {"partial sums", "counts", "columns", IN_PAGES}
+    assert found == {"partial sums", "counts", "aggregates", "columns", IN_PAGES}
 
 
 def test_explain_reads_the_savepoint_that_a_job_would_go_on_from(tmp_path: Path) -> None:

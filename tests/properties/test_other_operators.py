@@ -37,7 +37,10 @@ from tests.support.properties.savepoint_cases import (
     Case,
     Listed,
     by_key,
+    by_pair,
     of_function,
+    pair_of_function,
+    summary,
     untyped,
 )
 from tests.support.properties.savepoint_runs import (
@@ -91,6 +94,7 @@ OPERATIONS: dict[str, Operation] = {
     "min_by": lambda w: w.min_by(1),
     "max_by": lambda w: w.max_by(1),
     "count": lambda w: w.count(),
+    "summarize": lambda w: w.summarize(("avg", 1), "count", ("min", 1), ("sum", 1)),
     "process": lambda w: w.process(Listed()),
     "apply": lambda w: w.apply(Applied()),
 }
@@ -144,6 +148,66 @@ def test_another_key_selector_or_type(operation: str, windows: str, changed: str
         becomes_columns = (windows, changed) == ("tumbling", "function")
         assert (layout(run.job.savepoint()) != IN_PAGES) == becomes_columns
         assert run.results["out"] == wanted["out"]
+
+
+OF_PAIRS: dict[str, Operation] = {
+    "sum": lambda w: w.sum(2),
+    "max_by": lambda w: w.max_by(2),
+    "count": lambda w: w.count(),
+    "summarize": summary,
+    "process": lambda w: w.process(Listed()),
+}
+BY_THEMSELVES = ("count", "summarize")
+"""Keys are stored without their records: as what, a function that cannot be read does not tell."""
+
+
+@pytest.mark.parametrize(("operation", "windows"), crossed(OF_PAIRS, WINDOWS))
+def test_another_selector_of_a_key_of_two_columns(windows: str, operation: str) -> None:
+    by_column = case(by_pair, WINDOWS[windows], OF_PAIRS[operation])
+    by_record = case(pair_of_function, WINDOWS[windows], OF_PAIRS[operation])
+    for setting, rng in runs(f"pairs {windows} {operation}"):
+        data = drawn_for(by_column, setting, rng)
+        wanted = expected(by_record, data, setting)
+        assert expected(by_column, data, setting)["out"] == wanted["out"]
+        savepoint, run = interrupted(by_column, by_record, data, setting)
+        assert PaneLayout.read(layout(savepoint)) is not None
+        assert run.results["out"] == wanted["out"]
+        savepoint, run = interrupted(by_record, by_column, data, setting)
+        assert layout(savepoint) == IN_PAGES
+        becomes_columns = windows == "tumbling" and operation not in BY_THEMSELVES
+        assert (layout(run.job.savepoint()) != IN_PAGES) == becomes_columns
+        assert run.results["out"] == wanted["out"]
+
+
+@pytest.mark.parametrize("operation", ["sum", "count", "process"])
+def test_other_keys_are_refused_where_records_were_kept_by_column(operation: str) -> None:
+    windows, setting = WINDOWS["tumbling"], Setting()
+    first = case(by_key, windows, OPERATIONS[operation])
+    second = case(lambda s: s.key_by(lambda r: r[0] + "x"), windows, OPERATIONS[operation])
+    data = drawn_for(first, setting, random.Random(2))
+    savepoint = before(first, data, setting).job.savepoint()
+    if operation == "count":
+        # A number of records does not tell what else their key could be.
+        going_on(second, data, setting, savepoint)
+        return
+    with pytest.raises(CheckpointError, match="by other keys") as caught:
+        going_on(second, data, setting, savepoint)
+    assert caught.value.code == "KEYS_CHANGED" and caught.value.hint
+
+
+def test_other_aggregates_are_refused() -> None:
+    windows, setting = WINDOWS["tumbling"], Setting()
+    first = case(by_key, windows, lambda w: w.summarize(("sum", 1)))
+    data = drawn_for(first, setting, random.Random(3))
+    savepoint = before(first, data, setting).job.savepoint()
+    assert layout(savepoint).startswith("aggregates (sum of 1) of TUPLE(")
+    for key in (by_key, of_function):
+        other = case(key, windows, lambda w: w.summarize(("sum", 1), ("max", 1)))
+        with pytest.raises(CheckpointError) as caught:
+            going_on(other, data, setting, savepoint)
+        assert caught.value.code == "STATE_LAYOUT_CHANGED"
+        same = case(key, windows, lambda w: w.summarize("count", ("avg", 1)))
+        going_on(same, data, setting, savepoint)
 
 
 @every_operation
@@ -270,6 +334,8 @@ def test_a_job_goes_to_and_fro(windows: str, operation: str) -> None:
         ("count", "sum"),
         ("process", "sum"),
         ("count", "apply"),
+        ("count", "summarize"),
+        ("summarize", "sum"),
     ],
 )
 @pytest.mark.parametrize("key", [by_key, of_function], ids=["by column", "by record"])

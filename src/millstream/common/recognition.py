@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import dis
+import operator
 import types
 from typing import Any
 
-__all__ = ["field_read_by", "only_reads_fields"]
+__all__ = ["Fields", "field_read_by", "fields_read_by", "fields_returned_by"]
+
+Fields = int | str | tuple[int | str, ...]
+"""A field, by position or name; or the tuple of several fields."""
 
 _QUIET = frozenset({"RESUME", "CACHE", "NOP", "COPY_FREE_VARS"})
 
@@ -21,71 +25,95 @@ def field_read_by(function: Any) -> int | str | None:
     >>> field_read_by(lambda record: record.key), field_read_by(lambda record: record[0] * 2)
     ('key', None)
     """
-    field = getattr(function, "field", None)
-    if isinstance(field, int | str) and not isinstance(field, bool):
-        return field
-    inner = getattr(function, "_function", None) or getattr(function, "extract_timestamp", None)
-    if inner is not None:
-        return field_read_by(inner)
-    if isinstance(function, types.MethodType):
-        return _field_in(function.__func__, 1)
-    return _field_in(function, 0) if isinstance(function, types.FunctionType) else None
+    fields = fields_read_by(function)
+    return None if isinstance(fields, tuple) else fields
 
 
-def only_reads_fields(function: Any) -> bool:
-    """Return whether a function returns a field of its record, or a tuple of fields.
-
-    Called again, it returns the same and costs next to nothing.
+def fields_read_by(function: Any) -> Fields | None:
+    """Return the field that a function returns, or the fields of which it returns the tuple.
 
     Examples
     --------
-    >>> only_reads_fields(lambda record: record[2])
-    True
-    >>> only_reads_fields(lambda record: (record[0], record.key))
-    True
-    >>> only_reads_fields(lambda record: (record[0], len(record)))
-    False
+    >>> fields_read_by(lambda record: (record.user, record["item"]))
+    ('user', 'item')
+    >>> fields_read_by(operator.itemgetter(0, 2)), fields_read_by(lambda record: record[1])
+    ((0, 2), 1)
+    >>> fields_read_by(lambda record: (record[0], 1)), fields_read_by(lambda record: [record[0]])
+    (None, None)
     """
-    if field_read_by(function) is not None:
-        return True
-    code = function.__code__ if isinstance(function, types.FunctionType) else None
-    if code is None or code.co_argcount != 1 or code.co_kwonlyargcount:
-        return False
-    *reads, build, last = _steps(code) or [None, None]
-    if build is None or (build.opname, last.opname) != ("BUILD_TUPLE", "RETURN_VALUE"):
-        return False
-    starts = [place for place, step in enumerate(reads) if _loads(step, code.co_varnames[0])]
-    parts = [reads[i:j] for i, j in zip(starts, [*starts[1:], len(reads)], strict=True)]
-    is_all = starts[:1] == [0] and len(parts) == build.argval
-    return is_all and all(_field_of(part[1:]) is not None for part in parts)
+    declared = getattr(function, "field", None)
+    if declared is None:
+        declared = getattr(function, "key_fields", None)
+    if _is_field(declared):
+        return declared
+    if isinstance(declared, tuple) and all(map(_is_field, declared)):
+        return declared
+    if isinstance(function, operator.itemgetter | operator.attrgetter):
+        return _of_getter(function)
+    inner = getattr(function, "_function", None) or getattr(function, "extract_timestamp", None)
+    if inner is not None:
+        return fields_read_by(inner)
+    if isinstance(function, types.MethodType):
+        return _fields_in(function.__func__, 1)
+    return _fields_in(function, 0) if isinstance(function, types.FunctionType) else None
 
 
-def _field_in(function: Any, argument: int) -> int | str | None:
+def fields_returned_by(function: Any) -> Fields | None:
+    """Return the same of any function of a program, whose attributes may mean anything.
+
+    Examples
+    --------
+    >>> class Selector:
+    ...     field = 1
+    ...
+    ...     def __call__(self, record):
+    ...         return record
+    >>> fields_read_by(Selector()), fields_returned_by(Selector())
+    (1, None)
+    >>> fields_returned_by(lambda record: record[0])
+    0
+    """
+    is_plain = isinstance(function, types.FunctionType | types.MethodType)
+    is_getter = isinstance(function, operator.itemgetter | operator.attrgetter)
+    return fields_read_by(function) if is_plain or is_getter else None
+
+
+def _of_getter(getter: Any) -> Fields | None:
+    _, fields = getter.__reduce__()
+    if not all(map(_is_field, fields)) or any("." in str(field) for field in fields):
+        return None
+    return fields[0] if len(fields) == 1 else tuple(fields)
+
+
+def _fields_in(function: Any, argument: int) -> Fields | None:
     code = getattr(function, "__code__", None)
     if code is None or code.co_argcount <= argument or code.co_kwonlyargcount:
         return None
-    first, *rest = _steps(code) or [None]
-    if first is None or not _loads(first, code.co_varnames[argument]):
+    record = code.co_varnames[argument]
+    steps = [step for step in dis.get_instructions(code) if step.opname not in _QUIET]
+    fields: list[int | str] = []
+    while (read := _read(steps, record)) is not None:
+        field, count = read
+        fields.append(field)
+        del steps[:count]
+    match [(step.opname, step.argval) for step in steps]:
+        case [("RETURN_VALUE", _)] if len(fields) == 1:
+            return fields[0]
+        case [("BUILD_TUPLE", number), ("RETURN_VALUE", _)] if fields and number == len(fields):
+            return tuple(fields)
+    return None
+
+
+def _read(steps: list[dis.Instruction], record: str) -> tuple[int | str, int] | None:
+    """The field that the next instructions read, and how many they are."""
+    if not steps or not steps[0].opname.startswith("LOAD_FAST") or steps[0].argval != record:
         return None
-    return _field_of(rest[:-1]) if rest and rest[-1].opname == "RETURN_VALUE" else None
-
-
-def _steps(code: types.CodeType) -> list[Any]:
-    return [step for step in dis.get_instructions(code) if step.opname not in _QUIET]
-
-
-def _loads(step: Any, name: str) -> bool:
-    return bool(step.opname.startswith("LOAD_FAST") and step.argval == name)
-
-
-def _field_of(steps: list[Any]) -> int | str | None:
-    """The field that is read of what has been loaded."""
-    match [(step.opname, step.argval, step.argrepr) for step in steps]:
+    match [(step.opname, step.argval, step.argrepr) for step in steps[1:3]]:
         case [("LOAD_CONST" | "LOAD_SMALL_INT", field, _), subscript]:
             is_read = subscript[0] == "BINARY_SUBSCR" or subscript[2] == "[]"
-            return field if is_read and _is_field(field) else None
-        case [("LOAD_ATTR", str() as name, _)]:
-            return name
+            return (field, 3) if is_read and _is_field(field) else None
+        case [("LOAD_ATTR", str() as name, _), *_]:
+            return name, 2
     return None
 
 

@@ -54,6 +54,8 @@ class FrameSink(Sink, ABC):
 class DiscardingSink(Sink):
     """Counts records and forgets them: for streams whose functions do the work themselves."""
 
+    changelog = "retract"
+
 
 @dataclass(frozen=True)
 class PrintSink(DriverSink):
@@ -78,6 +80,7 @@ class PrintSink(DriverSink):
     sink_identifier: str = ""
     stderr: bool = False
     text: TextStyle = "flink"
+    changelog = "retract"
 
     def __post_init__(self) -> None:
         checked_style(self.text)
@@ -98,6 +101,7 @@ class CollectingSink(DriverSink):
 
     callback: Callable[[int, list[tuple[Any, int | None]]], None]
     only_collects = True
+    changelog = "retract"
 
     def deliver(
         self, context: SinkContext, epoch: int, records: list[tuple[Any, int | None]]

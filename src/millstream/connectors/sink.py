@@ -226,10 +226,13 @@ class Sink:
         What the sink takes. A stream with other changes is refused when the job is planned.
     takes_columns : bool
         Whether writers get Arrow record batches, not lists of records. The stream needs a type then.
+    prefers_columns : bool
+        The same where the stream has a declared type; writers get lists of records of other streams.
     """
 
     changelog: Changelog = "append"
     takes_columns: bool = False
+    prefers_columns: bool = False
     promise: ClassVar[str] = ""
     """What a reader sees after a crash, in a few words."""
 

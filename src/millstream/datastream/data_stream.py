@@ -240,7 +240,9 @@ class DataStream(StreamOperations[T]):
 
     @overload
     def key_by(
-        self, key_selector: int | str, key_type: TypeLike[K2] | None = None
+        self,
+        key_selector: int | str | tuple[int | str, ...],
+        key_type: TypeLike[K2] | None = None,
     ) -> KeyedStream[K2, T]: ...
 
     def key_by(self, key_selector: Any, key_type: Any = None) -> KeyedStream[Any, T]:
@@ -249,8 +251,9 @@ class DataStream(StreamOperations[T]):
         Parameters
         ----------
         key_selector
-            A function that returns the key, or the position or name of a field. A key is a
-            string, a number, or a tuple of such; never None.
+            A function that returns the key, or the position or name of a field, or a tuple of
+            such for a key of several fields. A key is a string, a number, or a tuple of such;
+            never None, but a part of a tuple may be None.
         key_type
             The type of the key, see `map`.
 
@@ -271,7 +274,9 @@ class DataStream(StreamOperations[T]):
 
     @overload
     def reinterpret_as_keyed_stream(
-        self, key_selector: int | str, key_type: TypeLike[K2] | None = None
+        self,
+        key_selector: int | str | tuple[int | str, ...],
+        key_type: TypeLike[K2] | None = None,
     ) -> KeyedStream[K2, T]: ...
 
     def reinterpret_as_keyed_stream(
@@ -315,7 +320,7 @@ class DataStream(StreamOperations[T]):
         self, key_selector: Any, key_type: Any, call: str
     ) -> tuple[Callable[[Any], Any], TypeInformation | None]:
         """A key selector and the type of its keys."""
-        if isinstance(key_selector, int | str):
+        if isinstance(key_selector, int | str | tuple):
             selector, found = key_of(self._node.output_type, key_selector)
         else:
             selector = plain_callable(key_selector, KEY)

@@ -8,7 +8,7 @@ from typing import Any
 
 from millstream.common.types import Row
 
-__all__ = ["FieldKey", "Projection", "field_of", "with_field"]
+__all__ = ["FieldKey", "FieldsKey", "Projection", "field_of", "with_field"]
 
 _RECORDS = (tuple, list, Row, dict)
 
@@ -92,6 +92,22 @@ class FieldKey:
 
     def __call__(self, value: Any) -> Any:
         return field_of(value, self.field)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldsKey:
+    """A key selector that takes several fields: the key is the tuple of them.
+
+    Examples
+    --------
+    >>> FieldsKey((0, 2))(("a", 1, None))
+    ('a', None)
+    """
+
+    key_fields: tuple[int | str, ...]
+
+    def __call__(self, value: Any) -> Any:
+        return tuple([field_of(value, field) for field in self.key_fields])
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,9 +239,10 @@ def refuse_policy(node: Node) -> None:
         return
     hint = "call it on the stream that map(...), process(...) or the like has returned"
     if isinstance(node, StatelessNode):
-        if node.kind != "async":
+        if node.kind not in ("async", "changelog"):
             return
-        hint = "give the request a retry strategy, or let timeout(...) give a result"
+        if node.kind == "async":
+            hint = "give the request a retry strategy, or let timeout(...) give a result"
     elif isinstance(node, SinkNode):
         hint = "what cannot be written is lost: filter such records out before the sink"
     elif isinstance(node, SourceNode):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millstream.common.type_variables import T
+from millstream.datastream.changelogs import ChangelogMethods
 from millstream.datastream.exchanges import ExchangeMethods
 from millstream.datastream.joining.static import TableJoinMethods
 from millstream.datastream.joining.streams import JoinMethods
@@ -14,6 +15,7 @@ __all__ = ["StreamOperations"]
 
 
 class StreamOperations(
+    ChangelogMethods[T],
     ExchangeMethods[T],
     JoinMethods[T],
     PartitionMethods[T],

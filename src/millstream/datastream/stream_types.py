@@ -29,10 +29,11 @@ from millstream.common.typeinfo import (
     infer_return_type,
     infer_type,
 )
-from millstream.datastream.fields import FieldKey
+from millstream.datastream.fields import FieldKey, FieldsKey
 from millstream.datastream.function_checks import FunctionKind
 
 __all__ = [
+    "aggregate_type",
     "checked_field",
     "common_type",
     "declared_type",
@@ -101,11 +102,23 @@ def common_type(types: Sequence[TypeInformation | None]) -> TypeInformation | No
 
 
 def key_of(
-    type_info: TypeInformation | None, field: int | str
+    type_info: TypeInformation | None, fields: int | str | tuple[int | str, ...]
 ) -> tuple[Callable[[Any], Any], TypeInformation | None]:
-    """Return the selector of a field as a key, and the key's type."""
-    found, field_type = _resolve(type_info, field, "key_by")
-    return FieldKey(found), no_surer_than(field_type, type_info)
+    """Return the selector of a field, or of the tuple of several, as a key, and the key's type."""
+    if not isinstance(fields, tuple):
+        found, field_type = _resolve(type_info, fields, "key_by")
+        return FieldKey(found), no_surer_than(field_type, type_info)
+    if not fields:
+        raise PlanError(
+            "NO_FIELDS",
+            "key_by needs at least one field",
+            location=user_location(),
+            hint='give positions or names, as in key_by(("user", "item"))',
+        )
+    parts = [_resolve(type_info, field, "key_by") for field in fields]
+    types = [field_type for _, field_type in parts if field_type is not None]
+    whole = TupleTypeInfo(types) if len(types) == len(parts) else None
+    return FieldsKey(tuple(name for name, _ in parts)), no_surer_than(whole, type_info)
 
 
 def projected_type(
@@ -171,6 +184,27 @@ ROW_NAMED(word: STRING, count: LONG)
             hint="choose a field of numbers, or use reduce(...)",
         )
     return found
+
+
+def aggregate_type(
+    type_info: TypeInformation | None, kind: str, field: int | str | None
+) -> TypeInformation | None:
+    """Return the type of an aggregate of a field, None if it is unknown.
+
+    Examples
+    --------
+    >>> record = Types.TUPLE([Types.STRING(), Types.INT()])
+    >>> [aggregate_type(record, kind, 1) for kind in ("count", "sum", "max", "avg")]
+    [LONG, LONG, INT, DOUBLE]
+    """
+    if kind == "count" or field is None:
+        return Types.LONG()
+    _, found = _resolve(type_info, field, kind)
+    if kind in ("min", "max") or found is None or found.kind == "BIG_DEC":
+        return found
+    if kind == "avg" or found.kind in ("FLOAT", "DOUBLE"):
+        return Types.DOUBLE()
+    return found if found.kind == "BIG_INT" else Types.LONG()
 
 
 def _is_known(type_info: TypeInformation | None) -> typing.TypeGuard[TypeInformation]:

@@ -23,6 +23,7 @@ from millstream.kernel.buffers import (
     concat_columns,
     merged,
     selected_of,
+    weights_of,
 )
 from millstream.kernel.columns import Columns
 from millstream.kernel.order import Ints, OrderKeys
@@ -40,6 +41,8 @@ class Incoming(Protocol):
     def keys(self) -> OrderKeys: ...
     @property
     def hashes(self) -> Hashes | None: ...
+    @property
+    def weights(self) -> Ints | None: ...
 
     def __len__(self) -> int: ...
 
@@ -61,6 +64,7 @@ class Arrivals:
     keys: OrderKeys
     hashes: Hashes | None
     selected: Selected | None = None
+    weights: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.places)
@@ -79,7 +83,8 @@ class Arrivals:
         """The records at the given rows."""
         hashes = None if self.hashes is None else self.hashes[rows]
         keys, own = self.keys.take(rows), self.selected_at(rows)
-        return Records(self.values_at(rows), self.ts[rows], keys, hashes, own)
+        weights = None if self.weights is None else self.weights[rows]
+        return Records(self.values_at(rows), self.ts[rows], keys, hashes, own, weights)
 
     def selected_at(self, rows: Ints) -> Selected | None:
         """The keys that the selector has given of the records at the given rows."""
@@ -97,11 +102,14 @@ def in_order(parts: Sequence[tuple[Codec, Received]], *, as_columns: bool = Fals
 
 def _in_columns(codec: ArrowCodec, buffers: Sequence[Received]) -> Arrivals:
     ts, keys, hashes = concat_columns(buffers)
-    own = selected_of(buffers)
+    own, weights = selected_of(buffers), weights_of(buffers)
     columns = codec.columns([buffer.data for buffer in buffers])
     order = keys.argsort()
     if order is None:
-        return Arrivals(codec.type_info, columns, np.arange(len(ts)), ts, keys, hashes, own)
+        order = np.arange(len(ts))
+        return Arrivals(codec.type_info, columns, order, ts, keys, hashes, own, weights)
     hashes = None if hashes is None else hashes[order]
     own = None if own is None else own.take(order)
-    return Arrivals(codec.type_info, columns, order, ts[order], keys.take(order), hashes, own)
+    weights = None if weights is None else weights[order]
+    ts, keys = ts[order], keys.take(order)
+    return Arrivals(codec.type_info, columns, order, ts, keys, hashes, own, weights)

@@ -217,6 +217,8 @@ class AsyncStep(FlatMapStep):
 
     method = "async_invoke"
 
+    takes_weights = False
+
     def __init__(self, info: OperatorInfo, spec: AsyncSpec) -> None:
         super().__init__(info, spec.function)
         self.spec = spec

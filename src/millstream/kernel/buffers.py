@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,11 +17,20 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millstream.common._type_certainty import is_declared
-from millstream.common.errors import TypeMismatchError
+from millstream.common.errors import PlanError, TypeMismatchError
 from millstream.common.pickling import dumps_apart, loads_apart
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
-from millstream.kernel.columns import Columns, Values, as_list, concat_columns_of
+from millstream.common.types import Row as TypedRow
+from millstream.common.types import RowKind
+from millstream.kernel.columns import (
+    Columns,
+    Values,
+    as_list,
+    concat_columns_of,
+    field_types,
+)
+from millstream.kernel.hashing import Hashes as Hashes
 from millstream.kernel.order import COLUMNS, Ints, OrderKeys, Paths, concat
 from millstream.kernel.selected import Selected, concat_selected
 
@@ -34,7 +43,6 @@ NO_TIMESTAMP = MIN_TIMESTAMP
 TARGET_RECORDS = 16_384
 TARGET_BYTES = 1 << 20
 
-Hashes = npt.NDArray[np.uint32]
 KeyBytes = tuple[bytes | memoryview, bytes | memoryview]
 """Keys as they travel, see `Selected.to_bytes`."""
 
@@ -135,7 +143,7 @@ class Records:
     """Records of one edge: values, event times, order keys and key hashes side by side.
 
     ``selected``: the keys that their selector has given; None if it reads a field, as their operator
-    can do again.
+    can do again. ``weights``: how often each record counts, less than 0 if it is taken back; None: once.
     """
 
     values: Values
@@ -143,6 +151,7 @@ class Records:
     keys: OrderKeys
     hashes: Hashes | None = None
     selected: Selected | None = None
+    weights: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -164,6 +173,7 @@ class Records:
             self.keys.take(rows),
             None if self.hashes is None else self.hashes[rows],
             self.selected_at(rows),
+            None if self.weights is None else self.weights[rows],
         )
 
     def selected_at(self, rows: Ints) -> Selected | None:
@@ -190,6 +200,8 @@ def _framed(
 ) -> tuple[bytes, bytes]:
     chunks: list[bytes | memoryview] = []
     columns = [records.ts, *(getattr(records.keys, name) for name in COLUMNS)]
+    if records.weights is not None and not (records.weights == 1).all():
+        columns.append(records.weights)
     fields = [_pack(column, chunks) for column in columns]
     hashes = ABSENT if records.hashes is None else _pack(records.hashes, chunks)
     path: bytes | int
@@ -249,17 +261,41 @@ def record_count(header: bytes) -> int:
 
 
 def decode(header: bytes, payload: bytes, codec: Codec) -> Records:
-    """The records of a data buffer."""
-    return Received.of(header, payload).decoded(codec)
+    """The records of a data buffer as a sink gets them: weights become kinds of rows."""
+    return with_kinds(Received.of(header, payload).decoded(codec))
+
+
+def with_kinds(records: Records) -> Records:
+    """Records that count once each: a row that is taken back is one of the kind DELETE."""
+    if records.weights is None:
+        return records
+    times = np.abs(records.weights)
+    rows = np.repeat(np.arange(len(times)), times)
+    values = records.values_at(rows)
+    is_back = (records.weights < 0)[rows].tolist()
+    kinds = [_taken_back(v) if back else v for v, back in zip(values, is_back, strict=True)]
+    whole = replace(records, values=list(records.values), weights=None).take(rows)
+    return replace(whole, values=kinds)
+
+
+def _taken_back(value: Any) -> TypedRow:
+    if not isinstance(value, TypedRow | tuple):
+        raise PlanError(
+            "CHANGES_REFUSED",
+            f"a sink cannot show that {value!r:.200} is taken back: it is no row",
+            hint="let the records of a changelog be rows or tuples",
+        )
+    found = TypedRow.of_kind(RowKind.DELETE, *value)
+    names = getattr(value, "_fields", None)
+    if names is not None:
+        found.set_field_names(list(names))
+    return found
 
 
 def decode_columns(header: bytes, payload: bytes, codec: Codec) -> Records:
     """The records of a data buffer; values of a declared type stay columns."""
-    if not isinstance(codec, ArrowCodec):
-        return decode(header, payload, codec)
     received = Received.of(header, payload)
-    values = Columns(codec.type_info, codec.columns([received.data]))
-    return Records(values, received.ts, received.keys, received.hashes)
+    return with_kinds(received.in_columns(codec) or received.decoded(codec))
 
 
 @dataclass(slots=True)
@@ -275,18 +311,22 @@ class Received:
     hashes: Hashes | None
     raised: bool
     selected_keys: KeyBytes | None = None
+    weights: Ints | None = None
 
     @staticmethod
     def of(header: bytes, payload: bytes) -> Received:
         # Buffers of older versions, which have waited since, have no keys.
         n, raised, fields, hashes, path, *sizes = pickle.loads(header)
         reader = _Payload(payload, n)
-        ts, stamp, born, channel, frag, pos = [reader.array(np.int64, value) for value in fields]
+        columns = [reader.array(np.int64, value) for value in fields]
+        # Weights are there only if some record does not count once.
+        ts, stamp, born, channel, frag, pos, *weights = columns
         decoded_hashes = None if hashes == ABSENT else reader.array(np.uint32, hashes)
         decoded_path: Paths = path if isinstance(path, bytes) else reader.array(f"S{path}")
         keys = OrderKeys(stamp, born, channel, frag, pos, decoded_path)
         own = (reader.bytes(sizes[0]), reader.bytes(sizes[1])) if sizes else None
-        return Received(reader.rest(), ts, keys, decoded_hashes, raised, own)
+        weighed = weights[0] if weights else None
+        return Received(reader.rest(), ts, keys, decoded_hashes, raised, own, weighed)
 
     @property
     def selected(self) -> Selected | None:
@@ -298,7 +338,18 @@ class Received:
         values = codec.decode(self.data)
         if number is not None:
             values = [(number, value) for value in values]
-        return Records(values, self.ts, self.keys, self.hashes, self.selected)
+        return self._with(values)
+
+    def in_columns(self, codec: Codec) -> Records | None:
+        """The records with their values as columns; None if they are not, or one is missing."""
+        if not isinstance(codec, ArrowCodec):
+            return None
+        values = Columns(codec.type_info, codec.columns([self.data]))
+        is_whole = len(values.arrays) == max(len(field_types(codec.type_info)), 1)
+        return self._with(values) if is_whole else None
+
+    def _with(self, values: Values) -> Records:
+        return Records(values, self.ts, self.keys, self.hashes, self.selected, self.weights)
 
     def encoded(self, *, raised: bool) -> tuple[bytes, bytes]:
         """New header and payload; the values stay as they are."""
@@ -320,6 +371,14 @@ def selected_of(parts: Sequence[Records | Received]) -> Selected | None:
     return concat_selected([part.selected for part in parts], [len(part.ts) for part in parts])
 
 
+def weights_of(parts: Sequence[Records | Received]) -> Ints | None:
+    """The weights of several buffers, one after the other; None if all records count once."""
+    if all(part.weights is None for part in parts):
+        return None
+    found = [np.ones(len(p.ts), np.int64) if p.weights is None else p.weights for p in parts]
+    return np.concatenate(found)
+
+
 def concat_records(parts: list[Records]) -> Records:
     """All records of several buffers of one edge, one after the other."""
     if len(parts) == 1:
@@ -330,7 +389,7 @@ def concat_records(parts: list[Records]) -> Records:
         values = concat_columns_of(columns)
     else:
         values = [value for part in parts for value in as_list(part.values)]
-    return Records(values, *concat_columns(parts), selected_of(parts))
+    return Records(values, *concat_columns(parts), selected_of(parts), weights_of(parts))
 
 
 def merged(parts: list[Records]) -> Records:

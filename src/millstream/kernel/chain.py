@@ -13,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.common.errors import Location, PlanError
-from millstream.common.recognition import field_read_by, only_reads_fields
+from millstream.common.recognition import field_read_by, fields_read_by
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
-from millstream.kernel.buffers import NO_TIMESTAMP, BufferWriter, Codec, Hashes, Records, Row
+from millstream.kernel.buffers import NO_TIMESTAMP, BufferWriter, Codec, Records, Row
 from millstream.kernel.calls import hash_keys, located
-from millstream.kernel.columns import Columns, Values, as_list, field_index, field_types
-from millstream.kernel.hashing import HashCache
+from millstream.kernel.columns import Columns, Values, as_list, field_index
+from millstream.kernel.hashing import HashCache, Hashes
+from millstream.kernel.key_columns import KeyColumns
 from millstream.kernel.order import Ints, OrderKeys
 from millstream.kernel.places import Place
 from millstream.kernel.policy import Failure, Outcome, Policy
@@ -39,6 +40,7 @@ class TimestampStep(Step):
     """
 
     takes_columns = True
+    takes_weights = True
     counts_records = True
 
     def __init__(
@@ -91,13 +93,13 @@ class TimestampStep(Step):
                 stamps[0] = before
                 stamps[1:] = after[:-1]
         keys = flow.base_keys if flow.rows is None else flow.base_keys.take(flow.rows)
-        return Flow(flow.values, ts, replace(keys, stamp=stamps))
+        return Flow(flow.values, ts, replace(keys, stamp=stamps), None, flow.weights())
 
 
 def times_in_column(columns: Columns, field: int | str | None) -> Ints | None:
     """Event times that are a field of whole numbers, without making objects of the records."""
     place = None if field is None else field_index(columns.type_info, field)
-    if place is None or len(columns.arrays) != len(field_types(columns.type_info)):
+    if place is None or not columns.has_all():
         return None
     column = columns.arrays[place]
     if not pa.types.is_integer(column.type) or column.null_count:
@@ -204,6 +206,7 @@ class EdgeStep(Step):
     """
 
     takes_columns = True
+    takes_weights = True  # whether their operator takes them, it says itself
 
     def __init__(
         self,
@@ -227,8 +230,8 @@ class EdgeStep(Step):
         self.route = route
         self.slots = slots
         self.raised = raised
-        self.key_field = None if isinstance(route, Place) else field_read_by(route)
-        self.key_travels = not (isinstance(route, Place) or only_reads_fields(route))
+        self.key_fields = None if isinstance(route, Place) else fields_read_by(route)
+        self.key_travels = not (isinstance(route, Place) or self.key_fields is not None)
         self.cache = HashCache()
         self.writers: dict[int, BufferWriter] = {}
         self.emit: Callable[[Row], None] = _nowhere
@@ -294,17 +297,27 @@ class EdgeStep(Step):
     def _hashes(self, records: Records) -> Hashes:
         if self.route is Place.BY_POSITION:
             return _by_position(records)
+        by_column = self._hashed_columns(records.values)
+        if by_column is not None:
+            return by_column
         keys, places = self._keys(records)
         if self.key_travels:
-            found = records.selected = Selected.of(keys).spread(places, len(records))
+            own = records.selected = Selected.of(keys).spread(places, len(records))
             if places is None:
-                return self._hashed(found.distinct)[found.codes]
+                return self._hashed(own.distinct)[own.codes]
         hashes = self._hashed(keys)
         if places is None:
             return hashes
         of_all = self._without_key(records)
         of_all[places] = hashes
         return of_all
+
+    def _hashed_columns(self, values: Values) -> Hashes | None:
+        """The hashes of keys that are columns of the values, None if they are not."""
+        if not isinstance(values, Columns) or not values.has_all():
+            return None
+        key = KeyColumns.of(self.key_fields, values.type_info)
+        return None if key is None else key.hashes(values.arrays)
 
     def _hashed(self, keys: list[Any]) -> Hashes:
         hashes: Hashes = hash_keys(keys, self.cache, self.info)
@@ -323,12 +336,7 @@ class EdgeStep(Step):
         if self.route is Place.ONE_SLOT:
             return [0] * len(records), None
         assert callable(self.route)
-        values = records.values
-        if isinstance(values, Columns) and self.key_field is not None:
-            keys = values.field_values(self.key_field)
-            if keys is not None:
-                return keys, None
-        found = self.policy.each(self.route, as_list(values), self.failure)
+        found = self.policy.each(self.route, as_list(records.values), self.failure)
         return found.results, found.places
 
     def _writer(self, slot: int) -> BufferWriter:

@@ -1,7 +1,7 @@
 """Values of a declared type that are still Arrow columns.
 
-Typed sources and buffers hold columns. As long as nothing asks for a Python object (no function of the
-user's has to see the record), none is made.
+Typed sources and buffers hold columns, and operators by column give them. As long as nothing asks for a
+Python object (no function of the user's has to see the record), none is made.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from millstream.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation
+from millstream.common.recognition import Fields
+from millstream.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from millstream.kernel.order import Ints
 
 
@@ -51,12 +54,27 @@ class Columns:
             for array, wanted in zip(self.arrays, own, strict=True)
         ]
 
-    def field_values(self, field: int | str) -> list[Any] | None:
-        """The values of one field; None if records of this type have no such column."""
-        place = field_index(self.type_info, field)
-        if place is None or len(self.arrays) != len(field_types(self.type_info)):
+    def read(self, fields: Fields) -> Columns | None:
+        """One field of each value, or the tuple of several; None if they have no such columns."""
+        places = field_places(fields, self.type_info)
+        if places is None or not self.has_all():
             return None
-        return field_types(self.type_info)[place].from_arrow_arrays([self.arrays[place]])
+        types, arrays = field_types(self.type_info), [self.arrays[place] for place in places]
+        if not isinstance(fields, tuple):
+            return _of_type(types[places[0]], arrays[0])
+        return Columns(Types.TUPLE([types[place] for place in places]), arrays)
+
+    def is_true(self) -> npt.NDArray[np.bool_] | None:
+        """Whether each value counts as true; None if they are no truth values or whole numbers."""
+        if self.type_info.kind not in ("BOOLEAN", "BYTE", "SHORT", "INT", "LONG"):
+            return None
+        column = self.arrays[0].cast(pa.bool_()).fill_null(False)
+        found: npt.NDArray[np.bool_] = column.to_numpy(zero_copy_only=False)
+        return found
+
+    def has_all(self) -> bool:
+        """Whether each value is a record with fields: none of them is missing as a whole."""
+        return len(self.arrays) == len(field_types(self.type_info))
 
 
 Values = list[Any] | Columns
@@ -75,6 +93,21 @@ def field_index(type_info: TypeInformation | None, field: int | str) -> int | No
         return field if 0 <= field < count else None
     names = type_info.field_names if isinstance(type_info, RowTypeInfo) else None
     return names.index(field) if names is not None and field in names else None
+
+
+def field_places(
+    fields: Fields | None, type_info: TypeInformation | None
+) -> tuple[int, ...] | None:
+    """The places of some fields; None if records of the type do not have them all."""
+    named = fields if isinstance(fields, tuple) else (fields,)
+    found = [None if field is None else field_index(type_info, field) for field in named]
+    places = tuple(place for place in found if place is not None)
+    return places if places and len(places) == len(named) else None
+
+
+def _of_type(type_info: TypeInformation, column: pa.Array) -> Columns | None:
+    """The values of one column; None if they are records themselves, which have several."""
+    return None if field_types(type_info) else Columns(type_info, [column])
 
 
 def as_list(values: Values) -> list[Any]:

@@ -107,7 +107,7 @@ class WaitingRoom:
                 header, payload = received.encoded(raised=True)
                 row = row._replace(header=header, payload=payload)
             return (row, None) if free.all() else (None, row)
-        records = received.decoded(edge.codec)
+        records = received.in_columns(edge.codec) or received.decoded(edge.codec)
         parts = []
         for mask in (free, ~free):
             part = records.take(np.flatnonzero(mask))

@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from millstream.kernel.keys import encoding_of
 
+Hashes = npt.NDArray[np.uint32]
+
 
 def stable_hash(key: Any) -> int:
     """A 32-bit hash of a key, the same in every process."""
@@ -22,7 +24,7 @@ _STRING_MARK = zlib.crc32(b"s")
 _INTEGER_MARK = zlib.crc32(b"i")
 
 
-def hash_strings(keys: list[str]) -> npt.NDArray[np.uint32]:
+def hash_strings(keys: list[str]) -> Hashes:
     """``stable_hash`` of many strings; to compute it costs less than to look it up.
 
     Examples

@@ -12,16 +12,19 @@ class StageMember:
     """An operator as its stage sees it. Stages know no operator by its class.
 
     ``has_two_inputs``: its records come as pairs of the input's number, 0 or 1, and the value.
-    ``wants_columns``: its records come as Arrow columns. ``own_states``: the names of the cells that the
-    operator itself keeps for each key, before those of its function. ``keeps_windows``: it keeps a table
-    of windows for each key, see `WindowOperator`. ``keeps_panes``: it keeps records, or sums of them, by
-    pane, see `PaneStore`. ``counts_records``: its records are counted when they arrive, else before they
-    leave for it. ``copied_input``: the number of the input whose records go to every slot, None
-    if there is none.
+    ``wants_columns``: its records come as Arrow columns. ``gives_columns``: its results leave as Arrow
+    columns, and become objects where a function needs them. ``takes_weights``: its records may count
+    more than once, or be taken back. ``own_states``: the names of the cells that the operator itself
+    keeps for each key, before those of its function. ``keeps_windows``: it keeps a table of windows for
+    each key, see `WindowOperator`. ``keeps_panes``: it keeps records, or sums of them, by pane, see
+    `PaneStore`. ``counts_records``: its records are counted when they arrive, else before they leave for
+    it. ``copied_input``: the number of the input whose records go to every slot, None if there is none.
     """
 
     has_two_inputs = False
     wants_columns = False
+    gives_columns = False
+    takes_weights = False
     keeps_windows = False
     keeps_panes = False
     counts_records = True

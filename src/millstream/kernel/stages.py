@@ -48,6 +48,7 @@ from millstream.kernel.slot_state import (
 from millstream.kernel.snapshot.evolution import refuse_other_type, renamed
 from millstream.kernel.snapshot.tables import StateInfo
 from millstream.kernel.state import Cursor
+from millstream.kernel.steps import changes_refused
 from millstream.kernel.time import (
     ChannelId,
     Control,
@@ -393,6 +394,8 @@ class KeyedProgram(Program):
         everything = hosted.timelines | hosted.untimed
         if records is not None and everything <= time.ended_before:
             raise data_after_end(operator.info.name)
+        if records is not None and records.weights is not None and not operator.takes_weights:
+            raise changes_refused(operator.info)
         before = state.clocks.get(uid, MIN_TIMESTAMP)
         goal = self._goal(hosted, time)
         clock = Clock(

@@ -20,8 +20,10 @@ from millstream.common.errors import (
     user_code_error,
 )
 from millstream.common.output_tag import OutputTag
+from millstream.common.recognition import fields_returned_by
 from millstream.common.stored_values import is_plain_tuple
 from millstream.common.typeinfo import TypeInformation
+from millstream.common.types import Row, RowKind
 from millstream.kernel.buffers import NO_TIMESTAMP, Records
 from millstream.kernel.calls import apply_each
 from millstream.kernel.columns import Columns, Values, as_list
@@ -37,13 +39,14 @@ from millstream.kernel.side_outputs import any_for_side, checked_sides, refuse_s
 class Flow:
     """Values on their way through the steps, beside the rows of ``base`` they came from.
 
-    ``rows`` None: value i came from row i.
+    ``rows`` None: value i came from row i. ``base_weights``: see `Records`.
     """
 
     values: Values
     base_ts: Ints
     base_keys: OrderKeys
     rows: Ints | None = None
+    base_weights: Ints | None = None
 
     def row_numbers(self) -> Ints:
         return np.arange(len(self.values)) if self.rows is None else self.rows
@@ -51,39 +54,53 @@ class Flow:
     def timestamps(self) -> Ints:
         return self.base_ts if self.rows is None else self.base_ts[self.rows]
 
-    def keep(self, places: Sequence[int]) -> Flow:
+    def keep(self, places: Sequence[int] | Ints) -> Flow:
         """The values at some places."""
-        values = list(map(as_list(self.values).__getitem__, places))
+        values: Values
+        if isinstance(self.values, Columns):
+            values = self.values.take(np.array(places, np.int64))
+        else:
+            values = list(map(self.values.__getitem__, places))
         rows = np.array(places, np.int64) if self.rows is None else self.rows[places]
-        return Flow(values, self.base_ts, self.base_keys, rows)
+        return Flow(values, self.base_ts, self.base_keys, rows, self.base_weights)
 
     def replace(self, values: Values) -> Flow:
         """Other values in the same places."""
-        return Flow(values, self.base_ts, self.base_keys, self.rows)
+        return Flow(values, self.base_ts, self.base_keys, self.rows, self.base_weights)
 
     def records(self) -> Records:
         """The values with event times and order keys of their own."""
         if self.rows is None:
-            return Records(self.values, self.base_ts, self.base_keys)
-        return Records(self.values, self.base_ts[self.rows], self.base_keys.take(self.rows))
+            return Records(self.values, self.base_ts, self.base_keys, weights=self.base_weights)
+        keys = self.base_keys.take(self.rows)
+        return Records(self.values, self.base_ts[self.rows], keys, weights=self.weights())
+
+    def weights(self) -> Ints | None:
+        """The weight of each value, None if all count once."""
+        if self.base_weights is None or self.rows is None:
+            return self.base_weights
+        return self.base_weights[self.rows]
 
     def branched(self, results: list[list[Any]], turn: int) -> Flow:
         """The results of an operator for each of the values; paths have one more step."""
         rows = np.repeat(self.row_numbers(), [len(result) for result in results])
         values = [value for result in results for value in result]
         keys = self.base_keys.take(rows).through(arrival_step(turn, None))
-        return Flow(values, self.base_ts[rows], keys.extended(run_ordinals(rows)))
+        weights = None if self.base_weights is None else self.base_weights[rows]
+        return Flow(values, self.base_ts[rows], keys.extended(run_ordinals(rows)), None, weights)
 
 
 class Step:
     """A node of the tree. ``send`` hands a flow to all following nodes.
 
     ``sides``: by tag, what follows a side output. ``counts_records``: what it gets and sends counts as
-    what its operator gets and emits. ``policy``: what happens when its function fails; it is given to
-    the step when the step is made.
+    what its operator gets and emits. ``takes_columns``: its values may come as Arrow columns.
+    ``takes_weights``: records may count more than once, or be taken back; its results count as often.
+    ``policy``: what happens when its function fails; it is given to the step when the step is made.
     """
 
     takes_columns = False
+    takes_weights = False
     counts_records = False
     policy: Policy = FAILING
 
@@ -112,6 +129,9 @@ class Step:
         shared, number = len(self.children) > 1, len(flow.values)
         self.records_out += number
         for child in self.children:
+            # A dead letter would count once, however often its record does.
+            if flow.base_weights is not None and (not child.takes_weights or child.policy.skips):
+                raise changes_refused(child.info)
             child.records_in += number
             if child.takes_columns:
                 child.push(flow)
@@ -157,6 +177,53 @@ class Step:
         )
 
 
+def changes_refused(info: OperatorInfo) -> PlanError:
+    """The error of an operator that gets records that are taken back, and cannot do so."""
+    return PlanError(
+        "CHANGES_REFUSED",
+        f"operator {info.name!r} gets the changes of a changelog, and cannot take a record back",
+        location=info.location,
+        hint="a changelog goes through map, filter and flat_map, into count, and into sum and avg of "
+        "summarize over windows by column, and to sinks of rows",
+    )
+
+
+class ChangelogStep(Step):
+    """Rows of a changelog as records that count once, or are taken back; kinds are no more."""
+
+    counts_records = True
+
+    def push(self, flow: Flow) -> None:
+        rows = as_list(flow.values)
+        for row in rows:
+            if not isinstance(row, Row):
+                raise PlanError(
+                    "NO_ROW_KIND",
+                    f"operator {self.info.name!r}: {row!r:.200} is no row, so it has no kind",
+                    location=self.info.location,
+                    hint="map the records to Row.of_kind(...) before changelog()",
+                )
+        weights = np.array([_WEIGHTS[row.get_row_kind()] for row in rows], np.int64)
+        if flow.rows is not None:
+            flow = Flow(rows, flow.timestamps(), flow.base_keys.take(flow.rows))
+        self.send(Flow(list(map(_plain, rows)), flow.base_ts, flow.base_keys, None, weights))
+
+
+_WEIGHTS = {
+    RowKind.INSERT: 1,
+    RowKind.UPDATE_AFTER: 1,
+    RowKind.UPDATE_BEFORE: -1,
+    RowKind.DELETE: -1,
+}
+
+
+def _plain(row: Row) -> Row:
+    found = Row(*row)
+    if row._fields is not None:
+        found.set_field_names(row._fields)
+    return found
+
+
 class FunctionStep(Step):
     """A step that calls a user function, opened before its first record."""
 
@@ -189,10 +256,30 @@ class FunctionStep(Step):
             raise self.failure(error, None) from error
 
 
-class MapStep(FunctionStep):
+class FieldStep(FunctionStep):
+    """A step whose function may only read fields: then columns stay columns."""
+
+    def __init__(self, info: OperatorInfo, function: Any) -> None:
+        super().__init__(info, function)
+        self.fields = fields_returned_by(self.call)
+        self.takes_columns = self.fields is not None
+
+    def read(self, flow: Flow) -> Columns | None:
+        """The results of the function as columns, None if it has to be called."""
+        if self.fields is None or not isinstance(flow.values, Columns):
+            return None
+        return flow.values.read(self.fields)
+
+
+class MapStep(FieldStep):
     method = "map"
+    takes_weights = True
 
     def push(self, flow: Flow) -> None:
+        columns = self.read(flow)
+        if columns is not None:
+            self.send(flow.replace(columns))
+            return
         kept, results = self.each(flow, self._without_side if self.policy.skips else self.call)
         if any_for_side(results):
             self._refuse_sides(as_list(kept.values), results)
@@ -211,20 +298,26 @@ class MapStep(FunctionStep):
 class StoredStep(Step):
     """Values as their declared type stores them: a function sees a Row where a Row was promised."""
 
+    takes_columns = True
+    takes_weights = True
+
     def __init__(self, info: OperatorInfo, type_info: TypeInformation) -> None:
         super().__init__(info)
         self.type_info = type_info
         self._is_plain_tuple = is_plain_tuple(type_info)
 
     def push(self, flow: Flow) -> None:
-        if isinstance(flow.values, Columns) or (
-            self._is_plain_tuple and set(map(type, flow.values)) <= {tuple, type(None)}
-        ):
+        if isinstance(flow.values, Columns):
+            if flow.values.type_info == self.type_info:
+                self.send(flow)
+                return
+            flow = flow.replace(flow.values.tolist())
+        if self._is_plain_tuple and set(map(type, flow.values)) <= {tuple, type(None)}:
             # They are stored as they are; the buffer's codec checks the fields.
             self.send(flow)
             return
         try:
-            columns = self.type_info.to_arrow_arrays(flow.values)
+            columns = self.type_info.to_arrow_arrays(as_list(flow.values))
         except TypeMismatchError as error:
             raise TypeMismatchError(
                 error.code,
@@ -236,11 +329,17 @@ class StoredStep(Step):
         self.send(flow.replace(Columns(self.type_info, columns)))
 
 
-class FilterStep(FunctionStep):
+class FilterStep(FieldStep):
     method = "filter"
+    takes_weights = True
 
     def push(self, flow: Flow) -> None:
-        kept, verdicts = self.each(flow, self.call)
+        results = self.read(flow)
+        is_kept = None if results is None else results.is_true()
+        if is_kept is not None:
+            self.send(flow.keep(np.flatnonzero(is_kept)))
+            return
+        kept, verdicts = self.each(flow.replace(as_list(flow.values)), self.call)
         self.send(kept.keep([place for place, verdict in enumerate(verdicts) if verdict]))
 
 
@@ -255,6 +354,7 @@ def gathered(results: Any) -> list[Any]:
 
 class FlatMapStep(FunctionStep):
     method = "flat_map"
+    takes_weights = True
 
     def results(self, flow: Flow) -> tuple[Flow, list[list[Any]]]:
         """The values that the function did not fail on, and the results of each."""
@@ -311,6 +411,7 @@ class ProcessStep(FlatMapStep):
     """A `ProcessFunction` without key; what it yields with a tag goes to the side outputs."""
 
     method = "process_element"
+    takes_weights = False
 
     def __init__(self, info: OperatorInfo, function: Any, now_ms: Callable[[], int]) -> None:
         super().__init__(info, function)

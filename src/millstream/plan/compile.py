@@ -26,7 +26,15 @@ from millstream.kernel.outputs import MAIN
 from millstream.kernel.places import Place
 from millstream.kernel.runtime import OperatorInfo
 from millstream.kernel.stages import HostedOperator, KeyedProgram, SourceProgram
-from millstream.kernel.steps import FilterStep, FlatMapStep, MapStep, ProcessStep, Step, StoredStep
+from millstream.kernel.steps import (
+    ChangelogStep,
+    FilterStep,
+    FlatMapStep,
+    MapStep,
+    ProcessStep,
+    Step,
+    StoredStep,
+)
 from millstream.kernel.windows.columnar import PartialEdge
 from millstream.kernel.windows.partial_sums import PartialSums
 from millstream.plan.chaining import Link
@@ -261,6 +269,8 @@ class Compiler:
             return AsyncStep(info, node.function)
         if node.kind == "process":
             return self._with_policy(node, ProcessStep(info, node.function, self.wall_clock_ms))
+        if node.kind == "changelog":
+            return ChangelogStep(info)
         steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep}
         return self._with_policy(node, steps[node.kind](info, node.function))
 

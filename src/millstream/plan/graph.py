@@ -19,7 +19,7 @@ from millstream.connectors.sink import Changelog, Sink
 from millstream.connectors.source import SourceSpec
 from millstream.kernel.places import Place
 
-StatelessKind = Literal["map", "flat_map", "filter", "process", "async"]
+StatelessKind = Literal["map", "flat_map", "filter", "process", "async", "changelog"]
 KeyedKind = Literal["process", "reduce", "window", "co_process", "broadcast", "interval_join"]
 Selector = Callable[[Any], Any] | Place
 """A key selector, or where records without a key go."""
@@ -74,7 +74,7 @@ class StatelessNode(Node):
 
     ``function`` is a plain callable or an object with the method of its kind (``map``,
     ``flat_map``, ``filter``, ``process_element``) and optional ``open``/``close``; of kind "async" it
-    is an `AsyncSpec`.
+    is an `AsyncSpec`, of kind "changelog" there is none.
     """
 
     kind: StatelessKind

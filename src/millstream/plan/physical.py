@@ -84,8 +84,10 @@ class Choice:
 
     def __str__(self) -> str:
         lag = f", {self.lag} ms behind its channels" if self.lag else ""
+        gives = ", gives columns" if self.operator.gives_columns else ""
         return (
-            f"{self.operator.__name__} reads {self.edge}, keeps {self.layout or 'no keyed state'}, "
+            f"{self.operator.__name__} reads {self.edge}{gives}, keeps "
+            f"{self.layout or 'no keyed state'}, "
             f"{self.on_error.policy}s on errors{lag}: {self.reason}"
         )
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from millstream.common.errors import PlanError
-from millstream.connectors.sink import refuse_sink
+from millstream.connectors.sink import Changelog, refuse_sink
 from millstream.kernel.time import wrapped
 from millstream.plan.chaining import Chaining, Link
 from millstream.plan.graph import (
@@ -243,7 +243,21 @@ def _refuse_sinks(graph: JobGraph, live: set[int]) -> None:
     for node in _of(graph, live):
         if isinstance(node, SinkNode):
             type_info = graph[node.inputs[0]].output_type
-            refuse_sink(node.sink, node.name, node.changelog, type_info, node.location)
+            changes = node.changelog if node.changelog != "append" else _changes(graph, node)
+            refuse_sink(node.sink, node.name, changes, type_info, node.location)
+
+
+def _changes(graph: JobGraph, sink: SinkNode) -> Changelog:
+    """The changes that come to a sink: those of a changelog, if no keyed operator is in between."""
+    todo, seen = [sink.id], set[int]()
+    while todo:
+        node = graph[todo.pop()]
+        if isinstance(node, StatelessNode) and node.kind == "changelog":
+            return "retract"
+        if node.id not in seen and not isinstance(node, KeyedNode):
+            seen.add(node.id)
+            todo.extend(node.inputs)
+    return "append"
 
 
 def live_nodes(graph: JobGraph) -> set[int]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from millstream.common._type_certainty import is_declared
 from millstream.common.errors import CheckpointError, MillstreamError, user_code_error
 from millstream.connectors.simple_sinks import DriverSink, FrameSink
 from millstream.connectors.sink import (
@@ -49,6 +50,12 @@ class BoundSink:
     @property
     def wants_frame(self) -> bool:
         return isinstance(self.sink, FrameSink)
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether its writers get record batches of this stream."""
+        prefers = self.sink.prefers_columns and is_declared(self.context.type_info)
+        return self.sink.takes_columns or prefers
 
     def close(self) -> None:
         """Release what the copy of the sink in this process keeps."""
@@ -210,7 +217,7 @@ def fingerprint(records: Records) -> str:
 
 
 def _batch(bound: BoundSink, records: Records) -> list[Any] | pa.RecordBatch:
-    if not bound.sink.takes_columns:
+    if not bound.takes_columns:
         return as_list(records.values)
     assert bound.context.type_info is not None, "the plan refuses streams without a type"
     return record_batch(records.values, bound.context.type_info)

@@ -40,8 +40,11 @@ class FileEncoder:
             codec = compression.replace("bzip2", "bz2")
             self.stream = pa.CompressedOutputStream(stream, codec)
 
-    def write(self, values: list[Any]) -> None:
-        if self.spec.format == "parquet":
+    def write(self, values: list[Any] | pa.RecordBatch) -> None:
+        if isinstance(values, pa.RecordBatch):
+            names = _names([()], self.type_info) or [f"f{i}" for i in range(values.num_columns)]
+            self._write_table(pa.Table.from_batches([values]).rename_columns(names))
+        elif self.spec.format == "parquet":
             self._write_table(_table(values, self.type_info))
         else:
             self.stream.write(self._text(values).encode())

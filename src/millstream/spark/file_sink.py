@@ -24,6 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 
 from millstream.checkpoint.durable import (
@@ -170,7 +171,7 @@ class FileWriter(PartWriter):
     def path(self) -> str:
         return f"{self.place.own}/{self.file.staged}"
 
-    def write(self, batch: list[Any]) -> None:
+    def write(self, batch: list[Any] | pa.RecordBatch) -> None:
         with readable_errors(self.place, self.context.location):
             if self.encoder is None:
                 fs = self.place.fs

@@ -67,7 +67,7 @@ class WriterProgram:
                 if sink in self.to_driver:
                     yield pickle.dumps(("records", sink, tag, header, payload))
                 elif sink in self.parts:
-                    read = decode_columns if self.parts[sink].sink.takes_columns else decode
+                    read = decode_columns if self.parts[sink].takes_columns else decode
                     parts.setdefault(sink, []).append(read(header, payload, codec))
         # Only one sink's records are there twice at a time.
         records = ((sink, merged(parts.pop(sink))) for sink in list(parts))

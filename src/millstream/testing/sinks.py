@@ -82,6 +82,7 @@ class CollectSink(DriverSink):
     Collected([10, 20])
     """
 
+    changelog = "retract"
     only_collects = True
 
     def __init__(self) -> None:

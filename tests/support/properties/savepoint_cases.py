@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from millstream.common import Types, WatermarkStrategy
+from millstream.common import Row, RowKind, Types, WatermarkStrategy
 from millstream.common.state_ttl import StateTtlConfig
 from millstream.common.watermark_strategy import Watermark, WatermarkGenerator
 from millstream.datastream import (
@@ -392,6 +392,43 @@ def of_function(stream: DataStream) -> Any:
     return stream.key_by(read_key)
 
 
+def with_gaps(stream: DataStream) -> DataStream:
+    """Records whose second field is often None."""
+    return stream.map(lambda r: (r[0], r[1] % 2 if r[1] % 3 else None, r[2]), output_type=RECORD)
+
+
+def read_pair(record: Any) -> Any:
+    key = record[1], record[0]
+    return key
+
+
+def by_pair(stream: DataStream) -> Any:
+    """By two columns, one of which may be None."""
+    return with_gaps(stream).key_by(lambda record: (record[1], record[0]))
+
+
+def pair_of_function(stream: DataStream) -> Any:
+    """The same by a function that the planner cannot read."""
+    return with_gaps(stream).key_by(read_pair)
+
+
+def summary(windowed: Any) -> DataStream:
+    return windowed.summarize(("sum", 2), "count", ("max", 2), ("avg", 2), ("min", 2))
+
+
+CHANGE = Types.ROW([Types.STRING(), Types.LONG(), Types.LONG()])
+
+
+def changes(stream: DataStream) -> DataStream:
+    """Records of which some are taken back."""
+    kinds = (RowKind.INSERT, RowKind.DELETE, RowKind.UPDATE_AFTER)
+    rows = stream.map(
+        lambda record: Row.of_kind(kinds[record[1] % 3], *record),
+        output_type=Types.PICKLED_BYTE_ARRAY(),
+    )
+    return rows.changelog(CHANGE)
+
+
 def join_of(left: DataStream, right: DataStream, how: str) -> Any:
     sides = getattr(left, how)(right).where(key_of).equal_to(key_of)
     return sides.window(TUMBLING)
@@ -484,4 +521,13 @@ CASES = [
     windows("counts by column", lambda s: s.window(SLIDING).count()),
     Case("sums by a function", lambda s, _: of_function(s).window(TUMBLING).sum(1)),
     Case("records by a function", lambda s, _: of_function(s).window(TUMBLING).process(Listed())),
+    windows("several aggregates", lambda s: s.window(SLIDING).summarize(("avg", 1), ("max", 2))),
+    Case("several aggregates by pairs", lambda s, _: summary(by_pair(s).window(TUMBLING))),
+    Case("counts by pairs", lambda s, _: by_pair(s).window(SLIDING).count()),
+    Case("sums by pairs", lambda s, _: by_pair(s).window(TUMBLING).sum(2)),
+    Case("kept columns by pairs", lambda s, _: by_pair(s).window(SLIDING).process(Listed())),
+    Case(
+        "counts of changes",
+        lambda s, _: changes(s).key_by(0).window(SLIDING).summarize("count", ("sum", 1)),
+    ),
 ]

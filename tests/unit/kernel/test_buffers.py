@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,8 @@ from millstream.common._type_certainty import inferred
 from millstream.common.errors import MillstreamError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.typeinfo import Types
+from millstream.common.types import Row as TypedRow
+from millstream.common.types import RowKind
 from millstream.kernel import buffers
 from millstream.kernel.buffers import (
     ArrowCodec,
@@ -50,11 +54,13 @@ def records(draw: st.DrawFn, values: st.SearchStrategy[Any] = VALUES) -> Records
     paths = draw(PATHS | st.lists(PATHS, min_size=n, max_size=n))
     path = paths if isinstance(paths, bytes) else np.array(paths, np.bytes_)
     hashes = draw(st.none() | st.lists(st.integers(0, 2**32 - 1), min_size=n, max_size=n))
+    weights = draw(st.none() | st.lists(st.integers(-3, 3), min_size=n, max_size=n))
     return Records(
         draw(st.lists(values, min_size=n, max_size=n)),
         column(),
         OrderKeys(column(), column(), column(), column(), column(), path),
         None if hashes is None else np.array(hashes, np.uint32),
+        weights=None if weights is None else np.array(weights, np.int64),
     )
 
 
@@ -64,12 +70,12 @@ def content(records: Records) -> dict[str, Any]:
     columns = {name: getattr(keys, name).tolist() for name in COLUMNS}
     hashes = None if records.hashes is None else records.hashes.tolist()
     rest = {"values": records.values, "ts": records.ts.tolist(), "path": paths, "hashes": hashes}
-    return columns | rest
+    weights = [1] * len(records) if records.weights is None else records.weights.tolist()
+    return columns | rest | {"weights": weights}
 
 
 def round_trip(records: Records, codec: Codec) -> Records:
-    header, payload = encode(records, codec, raised=True)
-    return decode(header, payload, codec)
+    return Received.of(*encode(records, codec, raised=True)).decoded(codec)
 
 
 @examples(100)
@@ -109,6 +115,59 @@ def test_constant_columns_take_no_space_in_the_payload() -> None:
     varying = len(encode(plain(values, constant=False), PickleCodec(), raised=True)[1])
     # Positions always differ; event times and stamps do in the second case only.
     assert varying - constant == 2 * 8 * 1_000
+
+
+def test_weights_take_no_space_where_all_count_once() -> None:
+    """Not a byte, and none in the header: a buffer is what it was before there were weights."""
+    once = plain([0, 1, 2])
+    weighed = replace(once, weights=np.ones(3, np.int64))
+    assert encode(once, PickleCodec(), raised=True) == encode(weighed, PickleCodec(), raised=True)
+    assert len(pickle.loads(encode(once, PickleCodec(), raised=True)[0])) == 5
+    assert Received.of(*encode(weighed, PickleCodec(), raised=True)).weights is None
+
+
+def test_weights_that_are_all_the_same_take_no_space_in_the_payload() -> None:
+    taken_back = replace(plain([0, 1, 2]), weights=np.full(3, -1, np.int64))
+    payload = encode(taken_back, PickleCodec(), raised=True)[1]
+    assert payload == encode(plain([0, 1, 2]), PickleCodec(), raised=True)[1]
+
+
+@examples(60)
+@given(records(), st.data())
+def test_weights_stay_with_their_records(whole: Records, data: st.DataObject) -> None:
+    """When they are taken, sliced, put in order, and written in buffers of some size."""
+    rows = np.array(data.draw(st.lists(st.integers(0, len(whole) - 1))), np.int64)
+    wanted = content(whole)
+    wanted = {n: c if c is None else [c[row] for row in rows] for n, c in wanted.items()}
+    assert content(whole.take(rows)) == wanted
+    whole.values = list(range(len(whole)))
+    weights = dict(zip(whole.values, content(whole)["weights"], strict=True))
+    sent: list[Row] = []
+    writer = BufferWriter(0, 0, PickleCodec(), True, sent.append, limit=3)
+    writer.add(whole)
+    writer.flush()
+    read = merged([Received.of(row.header, row.payload).decoded(PickleCodec()) for row in sent])
+    assert dict(zip(read.values, content(read)["weights"], strict=True)) == weights
+
+
+def test_a_sink_gets_a_row_as_often_as_it_counts_and_deletions_where_it_is_taken_back() -> None:
+    sent = replace(plain([(1, "a"), (2, "b"), (3, "c")]), weights=np.array([2, 0, -1]))
+    found = decode(*encode(sent, PickleCodec(), raised=True), PickleCodec())
+    assert found.values == [(1, "a"), (1, "a"), TypedRow.of_kind(RowKind.DELETE, 3, "c")]
+    assert found.ts.tolist() == [0, 0, 0] and found.keys.pos.tolist() == [0, 0, 2]
+    assert found.weights is None
+
+
+def test_a_sink_keeps_the_names_of_a_row_that_is_taken_back() -> None:
+    sent = replace(plain([TypedRow(n=1)]), weights=np.array([-2]))
+    found = decode(*encode(sent, PickleCodec(), raised=True), PickleCodec())
+    assert found.values == [TypedRow.of_kind(RowKind.DELETE, n=1)] * 2
+
+
+def test_a_sink_refuses_to_take_back_what_is_no_row() -> None:
+    sent = replace(plain([1, 2]), weights=np.array([1, -1]))
+    with pytest.raises(MillstreamError, match="CHANGES_REFUSED"):
+        decode(*encode(sent, PickleCodec(), raised=True), PickleCodec())
 
 
 @pytest.mark.parametrize("raised", [True, False])

@@ -277,9 +277,9 @@ def test_a_choice_is_printed_in_one_sentence() -> None:
     stream.print()
     planned = component(stream._env)
     assert str(planned.choices[ids(planned)["case"]]) == (
-        "ColumnarWindowOperator reads partial sums, keeps partial sums of TUPLE(STRING, LONG, LONG) in "
-        "windows of 10 ms every 10 ms, fails on errors: by column: partial sums before the exchange, "
-        "no Python object per record"
+        "ColumnarWindowOperator reads partial sums, gives columns, keeps partial sums of "
+        "TUPLE(STRING, LONG, LONG) in windows of 10 ms every 10 ms, fails on errors: by column: "
+        "partial sums before the exchange, no Python object per record"
     )
 
 

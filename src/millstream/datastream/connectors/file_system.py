@@ -301,6 +301,11 @@ class FileSink(TwoPhaseSink):
             )
         return FileSink.BulkFormatBuilder(FileSink(checked_path(base_path), writer_factory))
 
+    @property
+    def prefers_columns(self) -> bool:  # type: ignore[override]
+        """Parquet files have columns; lines are written from records."""
+        return self.writer.format == "parquet"
+
     def open_part(self, context: PartContext) -> PartWriter:
         from millstream.spark.file_sink import FileWriter
 

@@ -15,7 +15,7 @@ from millstream.datastream.windowing.functions import (
 )
 from millstream.kernel.side_outputs import without_sides
 
-__all__ = ["Count", "CountedKey", "PassedOn", "in_one_form"]
+__all__ = ["Count", "CountedKey", "PassedOn", "SummarizedKey", "in_one_form"]
 
 
 class PassedOn(ProcessWindowFunction):
@@ -36,6 +36,13 @@ class CountedKey(ProcessWindowFunction):
 
     def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any]:
         return [(key, element) for element in elements]
+
+
+class SummarizedKey(ProcessWindowFunction):
+    """Emits the key before the several values that the records of a window were folded into."""
+
+    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any]:
+        return [(key, *element) for element in elements]
 
 
 class Count(AggregateFunction):

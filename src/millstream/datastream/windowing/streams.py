@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, overload
 
 from millstream.common._type_certainty import guessed, no_surer_than
-from millstream.common.errors import PlanError, short_repr, user_location
+from millstream.common.errors import PlanError, user_location
 from millstream.common.output_tag import OutputTag
 from millstream.common.time import to_millis
 from millstream.common.type_aliases import DurationLike
@@ -20,12 +20,24 @@ from millstream.datastream.field_aggregates import FieldAggregates
 from millstream.datastream.function_checks import REDUCE, FunctionKind, check_function, refuse_open
 from millstream.datastream.functions import AggregateFunction
 from millstream.datastream.stream_types import checked_field, output_type_of
-from millstream.datastream.windowing.adapters import Count, CountedKey, PassedOn, in_one_form
+from millstream.datastream.windowing.adapters import (
+    Count,
+    CountedKey,
+    PassedOn,
+    SummarizedKey,
+    in_one_form,
+)
 from millstream.datastream.windowing.assigners import (
     MergingWindowAssigner,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
     WindowAssigner,
+)
+from millstream.datastream.windowing.checks import (
+    Lateness,
+    checked_function,
+    checked_lateness,
+    wrong_function,
 )
 from millstream.datastream.windowing.evictors import Evictor
 from millstream.datastream.windowing.functions import (
@@ -35,6 +47,7 @@ from millstream.datastream.windowing.functions import (
     WindowFunction,
 )
 from millstream.datastream.windowing.sessions import EventTimeSessionWindows
+from millstream.datastream.windowing.summaries import AggregateName, summary_of
 from millstream.datastream.windowing.triggers import EventTimeTrigger, Trigger
 from millstream.datastream.windowing.untimed import (
     CountSlidingWindowAssigner,
@@ -53,8 +66,6 @@ if TYPE_CHECKING:
     from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 __all__ = ["AllWindowedStream", "Lateness", "WindowedStream", "count_assigner"]
-
-Lateness = Literal["channel", "operator"]
 
 _ARGUMENTS: dict[type, tuple[str, tuple[str, ...]]] = {
     WindowFunction: ("apply", ("key", "window", "inputs")),
@@ -84,8 +95,8 @@ class _Windows(FieldAggregates[T], Generic[K, T, W]):
         self._stream = stream
         self._selector = selector
         self._key_type = key_type
-        self._assigner = _checked(assigner, WindowAssigner, "window")
-        self._lateness = _checked_lateness(lateness)
+        self._assigner = checked_function(assigner, WindowAssigner, "window")
+        self._lateness = checked_lateness(lateness)
         self._trigger: Trigger[Any, Any] = assigner.get_default_trigger(
             stream.get_execution_environment()
         )
@@ -95,7 +106,7 @@ class _Windows(FieldAggregates[T], Generic[K, T, W]):
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
         """Set when windows fire, instead of the assigner's own rule."""
-        self._trigger = _checked(trigger, Trigger, "trigger")
+        self._trigger = checked_function(trigger, Trigger, "trigger")
         if isinstance(self._assigner, MergingWindowAssigner) and not trigger.can_merge():
             raise PlanError(
                 "TRIGGER_CANNOT_MERGE",
@@ -107,7 +118,7 @@ class _Windows(FieldAggregates[T], Generic[K, T, W]):
 
     def evictor(self, evictor: Evictor[Any, Any]) -> Self:
         """Set which records are removed from a window before and after its function is called."""
-        self._evictor = _checked(evictor, Evictor, "evictor")
+        self._evictor = checked_function(evictor, Evictor, "evictor")
         return self
 
     def allowed_lateness(self, time_ms: DurationLike) -> Self:
@@ -135,7 +146,7 @@ class _Windows(FieldAggregates[T], Generic[K, T, W]):
 
         Without it they are counted, as metric ``late`` of the operator.
         """
-        self._late_tag = _checked(output_tag, OutputTag, "side_output_late_data")
+        self._late_tag = checked_function(output_tag, OutputTag, "side_output_late_data")
         return self
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
@@ -250,7 +261,7 @@ class _Windows(FieldAggregates[T], Generic[K, T, W]):
         output_type
             The type of the results, see `DataStream.map`.
         """
-        _checked(aggregate_function, AggregateFunction, "aggregate")
+        checked_function(aggregate_function, AggregateFunction, "aggregate")
         refuse_open(aggregate_function, "aggregate of windows", _IN_WINDOWS)
         fold = Aggregated(aggregate_function)
         kind = FunctionKind("aggregate", AggregateFunction, "get_result", ("accumulator",))
@@ -283,7 +294,7 @@ class _Windows(FieldAggregates[T], Generic[K, T, W]):
             return self._operator(name, PassedOn(), declared or own_type, fold)
         base = next((kind for kind in self._functions if isinstance(function, kind)), None)
         if base is None:
-            raise _wrong_function(name.lower(), self._functions, function)
+            raise wrong_function(name.lower(), self._functions, function)
         return self._whole(name, base, function, output_type, fold)
 
     def _whole(
@@ -311,6 +322,7 @@ class _Windows(FieldAggregates[T], Generic[K, T, W]):
             session_gap=self._session_gap(),
             emits_fold=isinstance(function, PassedOn),
             counts=isinstance(function, CountedKey),
+            summarizes=isinstance(function, SummarizedKey),
         )
         return self._stream._then(
             KeyedNode,
@@ -402,6 +414,39 @@ class WindowedStream(_Windows[K, T, W]):
         of_pairs = no_surer_than(type_info, key_type)
         return self._operator("Count", CountedKey(), of_pairs, Aggregated(Count(), is_ours=True))
 
+    def summarize(
+        self, *aggregates: Literal["count"] | tuple[AggregateName, int | str]
+    ) -> DataStream[tuple[Any, ...]]:
+        """Compute several aggregates of each window at once: tuples of the key and the results.
+
+        Parameters
+        ----------
+        aggregates
+            ``"count"``, or pairs of ``"sum"``, ``"min"``, ``"max"`` or ``"avg"`` and a field, by
+            position or name. Sums of whole numbers are LONG, averages are DOUBLE. A field that is
+            None is an error.
+
+        Examples
+        --------
+        >>> from millstream.common import WatermarkStrategy
+        >>> from millstream.datastream import StreamExecutionEnvironment
+        >>> from millstream.datastream.window import TumblingEventTimeWindows
+        >>> from millstream.testing import run_local
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> clicks = env.from_collection([("ada", 1, 1_000), ("ada", 2, 4_000), ("bob", 5, 4_000)])
+        >>> timed = clicks.assign_timestamps_and_watermarks(
+        ...     WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        ...         lambda click, _: click[2]
+        ...     )
+        ... )
+        >>> windows = timed.key_by(0).window(TumblingEventTimeWindows.of("5 s"))
+        >>> sorted(run_local(windows.summarize("count", ("sum", 1), ("avg", 1))).values())
+        [('ada', 2, 3, 1.5), ('bob', 1, 5, 5.0)]
+        """
+        summary, type_info = summary_of(self._input_type(), self._key_type, aggregates)
+        fold = Aggregated(summary, is_ours=True)
+        return self._operator("Summarize", SummarizedKey(), type_info, fold)
+
 
 class AllWindowedStream(_Windows[Any, T, W], Generic[T, W]):
     """A stream cut into windows over all records; they are computed in one place."""
@@ -448,34 +493,3 @@ def count_assigner(size: int, slide: int) -> WindowAssigner[Any, CountWindow]:
     if slide == 0:
         return CountTumblingWindowAssigner.of(size)
     return CountSlidingWindowAssigner.of(size, slide)
-
-
-def _checked(found: Any, wanted: type, call: str) -> Any:
-    if isinstance(found, wanted):
-        return found
-    raise _wrong_function(call, (wanted,), found)
-
-
-def _wrong_function(call: str, wanted: tuple[type, ...], found: object) -> PlanError:
-    names = " or ".join(kind.__name__ for kind in wanted)
-    article = "an" if names[0] in "AEIOU" else "a"
-    hint = f"give an object of {names}"
-    if isinstance(found, type) and issubclass(found, wanted):
-        hint = f"make an object of it, as in {call}({found.__name__}(...))"
-    return PlanError(
-        "WRONG_FUNCTION_KIND",
-        f"{call} needs {article} {names}, got {short_repr(found)}",
-        location=user_location(),
-        hint=hint,
-    )
-
-
-def _checked_lateness(lateness: object) -> Lateness:
-    if lateness in ("channel", "operator"):
-        return lateness
-    raise PlanError(
-        "BAD_LATENESS",
-        f"lateness is judged by 'channel' or by 'operator', got {lateness!r}",
-        location=user_location(),
-        hint='leave it out, or write lateness="operator" for Flink\'s rule',
-    )

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from millstream.common._arrow_decode import whole
 from millstream.common.errors import CheckpointError
-from millstream.common.recognition import only_reads_fields
+from millstream.common.recognition import fields_read_by
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.buffers import (
     ARROW_STREAM,
@@ -448,7 +448,7 @@ def _rehashed(records: Records, selector: Callable[[Any], Any], before: Hashes) 
         keys.append(key)
         hashes.append(hashed)
     records.hashes = np.array(hashes, np.uint32)
-    records.selected = None if only_reads_fields(selector) else Selected.of(keys)
+    records.selected = None if fields_read_by(selector) is not None else Selected.of(keys)
     return records.hashes
 
 

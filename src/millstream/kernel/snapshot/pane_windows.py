@@ -29,7 +29,7 @@ from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
 from millstream.kernel.windows.panes import Panes
 
-_EXTRA = {"partial sums": 3, "counts": 3, "columns": 1}
+_EXTRA = {"partial sums": 3, "counts": 3, "aggregates": 3, "columns": 1}
 """How many columns of a row are no fields of a record. The first window is the second of three."""
 
 
@@ -64,6 +64,9 @@ class PaneRows:
                 entry = found[place].entry
                 if content == "counts":
                     entry[0] = (entry[0] or 0) + row.value
+                elif content == "aggregates":
+                    found_so_far = [] if entry[0] is None else [entry[0]]
+                    entry[0] = kind.merge([*found_so_far, row.value])
                 else:
                     # A fold may change in place what it has of a window.
                     value = frozen(row.value) if content == "partial sums" else row.value
@@ -83,14 +86,39 @@ class PaneRows:
         now = np.full(len(rows), clock, np.int64)
         firsts = np.maximum(first_column.to_numpy(), spans.first_windows(ints(rows, "pane"), now))
         lasts = spans.last_windows(np.array(panes, np.int64))
-        keys = _keys(arrays, hashes)
-        if self.layout.content == "counts":
-            values = arrays[1].to_pylist()
+        if self.layout.content in ("counts", "aggregates"):
+            keys, values = self._apart(arrays)
         else:
             values = self._type(arrays, operator).from_arrow_arrays(arrays)
+            keys = list(map(operator.selector, values))
+        self._check(keys, hashes, operator)
         columns = [firsts.tolist(), lasts.tolist(), hashes, keys, values, ts]
         for part in zip(*columns, _orders(rows, births), strict=True):
             yield _PaneRow(*part)
+
+    def _apart(self, arrays: list[pa.Array]) -> tuple[list[Any], list[Any]]:
+        """Keys that are stored by themselves, and the numbers or accumulators beside them."""
+        size = self.layout.tuple_of or 1
+        parts = [from_arrow(array.type).from_arrow_arrays([array]) for array in arrays[:size]]
+        keys = parts[0] if self.layout.tuple_of is None else list(zip(*parts, strict=True))
+        folded = [array.to_pylist() for array in arrays[size:]]
+        if self.layout.content == "counts":
+            return keys, folded[0]
+        return keys, list(zip(*folded, strict=True))
+
+    def _check(self, keys: list[Any], hashes: list[int], operator: WindowOperator) -> None:
+        """Refuse rows that were stored under other keys than those of today's key selector."""
+        for key, was, now in zip(keys, hashes, stable_hashes(keys), strict=True):
+            if was != now:
+                raise CheckpointError(
+                    "KEYS_CHANGED",
+                    f"operator {self.uid!r} has stored records by other keys than those that the key "
+                    f"selector of this program gives them, such as {key!r:.200}",
+                    parameters={"uid": self.uid},
+                    location=operator.info.location,
+                    hint="key by the same values as before, or give the operator another uid to start "
+                    "empty",
+                )
 
     def or_of(self, records: TypeInformation | None) -> PaneRows:
         """The same, with the type of today's records if only the name of the stored type is known."""
@@ -133,19 +161,6 @@ def ints(table: pa.Table, name: str) -> Ints:
     """A column of whole numbers."""
     found: Ints = whole(table.column(name)).to_numpy()
     return found
-
-
-def _keys(arrays: list[pa.Array], hashes: list[int]) -> list[Any]:
-    """The keys of rows: those of the column that has their hashes.
-
-    If several have, they are equal. Only text and whole numbers are keys of panes.
-    """
-    for array in arrays:
-        if pa.types.is_integer(array.type) or pa.types.is_string(array.type):
-            keys: list[Any] = array.to_pylist()
-            if None not in keys and stable_hashes(keys) == hashes:
-                return keys
-    raise AssertionError("no column of the panes has their key")
 
 
 def _paths(rows: pa.Table) -> Any:

@@ -115,7 +115,6 @@ class BroadcastOperator(KeyedOperator):
         assert self.opened is not None and self._buffers is not None
         self.clock = clock
         self.cursor.now_ms = clock.now_ms
-        self._buffers.before_others()
         pairs: list[Pair] = []
         if records is not None:
             self._moments = records.ts, clock.at(records.keys.stamp) if self.timed else None
@@ -150,8 +149,6 @@ class BroadcastOperator(KeyedOperator):
         """Do what is due before a record."""
 
     def _element(self, row: int, value: Any, outputs: Outputs) -> None:
-        assert self._buffers is not None
-        self._buffers.before_others()
         self._call(self._element_call, self.element_context, row, value, outputs)
 
     def _carefully(self, outputs: Outputs) -> Callable[[Any, Any], None]:
@@ -338,7 +335,9 @@ class KeyedBroadcastOperator(BroadcastOperator):
                 yield key
                 self._leave(key)
 
+        assert self._buffers is not None
         reach = Reach(function, self.function)
+        self._buffers.note([reach])
         self.told.sweep(visited(), lambda key: function(shown(key), state), reach)
         self.cursor.cells = self._no_cells
 
@@ -365,9 +364,7 @@ class KeyedBroadcastOperator(BroadcastOperator):
 
     def _fire_due(self, clock: int, outputs: Outputs) -> None:
         """Fire timers of all keys up to the clock, in the order of time, key hash and key."""
-        assert self._buffers is not None
         while self._due and self._due[0][0] <= clock:
-            self._buffers.before_others()
             # It may have been deleted meanwhile, or have fired: then there is nothing to do.
             time_ms, _, _, _, key, self.page = heappop(self._due)
             self._enter(key)

@@ -8,16 +8,16 @@ can look into a database in memory.
 from __future__ import annotations
 
 import copyreg
-import dis
+import logging
 import pickle
+import re
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from functools import lru_cache, partial
+from functools import partial
 from io import BytesIO
 from types import (
     BuiltinFunctionType,
@@ -30,6 +30,14 @@ from types import (
 from typing import Any
 
 from millstream.common import state as api
+from millstream.common.output_tag import OutputTag
+from millstream.common.typeinfo import TypeInformation
+from millstream.kernel.two_inputs.bytecode import (
+    changes_containers,
+    codes_in,
+    is_understood,
+    stored_names,
+)
 
 __all__ = ["Reach", "names_in"]
 
@@ -49,7 +57,23 @@ _FIXED = (
     timedelta,
     Decimal,
 )
-_STORES = {"STORE_DEREF", "STORE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"}
+_NEVER_CHANGED = (api.StateDescriptor, OutputTag, TypeInformation, re.Pattern, logging.Logger)
+_READERS = {
+    "copy",
+    "count",
+    "get",
+    "index",
+    "items",
+    "keys",
+    "values",
+    "isdisjoint",
+    "issubset",
+    "issuperset",
+}
+"""Methods that change no container."""
+_LIBRARY_CHANGERS = {"heapify", "heappop", "heappush", "heappushpop", "heapreplace"}
+_LIBRARY_CHANGERS |= {"insort", "insort_left", "insort_right", "shuffle", "setitem", "delitem"}
+"""Functions of libraries that change a container they are given."""
 _BY_NAME = {"getattr", "setattr", "vars", "__dict__", "eval", "exec"}
 """With these a function may use any attribute."""
 _OF_THE_RUNTIME = ("millstream.kernel.", "millstream.common.accumulators", "millstream.metrics.")
@@ -75,6 +99,7 @@ class Reach:
         self._seen: dict[int, Any] = {}
         self._classes: list[type] = []
         self._codes: list[CodeType] = []
+        self._bound: set[int] = set()
         self.things: list[Any] = []
         self._add(function)
         self._follow_names()
@@ -108,6 +133,7 @@ class Reach:
             for part in _parts(thing):
                 self._add(part)
         elif isinstance(thing, BuiltinFunctionType):
+            self._bound.add(id(thing.__self__))
             self._add(thing.__self__)
         elif not isinstance(thing, ModuleType) and not _is_runtimes(thing):
             self.things.append(thing)
@@ -118,7 +144,7 @@ class Reach:
     def _add_function(self, function: FunctionType) -> None:
         if _is_library(function):
             return
-        codes = list(_codes_in(function.__code__))
+        codes = list(codes_in(function.__code__))
         self._codes += codes
         names = {name for code in codes for name in code.co_names}
         self._names |= names
@@ -136,7 +162,32 @@ class Reach:
     def can_keep(self, record: Any) -> bool:
         """Whether anything of it can change; the record that is being processed does not count."""
         things = (thing for thing in self.things if thing is not record)
-        return any(map(_stores, self._codes)) or not all(map(_is_fixed, things))
+        stores = not is_understood() or any(map(stored_names, self._codes))
+        return stores or not all(map(_is_fixed, things))
+
+    def may_change(self, other: Reach) -> bool:
+        """Whether the code here may change what the code there uses and finds again.
+
+        That is what both name and one sets, and what both have within reach unless it is never changed.
+        """
+        if not is_understood():
+            return True
+        if any(stored_names(code) & other._names for code in self._codes):
+            return True
+        shared = [thing for thing in self.things if id(thing) in other._seen]
+        return any(map(self._changes, shared))
+
+    def _changes(self, thing: Any) -> bool:
+        """Whether the code may change a thing: a container is not changed by reading it."""
+        if _is_fixed(thing) or isinstance(thing, _NEVER_CHANGED):
+            return False
+        if id(thing) in self._bound or type(thing) not in (list, dict, set, deque):
+            return not _is_plain(thing)
+        content = [*thing.keys(), *thing.values()] if isinstance(thing, dict) else thing
+        if not all(map(_is_fixed, content)) or self._names & _LIBRARY_CHANGERS:
+            return True
+        changers = {name for name in dir(type(thing)) if name not in _READERS}
+        return bool(self._names & changers) or any(map(changes_containers, self._codes))
 
     def fingerprint(self) -> object:
         """A fingerprint; never equal to another one if equality cannot be told."""
@@ -153,7 +204,7 @@ def names_in(kind: type) -> set[str]:
     """The names in the code of a user's class."""
     functions = [f for c in kind.__mro__ if not _is_library(c) for f in vars(c).values()]
     found = [f.__code__ for f in functions if isinstance(f, FunctionType)]
-    return {name for code in found for inner in _codes_in(code) for name in inner.co_names}
+    return {name for code in found for inner in codes_in(code) for name in inner.co_names}
 
 
 def _versions(place: Any, name: str) -> list[Any]:
@@ -183,22 +234,20 @@ def _content(cell: Any) -> Any:
         return _NONE  # It has none yet.
 
 
-def _codes_in(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            yield from _codes_in(const)
-
-
-@lru_cache(256)
-def _stores(code: CodeType) -> bool:
-    return any(one.opname in _STORES for one in dis.get_instructions(code))
-
-
 def _is_fixed(thing: Any) -> bool:
     if isinstance(thing, tuple):
         return all(map(_is_fixed, thing))
     return isinstance(thing, (*_FIXED, *_LOCKS))
+
+
+def _is_plain(thing: Any) -> bool:
+    """Whether an object of the user's has fixed attributes, and no code that sets them."""
+    kinds = [kind for kind in type(thing).__mro__ if kind is not object]
+    if any(map(_is_library, kinds)) or not hasattr(thing, "__dict__"):
+        return False
+    functions = [f for kind in kinds for name, f in vars(kind).items() if name != "__init__"]
+    codes = [c for f in functions if isinstance(f, FunctionType) for c in codes_in(f.__code__)]
+    return all(map(_is_fixed, vars(thing).values())) and not any(map(stored_names, codes))
 
 
 def _is_library(thing: Any) -> bool:

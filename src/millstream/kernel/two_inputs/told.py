@@ -8,19 +8,18 @@ input. Each instance says that itself.
 
 from __future__ import annotations
 
-import dis
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable
-from functools import lru_cache
-from types import CodeType, GeneratorType
+from types import FrameType, GeneratorType
 from typing import Any
 
-from millstream.common.types import Row
+from millstream.common.output_tag import OutputTag
 from millstream.kernel.order import Order, ordinal_code
 from millstream.kernel.outputs import Outputs
 from millstream.kernel.side_outputs import is_for_side, side_result
 from millstream.kernel.sweep import place_of_key, place_of_other
+from millstream.kernel.two_inputs.bytecode import always_comes_to, yields_what_follows_from
 from millstream.kernel.two_inputs.reach import Reach, names_in
 
 
@@ -35,7 +34,6 @@ class Told:
     ) -> None:
         self._outputs = outputs
         self._record = record
-        self._certain: set[int] | None = None
         self._generator: GeneratorType[Any, Any, Any] | None = None
         self._since = -1
         self._order, self._ts = outputs.row_of(row)
@@ -60,7 +58,7 @@ class Told:
         if of_key:
             sweep, key, _ = of_key.popleft()
             self._take_of_key(sweep, key, value)
-        elif self._alone and not self._is_own(part):
+        elif self._alone and not self._is_own():
             self._others += 1
             place = (self._own, self._sweeps, self._others)
             self._emit(place_of_other(self._order, *place, _pickled(part)), value)
@@ -75,22 +73,22 @@ class Told:
         index = self._counts[sweep, key] = self._counts.get((sweep, key), 0) + 1
         self._emit(place_of_key(self._order, self._own, sweep, key, index), value)
 
-    def _is_own(self, value: Any) -> bool:
-        """Whether each instance emits the value, and the same one: made of the record and of texts."""
-        if self._generator is None:
-            return False
-        code = self._generator.gi_code
-        if not _is_reached(code, self._since, self._at()):
-            return False
-        if self._certain is None:
-            self._certain = _certain_parts(self._record, code)
-        return self._is_certain(value, self._certain)
+    def _is_own(self) -> bool:
+        """Whether each instance emits the value, and the same one: made of the record and of constants.
 
-    def _is_certain(self, value: Any, certain: set[int]) -> bool:
-        if id(value) in certain:
-            return True
-        parts = value if value.__class__ in (tuple, list) else ()
-        return bool(parts) and all(self._is_certain(part, certain) for part in parts)
+        The generator stands where it has yielded it.
+        """
+        frame = None if self._generator is None else self._generator.gi_frame
+        if frame is None or not always_comes_to(frame.f_code, self._since, frame.f_lasti):
+            return False
+        return yields_what_follows_from(frame.f_code, frame.f_lasti, self._sure_names(frame))
+
+    def _sure_names(self, frame: FrameType) -> frozenset[str]:
+        """The variables that hold the record, and the names of tags."""
+        own, outer = frame.f_locals, frame.f_globals
+        sure = {n for n, v in own.items() if v is self._record or v.__class__ is OutputTag}
+        tags = {n for n in frame.f_code.co_names if outer.get(n).__class__ is OutputTag}
+        return frozenset(sure | tags)
 
     def _at(self) -> int:
         """The instruction at which the generator stands."""
@@ -126,38 +124,47 @@ class Told:
 
 
 class Buffers:
-    """Whether the records of the other input have changed what the broadcast side uses.
+    """Whether instances may differ in what the broadcast side uses, in all of them alike.
 
-    Such attributes are an instance's own. They are no state: they are gone when a job starts again.
+    They may if the code that runs for the records and timers of one instance could change it, and from
+    then on if the function of a sweep could. An instance without such records cannot know of others, so
+    it is the code that counts, and not what has happened. What instances keep is no state: it is gone
+    when a job starts again.
     """
 
     def __init__(self, function: Any) -> None:
         self._function = function
-        self._differs = bool(names_in(type(function)) & _OF_AN_INSTANCE)
-        self._known: object = None
-        self._is_known = False
-
-    def before_others(self) -> None:
-        """Note what broadcast records have changed, before anything else runs in this instance.
-
-        It is the same in every instance.
-        """
-        if not self._is_known:
-            self._is_known = True
-            if not self._differs:
-                self._known = self._fingerprint()
+        self._differ = bool(names_in(type(function)) & _OF_AN_INSTANCE)
+        self._attributes: list[tuple[str, int]] | None = None
 
     def differ(self) -> bool:
         """Whether instances may differ, for a broadcast record; from then on they always may."""
-        if self._is_known and not self._differs:
-            self._differs = self._fingerprint() != self._known
-        self._is_known = False
-        return self._differs
+        if self._differ:
+            return True
+        # With other attributes something else may be within reach.
+        attributes = sorted(
+            (name, id(value)) for name, value in _attributes(self._function).items()
+        )
+        if attributes != self._attributes:
+            self._attributes = attributes
+            calls = [getattr(self._function, name, None) for name in _OF_ONE_INSTANCE]
+            self.note([Reach(call, self._function) for call in calls if call is not None])
+        return self._differ
 
-    def _fingerprint(self) -> object:
-        return Reach(self._function.process_broadcast_element, self._function).fingerprint()
+    def note(self, reaches: Iterable[Reach]) -> None:
+        """Note what runs in one instance only."""
+        if not self._differ:
+            used = Reach(self._function.process_broadcast_element, self._function)
+            self._differ = any(reach.may_change(used) for reach in reaches)
 
 
+def _attributes(function: Any) -> dict[str, Any]:
+    found: dict[str, Any] = getattr(function, "__dict__", {})
+    return found
+
+
+_OF_ONE_INSTANCE = ("process_element", "on_timer")
+"""What runs for the keys of an instance."""
 _OF_AN_INSTANCE = {
     "get_index_of_this_subtask",
     "get_task_name_with_subtasks",
@@ -165,47 +172,6 @@ _OF_AN_INSTANCE = {
     "get_local_value",
 }
 """The identity of an instance, and its counts."""
-
-
-def _certain_parts(record: Any, code: CodeType) -> set[int]:
-    """The identities of a record, of its fields, and of the texts in the code that emits.
-
-    Python has one object for each small number and each short text, wherever it comes from.
-    """
-    fields = record if isinstance(record, tuple | list | Row) else ()
-    texts = [const for const in code.co_consts if isinstance(const, str | bytes)]
-    return {id(part) for part in (record, *fields, *texts) if not _is_shared(part)}
-
-
-def _is_shared(value: Any) -> bool:
-    if isinstance(value, str | bytes | tuple):
-        return len(value) < 2
-    return value is None or (isinstance(value, int) and -5 <= value <= 256)
-
-
-@lru_cache(256)
-def _is_reached(code: CodeType, since: int, offset: int) -> bool:
-    """Whether a generator that was at one instruction always comes to another one, and once.
-
-    What it decided before ``since`` did not depend on the instance. From there on nothing may jump over
-    the other instruction, return, or lead back.
-    """
-    if offset <= since:
-        return False
-    for one in dis.get_instructions(code):
-        target = one.argval if one.opcode in _JUMPS else None
-        if one.offset > offset:
-            if target is not None and target <= since:
-                return False
-        elif one.offset > since:
-            if one.opname in ("RETURN_VALUE", "RETURN_CONST"):
-                return False
-            if target is not None and target > offset:
-                return False
-    return True
-
-
-_JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
 
 
 def _pickled(value: Any) -> bytes:

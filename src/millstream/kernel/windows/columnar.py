@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from millstream.common._type_certainty import is_declared
 from millstream.common.errors import PlanError
+from millstream.common.typeinfo import Types
 from millstream.kernel.arrivals import Arrivals, Incoming
 from millstream.kernel.buffers import (
     ArrowCodec,
@@ -26,10 +27,11 @@ from millstream.kernel.buffers import (
     concat_records,
     merged,
 )
-from millstream.kernel.calls import hash_keys
+from millstream.kernel.calls import apply_each
 from millstream.kernel.chain import EdgeStep
 from millstream.kernel.clock import Clock, limits_by_stamp
-from millstream.kernel.columns import Columns, Values, field_types
+from millstream.kernel.columns import Columns, Values, as_list
+from millstream.kernel.groups import Groups
 from millstream.kernel.hashing import tie_breaker
 from millstream.kernel.keyed import KeyedOperator
 from millstream.kernel.order import Ints, OrderKeys
@@ -38,20 +40,16 @@ from millstream.kernel.pages import PageStore
 from millstream.kernel.reports import KernelCounter
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.steps import Flow
-from millstream.kernel.windows.pane_store import PaneStore, by_pane, refuse_other_key
-from millstream.kernel.windows.panes import (
-    FieldAggregate,
-    Groups,
+from millstream.kernel.windows.aggregates import (
+    Fold,
     NoNumber,
-    Panes,
+    PaneAggregate,
     SumOverflow,
     aggregated,
-    codes_of,
-    in_64_bits,
-    summed_objects,
     that_fit,
-    widened,
 )
+from millstream.kernel.windows.pane_store import PaneStore, by_pane, refuse_other_key
+from millstream.kernel.windows.panes import Panes
 
 GATHERED = 131_072
 """So many records are added up at once: the more, the fewer partial sums there are."""
@@ -59,24 +57,25 @@ PANE, FIRST, NUMBER = -3, -2, -1
 """The last columns of a partial sum: its pane, the first window it counts for, its records."""
 
 
-def bad_record(aggregate: FieldAggregate, info: OperatorInfo, value: Any) -> PlanError:
+def bad_record(fold: Fold, field: int | None, info: OperatorInfo, value: Any) -> PlanError:
     """The error of a record whose field has no number."""
     return PlanError(
         "NOT_A_NUMBER",
-        f"operator {info.name!r}: field {aggregate.field} of {value!r:.200} is no number, "
-        f"so there is no {aggregate.kind} of it",
+        f"operator {info.name!r}: field {field} of {value!r:.200} is no number, "
+        f"so there is no {fold.kind} of it",
         location=info.location,
         hint="filter such records out before the window",
     )
 
 
-def overflow(aggregate: FieldAggregate, info: OperatorInfo) -> PlanError:
+def overflow(aggregate: PaneAggregate, info: OperatorInfo) -> PlanError:
     """The error of a sum that does not fit its declared type."""
-    declared = field_types(aggregate.type_info)[aggregate.field]
+    sums = [f for f in aggregate.folds if f.kind == "sum" and aggregate.taken[f.place] is not None]
+    fields = " or ".join(str(aggregate.taken[fold.place]) for fold in sums)
+    limit = Types.LONG() if aggregate.results is not None else aggregate.declared(sums[0])
     return PlanError(
         "SUM_OVERFLOW",
-        f"operator {info.name!r}: a sum of field {aggregate.field} does not fit its declared type, "
-        f"{declared}",
+        f"operator {info.name!r}: a sum of field {fields} does not fit its declared type, {limit}",
         location=info.location,
         hint="declare the field as a wider type: Types.LONG(), or Types.BIG_INT(), which has no limit; "
         "or leave the type undeclared",
@@ -89,12 +88,14 @@ class PartialEdge(EdgeStep):
     counts_records = True
 
     def __init__(
-        self, *args: Any, aggregate: FieldAggregate, panes: Panes, lag: int, **options: Any
+        self, *args: Any, aggregate: PaneAggregate, panes: Panes, lag: int, **options: Any
     ) -> None:
         super().__init__(*args, **options)
         self.lag = lag
         self.aggregate = aggregate
+        self.takes_weights = aggregate.takes_weights
         self.panes = panes
+        self.row_type = Types.TUPLE(aggregate.row_types())
         self.partial_type = aggregate.partial_type()
         self._gathered: list[Records] = []
         self._size = 0
@@ -115,16 +116,25 @@ class PartialEdge(EdgeStep):
         if place != self._place or self._size >= GATHERED:
             self._add_up()
         self._place = place
-        records.values = self._columns(records.values)
+        records.values = self._rows(records.values, records.weights)
+        records.weights = None  # the numbers in the rows have them now
         self._gathered.append(records)
         self._size += len(records)
 
-    def _columns(self, values: Values) -> Columns:
-        own, counted = self.aggregate.type_info, self.aggregate.counted
-        if counted is None:
-            return Columns(own, ArrowCodec(own).arrays(values))
-        key = ArrowCodec(counted[0]).arrays(values)[counted[1]]
-        return Columns(own, [key, pa.array(np.ones(len(key), np.int64))])
+    def _rows(self, values: Values, weights: Ints | None) -> Columns:
+        """The rows of records, checked to have numbers to add up."""
+        aggregate = self.aggregate
+        records = Columns(aggregate.type_info, ArrowCodec(aggregate.type_info).arrays(values))
+        if not records.has_all() and not aggregate.key.alone:
+            # A record is None: the selector that reads its fields says so.
+            assert callable(self.route)
+            apply_each(self.route, as_list(values), self.failure)
+        self._check(records)
+        try:
+            rows = aggregate.rows(records.arrays, len(records), weights)
+        except pa.ArrowInvalid:
+            raise overflow(aggregate, self.info) from None
+        return Columns(self.row_type, rows)
 
     def _finish(self) -> None:
         self._add_up()
@@ -137,7 +147,6 @@ class PartialEdge(EdgeStep):
         records = concat_records(gathered)
         ts, keys, values = records.ts, records.keys, records.values
         assert isinstance(values, Columns)
-        self._check(values)
         panes = self.panes.at(ts)
         firsts = self.panes.first_windows(panes, limits_by_stamp(keys.stamp, self.lag))
         live = self._count_late(panes, firsts)
@@ -149,10 +158,13 @@ class PartialEdge(EdgeStep):
             self._send(values, ts, keys, panes, firsts)
 
     def _check(self, values: Columns) -> None:
-        column = values.arrays[self.aggregate.field]
-        if column.null_count:
-            row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-            raise bad_record(self.aggregate, self.info, values.take(np.array([row])).tolist()[0])
+        for fold in self.aggregate.folds:
+            field = self.aggregate.taken[fold.place]
+            column = None if field is None else values.arrays[field]
+            if column is not None and column.null_count:
+                row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+                value = values.take(np.array([row])).tolist()[0]
+                raise bad_record(fold, field, self.info, value)
 
     def _count_late(self, panes: Ints, firsts: Ints) -> Any:
         live = firsts <= self.panes.last_windows(panes)
@@ -162,19 +174,16 @@ class PartialEdge(EdgeStep):
         return live
 
     def _send(self, values: Columns, ts: Ints, keys: OrderKeys, panes: Ints, firsts: Ints) -> None:
-        arrays = widened(self.aggregate, values)
-        if arrays[self.aggregate.key].null_count:
-            key_values = values.field_values(self.aggregate.key) or []
-            hash_keys(key_values, self.cache, self.info)  # refuses a key that is None
-        groups = Groups.by([firsts, panes, codes_of(arrays[self.aggregate.key])])
-        groups = that_fit(self.aggregate, arrays, groups)
-        rows, fields = aggregated(self.aggregate, arrays, groups)
+        aggregate, arrays = self.aggregate, values.arrays
+        groups = Groups.by([firsts, panes, aggregate.key.codes(arrays)])
+        groups = that_fit(aggregate, arrays, groups)
+        rows, fields = aggregated(aggregate, arrays, groups)
         numbers = groups.sizes(np.ones(len(ts), np.int64))
         partial = Columns(
             self.partial_type,
             [*fields, pa.array(panes[rows]), pa.array(firsts[rows]), pa.array(numbers)],
         )
-        hashes = hash_keys(partial.field_values(self.aggregate.key) or [], self.cache, self.info)
+        hashes = aggregate.key.hashes(fields)
         self._spread(Records(partial, ts[rows], keys.take(rows), hashes))
 
     def _shown(self, records: Records, row: int) -> Any:
@@ -186,13 +195,14 @@ class ColumnarWindowOperator(KeyedOperator):
     """Brings together the partial sums of windows, and emits them when they are over."""
 
     wants_columns = True
+    gives_columns = True
     keeps_panes = True
     counts_records = False
 
     def __init__(
         self,
         info: OperatorInfo,
-        aggregate: FieldAggregate,
+        aggregate: PaneAggregate,
         panes: Panes,
         selector: Callable[[Any], Any],
     ) -> None:
@@ -210,18 +220,19 @@ class ColumnarWindowOperator(KeyedOperator):
             self._emit(windows, parts, emit)
 
     def pane_rows(self, key: Any, value: Any, pane: int) -> Iterator[tuple[Any, ...]]:
-        """The columns of a sum, or of a number of records, in a window that is one pane.
+        """The columns of what a window has that is one pane: a record, a number, or an accumulator.
 
-        A sum that 64 bits cannot hold becomes several.
+        Sums that 64 bits cannot hold become several rows.
         """
-        if self.aggregate.counted is not None:
-            yield key, value, pane, pane, value
-            return
-        refuse_other_key(self.info, value[self.aggregate.key], key)
-        fields = list(value)
-        for part in in_64_bits(fields[self.aggregate.field]):
-            fields[self.aggregate.field] = part
-            yield *fields, pane, pane, 1
+        aggregate = self.aggregate
+        if aggregate.results is None:
+            refuse_other_key(self.info, self.selector(value), key)
+            fields, number = list(value), 1
+        else:
+            folded = value if isinstance(value, tuple) else (value,)
+            fields, number = [*((key,) if aggregate.key.alone else key), *folded], folded[0]
+        for row in aggregate.split(fields):
+            yield *row, pane, pane, number
 
     def _by_pane(self, records: Incoming, clock: Clock) -> dict[int, Records]:
         found = self._on_time(records, clock)
@@ -251,7 +262,7 @@ class ColumnarWindowOperator(KeyedOperator):
         """Partial sums in the one order, one for each key, pane and first window."""
         records = merged(list(parts))
         arrays = _arrays(records)
-        numbers = [codes_of(arrays[self.aggregate.key])]
+        numbers = [self.aggregate.key.codes(arrays)]
         numbers += [arrays[i].to_numpy() for i in (FIRST, PANE)]
         groups = that_fit(self.aggregate, arrays, Groups.by(numbers))
         if len(groups.starts) == len(records):
@@ -272,7 +283,11 @@ class ColumnarWindowOperator(KeyedOperator):
         rows, found = self.panes.memberships(panes, firsts, windows)
         if not len(rows):
             return
-        groups = Groups.by([codes_of(arrays[self.aggregate.key])[rows], found])
+        groups = self._that_exist(
+            Groups.by([self.aggregate.key.codes(arrays)[rows], found]), arrays, rows
+        )
+        if not len(groups.starts):
+            return
         chosen = groups.firsts
         of_windows = Groups(rows[groups.order], groups.starts)
         results = self._results(arrays[:PANE], of_windows)
@@ -282,24 +297,34 @@ class ColumnarWindowOperator(KeyedOperator):
         order = self._order(records, of_windows.firsts, starts, ends)
         emit(MAIN, Records(results, ends - 1, order))
 
+    def _that_exist(self, groups: Groups, arrays: list[pa.Array], rows: Ints) -> Groups:
+        """The groups that have records: of some, all records may have been taken back."""
+        if not self.aggregate.takes_weights:
+            return groups
+        numbers = arrays[self.aggregate.number_place].to_numpy()[rows]
+        exists = groups.sizes(numbers) != 0
+        return groups if exists.all() else groups.some(exists)
+
     def _results(self, arrays: list[pa.Array], groups: Groups) -> Values:
         """The result of each group: columns, or objects if a sum is wider than its column.
 
         Only a declared type is enforced: a type that nobody declares widens.
         """
-        own = self.aggregate.type_info
-        narrow = field_types(own)[self.aggregate.field].to_arrow()
         try:
-            _, fields = aggregated(self.aggregate, arrays, groups)
-            fields[self.aggregate.field] = fields[self.aggregate.field].cast(narrow)
-            return Columns(own, fields)
-        except (SumOverflow, pa.ArrowInvalid):
-            if is_declared(own):
-                raise overflow(self.aggregate, self.info) from None
+            _, columns = aggregated(self.aggregate, arrays, groups)
+        except SumOverflow:
+            _, columns = aggregated(self.aggregate, arrays, groups, exactly=True)
         except NoNumber as missing:
+            # Only restored windows have such rows, and only of whole records.
+            own, fold = self.aggregate.type_info, self.aggregate.folds[0]
             record = Columns(own, [array.slice(missing.row, 1) for array in arrays]).tolist()[0]
-            raise bad_record(self.aggregate, self.info, record) from None
-        return summed_objects(self.aggregate, arrays, groups)
+            raise bad_record(fold, fold.place, self.info, record) from None
+        try:
+            return self.aggregate.emitted(columns, limited=True)
+        except pa.ArrowInvalid:
+            if is_declared(self.aggregate.type_info):
+                raise overflow(self.aggregate, self.info) from None
+        return self.aggregate.emitted(columns, limited=False).tolist()
 
     def _order(self, records: Records, rows: Ints, starts: Ints, ends: Ints) -> OrderKeys:
         """The place of each result: that of a timer of its key at the end of the window."""
@@ -311,14 +336,14 @@ class ColumnarWindowOperator(KeyedOperator):
     def _ties(self, records: Records) -> Ints:
         """Tie breakers of keys with equal hashes. Computed only for them, because it costs time."""
         assert records.hashes is not None and isinstance(records.values, Columns)
-        codes = codes_of(_arrays(records)[self.aggregate.key])
+        codes = self.aggregate.key.codes(_arrays(records))
         hash_of = np.zeros(int(codes.max()) + 1, records.hashes.dtype)
         hash_of[codes] = records.hashes
         _, place, times = np.unique(hash_of, return_inverse=True, return_counts=True)
         ties = np.zeros(len(records), np.int64)
         shared = np.flatnonzero((times[place] > 1)[codes])
         if len(shared):
-            keys = records.values.take(shared).field_values(self.aggregate.key) or []
+            keys = self.aggregate.key.values(records.values.take(shared).arrays)
             ties[shared] = [tie_breaker(key) for key in keys]
         return ties
 

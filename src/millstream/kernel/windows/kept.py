@@ -23,30 +23,34 @@ from millstream.kernel.arrivals import Arrivals, Incoming
 from millstream.kernel.buffers import TARGET_RECORDS, ArrowCodec, Hashes, Records, merged
 from millstream.kernel.clock import Clock
 from millstream.kernel.columns import Columns, field_types
+from millstream.kernel.groups import Groups
 from millstream.kernel.hashing import tie_breaker
+from millstream.kernel.key_columns import KeyColumns
 from millstream.kernel.order import Ints
 from millstream.kernel.outputs import FLUSH, Emit, Outputs
 from millstream.kernel.pages import PageStore
 from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.pane_store import PaneStore, by_pane, refuse_other_key
-from millstream.kernel.windows.panes import Groups, Panes, codes_of
+from millstream.kernel.windows.panes import Panes
 
 
 class KeptWindowOperator(WindowOperator):
     """Runs a `WindowSpec` with aligned windows, `EventTimeTrigger`, lateness 0 and nothing to fold.
 
-    ``key``: the field that is the key.
+    ``key``: the fields that are the key.
     """
 
     wants_columns = True
     keeps_panes = True
     keeps_windows = False
 
-    def __init__(self, *args: Any, key: int, type_info: TypeInformation, **options: Any) -> None:
+    def __init__(
+        self, *args: Any, key: KeyColumns, type_info: TypeInformation, **options: Any
+    ) -> None:
         super().__init__(*args, **options)
         assert self.spec.alignment is not None
         self.panes = Panes.of(self.spec.alignment)
-        self.key_field = key
+        self.key_columns = key
         self.type_info = type_info
         # The last column is the first window that a record counts for.
         self.codec = ArrowCodec(Types.TUPLE([*field_types(type_info), Types.LONG()]))
@@ -63,7 +67,7 @@ class KeptWindowOperator(WindowOperator):
 
     def pane_rows(self, key: Any, value: Any, pane: int) -> list[tuple[Any, ...]]:
         """The columns of a record in a window that is one pane."""
-        refuse_other_key(self.info, value[self.key_field], key)
+        refuse_other_key(self.info, self.selector(value), key)
         return [(*value, pane)]
 
     def _by_pane(self, records: Incoming, clock: Clock) -> dict[int, Records]:
@@ -94,7 +98,7 @@ class KeptWindowOperator(WindowOperator):
         directory = pages.directory
         # Buckets are renumbered when the directory doubles; the lowest hash of a page is not.
         lowest = directory.buckets(records.hashes) << (32 - directory.depth)
-        groups = Groups.by([found, codes_of(fields[self.key_field])[rows], lowest[rows]])
+        groups = Groups.by([found, self.key_columns.codes(fields)[rows], lowest[rows]])
         order, starts = rows[groups.order], groups.starts
         fired = _Fired(
             Columns(self.type_info, fields),
@@ -114,7 +118,7 @@ class KeptWindowOperator(WindowOperator):
         """Call the function for some of the windows of one page."""
         window: Any = None
         try:
-            for key, hashed, number, elements in fired.content(some, self.key_field):
+            for key, hashed, number, elements in fired.content(some, self.key_columns):
                 window = TimeWindow(*self.panes.bounds(number))
                 due = window[1] - 1
                 self._enter(key)
@@ -155,14 +159,14 @@ class _Fired:
         if begin < last:
             yield range(begin, last)
 
-    def content(self, some: range, key: int) -> Iterator[tuple[Any, int, int, list[Any]]]:
+    def content(self, some: range, key: KeyColumns) -> Iterator[tuple[Any, int, int, list[Any]]]:
         """Key, its hash, number and records of some of the windows."""
         begin = self.starts[some.start]
         rows = self.rows[begin : self.starts[some.stop]]
         distinct, places = np.unique(rows, return_inverse=True)
         objects, at = self.values.take(distinct).tolist(), places.tolist()
         firsts = self.rows[[self.starts[i] for i in some]]
-        keys = self.values.take(firsts).field_values(key) or []
+        keys = key.values(self.values.take(firsts).arrays)
         for i, of_key, hashed in zip(some, keys, self.hashes[firsts].tolist(), strict=True):
             own = at[self.starts[i] - begin : self.starts[i + 1] - begin]
             yield of_key, hashed, self.windows[i], list(map(objects.__getitem__, own))

@@ -12,16 +12,19 @@ from millstream.kernel.windows.spec import Alignment, WindowSpec
 IN_PAGES = "windows in pages"
 """A table of windows for each key."""
 
-PaneContent = Literal["partial sums", "counts", "columns"]
+PaneContent = Literal["partial sums", "counts", "aggregates", "columns"]
 _PATTERN = re.compile(
-    r"(partial sums|counts|columns) of (.+) in windows of (\d+) ms every (\d+) ms"
-    r"(?: from (-?\d+) ms on)?"
+    r"(partial sums|counts|aggregates|columns)(?: \((.+?)\))?(?: by tuples of (\d+))? of (.+) "
+    r"in windows of (\d+) ms every (\d+) ms(?: from (-?\d+) ms on)?"
 )
 
 
 @dataclass(frozen=True)
 class PaneLayout:
-    """State by pane: sums, numbers of records or records as columns. ``of``: their type as text.
+    """State by pane: sums, numbers of records, several aggregates, or records as columns.
+
+    ``of``: the type of the records as text. ``folds``: the aggregates, if they are several.
+    ``tuple_of``: the number of parts of keys that are tuples and are stored by themselves.
 
     Examples
     --------
@@ -35,6 +38,8 @@ class PaneLayout:
     content: PaneContent
     of: str
     alignment: Alignment
+    folds: str | None = None
+    tuple_of: int | None = None
 
     @staticmethod
     def read(name: str | None) -> PaneLayout | None:
@@ -42,9 +47,10 @@ class PaneLayout:
         found = _PATTERN.fullmatch(name or "")
         if found is None:
             return None
-        content, of, size, slide, offset = found.groups()
+        content, folds, parts, of, size, slide, offset = found.groups()
         alignment = Alignment(int(size), int(slide), int(offset or 0))
-        return PaneLayout(cast("PaneContent", content), of, alignment)
+        tuple_of = None if parts is None else int(parts)
+        return PaneLayout(cast("PaneContent", content), of, alignment, folds, tuple_of)
 
     def becomes_windows_of(self, spec: WindowSpec) -> bool:
         """Whether a window that keeps its state in pages can go on from this.
@@ -55,10 +61,14 @@ class PaneLayout:
             return spec.fold is None
         if spec.evictor is not None:
             return False
+        if self.content == "aggregates":
+            return spec.summarizes and str(spec.fold.function) == self.folds  # type: ignore[union-attr]
         return spec.counts if self.content == "counts" else isinstance(spec.fold, Reduced)
 
     def __str__(self) -> str:
         align = self.alignment
         offset = f" from {align.offset} ms on" if align.offset else ""
         spans = f"in windows of {align.size} ms every {align.slide} ms{offset}"
-        return f"{self.content} of {self.of} {spans}"
+        folds = f" ({self.folds})" if self.folds is not None else ""
+        key = f" by tuples of {self.tuple_of}" if self.tuple_of is not None else ""
+        return f"{self.content}{folds}{key} of {self.of} {spans}"

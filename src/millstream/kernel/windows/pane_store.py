@@ -13,10 +13,11 @@ from millstream.common.errors import CheckpointError
 from millstream.kernel.buffers import ArrowCodec, BufferWriter, Received, Records, Row
 from millstream.kernel.clock import Clock
 from millstream.kernel.columns import Columns
+from millstream.kernel.groups import Groups
 from millstream.kernel.order import Ints
 from millstream.kernel.pages import Store
 from millstream.kernel.runtime import OperatorInfo
-from millstream.kernel.windows.panes import Groups, Panes
+from millstream.kernel.windows.panes import Panes
 
 
 @dataclass

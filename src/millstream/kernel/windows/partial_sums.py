@@ -21,7 +21,7 @@ class PartialSums(PartialEdge):
         """The sums of records of any channels; None if all of them are late."""
         self._found = []
         ordered = merged([records])
-        self._take(Flow(ordered.values, ordered.ts, ordered.keys))
+        self._take(Flow(ordered.values, ordered.ts, ordered.keys, None, ordered.weights))
         self._add_up()
         return concat_records(self._found) if self._found else None
 

@@ -14,15 +14,9 @@ import numpy.typing as npt
 from millstream.kernel.arrivals import Arrivals
 from millstream.kernel.buffers import Records
 from millstream.kernel.columns import Columns, concat_columns_of
+from millstream.kernel.groups import Groups
 from millstream.kernel.order import Ints, concat
-from millstream.kernel.windows.panes import (
-    FieldAggregate,
-    Groups,
-    SumOverflow,
-    aggregated,
-    codes_of,
-    widened,
-)
+from millstream.kernel.windows.aggregates import PaneAggregate, SumOverflow, aggregated
 
 
 @dataclass
@@ -39,18 +33,20 @@ class Runs:
 
 
 def runs_of(
-    arrivals: Arrivals, ahead: npt.NDArray[np.bool_], gap: int, aggregate: FieldAggregate
+    arrivals: Arrivals, ahead: npt.NDArray[np.bool_], gap: int, aggregate: PaneAggregate
 ) -> Runs | None:
     """The runs of the keys all of whose records are ahead, and the records of all others.
 
     None if records have to be folded one by one: a field is no number, or a sum gets too large.
     """
     columns = arrivals.in_columns()
-    codes = codes_of(columns.arrays[aggregate.key])
-    if columns.arrays[aggregate.field].null_count:
+    if not columns.has_all() or any(
+        columns.arrays[fold.place].null_count for fold in aggregate.folds
+    ):
         return None
+    codes = aggregate.key.codes(columns.arrays)
     plain = np.isin(codes, codes[~ahead], invert=True) if not ahead.all() else ahead
-    arrays, mine = widened(aggregate, columns), np.flatnonzero(plain)
+    arrays, mine = aggregate.rows(columns.arrays, len(codes)), np.flatnonzero(plain)
     groups = _by_run(codes, arrivals.ts, mine, gap)
     try:
         chosen, fields = aggregated(aggregate, arrays, groups)

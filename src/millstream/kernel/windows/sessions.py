@@ -21,9 +21,9 @@ from millstream.kernel.order import Ints
 from millstream.kernel.outputs import Emit, Outputs
 from millstream.kernel.pages import PageStore
 from millstream.kernel.timers import add_timer, remove_timer
+from millstream.kernel.windows.aggregates import PaneAggregate
 from millstream.kernel.windows.contents import WINDOWS, Entry, Order, merged
 from millstream.kernel.windows.default_trigger import DefaultTriggerOperator
-from millstream.kernel.windows.panes import FieldAggregate
 from millstream.kernel.windows.session_runs import runs_of
 
 _NONE = np.empty(0, np.bool_)
@@ -33,7 +33,7 @@ _NOTHING = np.empty(0, np.int64)
 class SessionWindowOperator(DefaultTriggerOperator):
     """Runs a `WindowSpec` with a session gap, `EventTimeTrigger`, lateness 0 and no evictor."""
 
-    def __init__(self, *args: Any, aggregate: FieldAggregate | None = None, **options: Any) -> None:
+    def __init__(self, *args: Any, aggregate: PaneAggregate | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
         assert self.spec.session_gap is not None
         self.gap = self.spec.session_gap
@@ -49,7 +49,7 @@ class SessionWindowOperator(DefaultTriggerOperator):
                 records = self._by_run(records, self.aggregate)
         super().run(records, pages, clock, emit)
 
-    def _by_run(self, records: Arrivals, aggregate: FieldAggregate) -> Incoming:
+    def _by_run(self, records: Arrivals, aggregate: PaneAggregate) -> Incoming:
         runs = runs_of(records, self.ahead, self.gap, aggregate)
         if runs is None:
             return records

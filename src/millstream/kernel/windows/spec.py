@@ -45,7 +45,8 @@ class WindowSpec:
 
     ``alignment``: given if the windows follow from the time alone, with the default trigger and no
     evictor; ``session_gap`` likewise for sessions. ``emits_fold``: the function only
-    emits what was folded. ``counts``: it emits the key and the number of its records.
+    emits what was folded. ``counts``: it emits the key and the number of its records. ``summarizes``: it
+    emits the key and several aggregates of fields, see `Summary`.
     ``second_late_tag``: the tag of late records of the second input, if there are two.
     """
 
@@ -59,6 +60,7 @@ class WindowSpec:
     session_gap: int | None = None
     emits_fold: bool = False
     counts: bool = False
+    summarizes: bool = False
     lateness: Literal["channel", "operator"] = "channel"
     late_tag: OutputTag | None = None
     second_late_tag: OutputTag | None = None
@@ -70,7 +72,8 @@ class WindowSpec:
         With an evictor they are folded only then.
         """
         folds_now = self.evictor is not None and self.fold is not None and not self.fold.is_ours
-        leaves_them = self.emits_fold or self.counts or getattr(self.function, LEAVES, False)
+        ours = self.emits_fold or self.counts or self.summarizes
+        leaves_them = ours or getattr(self.function, LEAVES, False)
         if leaves_them and not folds_now:
             return True
         return self._is_in_one_window() and not self.allowed_lateness_ms
