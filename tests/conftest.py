@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
     from millstream.datastream import StreamExecutionEnvironment
 
-TESTS = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
 PARALLELISM = 2
+# Helpers hold no tests.
+collect_ignore = ["support"]
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +26,7 @@ def spark() -> Iterator[SparkSession]:
     """The session all Spark tests of this process share: starting one takes longer than a test."""
     from millstream.spark.session import get_session
 
-    folders = [str(folder) for folder in (TESTS / "spark", TESTS.parent / "src")]
+    folders = [str(ROOT), str(ROOT / "src")]
     # Workers inherit it from the JVM, which starts now: they import the tests' own functions.
     os.environ["PYTHONPATH"] = os.pathsep.join([*folders, os.environ.get("PYTHONPATH", "")])
     os.environ["PYSPARK_PYTHON"] = sys.executable

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from tests.support.source_trees import tree_of
+
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "millstream"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -39,11 +41,6 @@ PRIVATE_PYSPARK = re.compile(
     r"\b_(jvm|jsc|jdf|jsparkSession|jschema|jsq|gateway|active_spark_context|instantiatedSession)\b"
 )
 MOST_LINES = 500
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
 
 
 def statements(node: ast.AST) -> Iterator[ast.stmt]:

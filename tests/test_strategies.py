@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.strategies import crossed, examples, sampled
+
+from tests.support.strategies import crossed, examples, sampled, scaled, schedules
 
 CASES, WAYS = "abcde", ("x", "y")
 
@@ -13,7 +14,8 @@ def test_make_test_takes_all(monkeypatch: pytest.MonkeyPatch, factor: str) -> No
     monkeypatch.setenv("MILLSTREAM_EXAMPLES", factor)
     assert crossed(CASES, WAYS) == [(case, way) for case in CASES for way in WAYS]
     assert sampled(WAYS, "seed") == WAYS
-    assert examples(40).max_examples == 40 * int(factor)
+    assert examples(40).max_examples == scaled(40) == 40 * int(factor)
+    assert schedules(slots=(1, 3)) == {"slots": (1, 3)}
 
 
 def test_make_check_takes_every_case_and_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,3 +25,10 @@ def test_make_check_takes_every_case_and_every_way(monkeypatch: pytest.MonkeyPat
     assert sampled(WAYS, "seed") == sampled(WAYS, "seed")
     # Never more than a test asks for.
     assert [examples(n).max_examples for n in (5, 40, 100)] == [5, 6, 10]
+    assert [scaled(n, fewest=3) for n in (2, 20, 100)] == [2, 3, 10]
+    assert schedules(slots=(1, 3), cuts=(1, "all")) == {
+        "cuts": (1, "all"),
+        "slots": (3,),
+        "parallelism": (2,),
+        "seeds": (0,),
+    }

@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-PARITY = ROOT / "tests" / "parity"
 TABLE = ROOT / "docs" / "reference" / "flink_parity.toml"
 PAGE = ROOT / "docs" / "reference" / "flink_parity.md"
-sys.path.insert(0, str(PARITY))
+sys.path.insert(0, str(ROOT))
 
-from catalogue import NAMES, ORIGINALS, program_names  # noqa: E402
-from known_differences import DIFFERING_NAMES, KNOWN_DIFFERENCES  # noqa: E402
+from tests.support.parity.catalogue import NAMES, ORIGINALS, program_names  # noqa: E402
+from tests.support.parity.known_differences import DIFFERING_NAMES, KNOWN_DIFFERENCES  # noqa: E402
 
 ALL = "*"
 STATUSES = ("same", "differs", "none")
@@ -266,7 +265,7 @@ def _program(name: str) -> str:
     if module is not None:
         path = (ORIGINALS / f"{module}.py").relative_to(ROOT)
     else:
-        path = (PARITY / "counterparts.py").relative_to(ROOT)
+        path = Path("tests/support/parity/counterparts.py")
     return f"[{name}](../../{path.as_posix()})"
 
 

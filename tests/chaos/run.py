@@ -23,6 +23,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from millstream.checkpoint.savepoints import Savepoint
+from millstream.common.errors import CheckpointError
 from tests.chaos.disk import SmallDisk, can_mount, cut_last
 from tests.chaos.job import write_orders
 from tests.chaos.processes import jvms_of, kill, kill_all, pause, resume, workers_of
@@ -36,9 +38,6 @@ from tests.chaos.scenarios import (
     Step,
 )
 from tests.chaos.truth import EPOCH_OF_FILE, expected, output
-
-from millstream.checkpoint.savepoints import Savepoint
-from millstream.common.errors import CheckpointError
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 600

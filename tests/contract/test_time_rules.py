@@ -7,18 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from time_support import (
-    MAX,
-    MIN,
-    Probe,
-    bounded,
-    clock,
-    clock_of,
-    job,
-    keyed,
-    sink,
-    source,
-)
 
 from millstream.common.errors import MillstreamError
 from millstream.common.output_tag import OutputTag
@@ -41,6 +29,18 @@ from millstream.plan.graph import (
 )
 from millstream.plan.options import JobOptions
 from millstream.testing import LocalJob
+from tests.support.time_support import (
+    MAX,
+    MIN,
+    Probe,
+    bounded,
+    clock,
+    clock_of,
+    job,
+    keyed,
+    sink,
+    source,
+)
 
 MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps()
 T = 1
@@ -421,7 +421,7 @@ class TestOrderKeys:
         stream = source(graph, [[("a1", 0)]], MONOTONOUS)
         streams = []
         for uid in uids:
-            ringing = Probe(only_timer_at_7, lambda t, ctx, uid=uid: [f"{uid} x", f"{uid} y"])
+            ringing = Probe(only_timer_at_7, lambda t, ctx, uid=uid: [f"{uid} x", f"{uid} y"])  # type: ignore[misc]
             streams.append(keyed(graph, stream, ringing, uid))
         union = graph.add(UnionNode, name="union", inputs=tuple(streams)).id
         sink(graph, keyed(graph, union, Probe(lambda v, ctx: [v]), "last", key=lambda v: 0))

@@ -92,7 +92,7 @@ def markers(*nodes: ast.AST) -> set[str]:
 def parameters_of(test: str) -> set[str]:
     """The ids of a parametrised test of the comparison with Flink."""
     path, _, function = test.partition("::")
-    module = importlib.import_module(Path(path).stem)
+    module = importlib.import_module(path.removesuffix(".py").replace("/", "."))
     if function == "test_differs_as_said":
         return set(parity.DIFFERING_NAMES)
     lists = {

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.source_trees import tree_of
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "benchmarks/RESULTS.md"])
 SOURCES = sorted(ROOT.glob("src/**/*.py"))
@@ -76,12 +78,8 @@ def _one_line(text: str) -> str:
 def docstrings(path: Path) -> list[tuple[str, str]]:
     """The docstrings of a module, each with the name of its owner."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    owners = (node for node in ast.walk(_parsed(path)) if isinstance(node, kinds))
+    owners = (node for node in ast.walk(tree_of(path)) if isinstance(node, kinds))
     return [(getattr(o, "name", path.stem), text) for o in owners if (text := ast.get_docstring(o))]
-
-
-def _parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def comments(path: Path) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Makes the golden savepoints of the format that this version writes.
 
-    python tests/migration/make.py
+    python -m tests.migration.make
 
 Run it once when the format changes, and commit the folder; those of earlier formats stay as they are.
 ``written.txt`` is what the job had written before. A case that is new for the format this version writes
@@ -10,20 +10,16 @@ gets its file; files that are there stay.
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 import time
 from pathlib import Path
 
+from millstream.checkpoint.savepoints import FORMAT
+from millstream.datastream import StreamExecutionEnvironment
+from tests.support.migration.golden import ALL_CASES, file_name, make
+from tests.support.spark.savepoint_programs import everything, lines
+
 HERE = Path(__file__).parent
-FOLDERS = [HERE.parents[1] / "src", HERE, HERE.parent / "spark", HERE.parent / "properties"]
-sys.path[:0] = map(str, FOLDERS)
-
-from golden import ALL_CASES, file_name, make  # noqa: E402
-from savepoint_programs import everything, lines  # noqa: E402
-
-from millstream.checkpoint.savepoints import FORMAT  # noqa: E402
-from millstream.datastream import StreamExecutionEnvironment  # noqa: E402
 
 
 def main() -> None:

@@ -6,8 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from golden import ALL_CASES, file_name, load, shown
-from savepoint_cases import (
+
+from millstream.checkpoint.savepoints import FORMAT
+from millstream.common.configuration import Configuration
+from millstream.common.output_tag import OutputTag
+from millstream.datastream import StreamExecutionEnvironment
+from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
+from tests.support.migration.golden import ALL_CASES, file_name, load, shown
+from tests.support.migration.key_cases import KEY_CASES
+from tests.support.properties.savepoint_cases import (
+    CASES,
     RECORD,
     SESSIONS,
     SLIDING,
@@ -23,17 +31,13 @@ from savepoint_cases import (
     summary,
     untyped,
 )
-from savepoint_runs import before, going_on, rest
-from tests.strategies import crossed, sampled
-
-from millstream.checkpoint.savepoints import FORMAT
-from millstream.common.configuration import Configuration
-from millstream.common.output_tag import OutputTag
-from millstream.datastream import StreamExecutionEnvironment
-from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
+from tests.support.properties.savepoint_runs import before, going_on, rest
+from tests.support.strategies import crossed, sampled
 
 GOLDEN = Path(__file__).parent
 FOLDERS = sorted(GOLDEN.glob("layouts-v*"))
+TRIED = [*CASES, *(case for kind, cases in KEY_CASES.items() for case in sampled(cases, kind))]
+"""All cases; `make check` takes one of each type of keys."""
 
 
 def test_every_format_has_its_golden_savepoints() -> None:
@@ -45,7 +49,8 @@ def test_every_format_has_its_golden_savepoints() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "version"), crossed(ALL_CASES, [folder.name for folder in FOLDERS])
+    ("name", "version"),
+    crossed((case.name for case in TRIED), [folder.name for folder in FOLDERS]),
 )
 def test_a_job_goes_on_from_a_golden_savepoint(name: str, version: str, tmp_path: Path) -> None:
     """Together with what the job had given before, all is as if it had run to its end today.
@@ -101,20 +106,19 @@ BECOME_COLUMNS = {"sums by a function", "records by a function"}
 """Tumbling windows of records that surely fit columns: later versions say so in their savepoints."""
 
 
-@pytest.mark.parametrize("skips", [False, True], ids=["fails", "skips"])
-@pytest.mark.parametrize("name", OTHER_OPERATORS)
+@pytest.mark.parametrize(("name", "policy"), crossed(OTHER_OPERATORS, ["fail", "skip"]))
 def test_another_operator_goes_on_from_a_golden_savepoint(
-    name: str, skips: bool, tmp_path: Path
+    name: str, policy: str, tmp_path: Path
 ) -> None:
     """Sums and columns become windows of single records; those stay, unless they surely fit columns."""
     case, other = ALL_CASES[name], OTHER_OPERATORS[name]
-    if skips:
+    if policy == "skip":
         build = other.build
         other = replace(other, build=lambda s, t: build(s, t).on_error("skip"))
     data, setting, savepoint, given = load(FOLDERS[0] / file_name(case), tmp_path)
     whole = before(case, data, setting)
     rest(whole, data, setting)
-    for later in (1, 3):
+    for later in sampled((1, 3), name):
         run = going_on(other, data, replace(setting, later_slots=later), savepoint)
         (choice,) = (
             choice

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from savepoint_programs import everything, lines
 
 from millstream.checkpoint.savepoints import FORMAT
 from millstream.datastream import StreamExecutionEnvironment
+from tests.support.spark.savepoint_programs import everything, lines
 
 GOLDEN = sorted(Path(__file__).parent.glob("savepoint-v*"))
 MakeEnv = Callable[..., StreamExecutionEnvironment]

@@ -1,4 +1,4 @@
-"""Lets these tests, and Spark's workers, import their helpers and the ported programs."""
+"""Lets these tests, and Spark's workers, import the ported programs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-
-from catalogue import port  # noqa: E402
+from tests.support.parity.catalogue import port
 
 # It is for PyFlink's own virtual environment.
 collect_ignore = ["on_flink"]
@@ -19,6 +16,4 @@ _ported = TemporaryDirectory(prefix="ported-")
 port(Path(_ported.name))
 sys.path.insert(0, _ported.name)
 # Workers inherit it from the JVM, which starts with the first Spark test.
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    [_ported.name, str(HERE), os.environ.get("PYTHONPATH", "")]
-)
+os.environ["PYTHONPATH"] = os.pathsep.join([_ported.name, os.environ.get("PYTHONPATH", "")])

@@ -1,8 +1,8 @@
 """Runs all programs on Flink, and records what they give, and the names of Flink's API.
 
-    python tests/parity/record.py
+    python -m tests.parity.record
 
-Takes a few minutes, and PyFlink's environment, see `flink_env`.
+Takes a few minutes, and PyFlink's environment, see `tests/support/parity/flink_env.py`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+from tests.support.parity.catalogue import NAMES, RECORDED, Results
+from tests.support.parity.flink_env import flink_python
 
-from catalogue import NAMES, RECORDED, Results  # noqa: E402
-from flink_env import flink_python  # noqa: E402
+HERE = Path(__file__).resolve().parent
 
 
 def run_on_flink(python: Path) -> dict[str, Results]:

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from flink_env import NoFlinkError, flink_python
 
 from millstream.missing_modules import MODULES
+from tests.support.parity.flink_env import NoFlinkError, flink_python
 
 pytestmark = pytest.mark.parity
 

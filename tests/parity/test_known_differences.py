@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from catalogue import DIFFERING, Results, program_names, recorded
-from known_differences import DIFFERING_NAMES, KNOWN_DIFFERENCES, Difference
-from millstream_side import run
 
 from millstream.common.errors import MillstreamError
+from tests.support.parity.catalogue import DIFFERING, Results, program_names, recorded
+from tests.support.parity.known_differences import DIFFERING_NAMES, KNOWN_DIFFERENCES, Difference
+from tests.support.parity.millstream_side import run
 
 
 def only_in(one: Results, other: Results) -> Results:

@@ -13,11 +13,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from catalogue import DIFFERING, program_names, recorded
-from counterparts import JAVA, SQL
-from known_differences import DIFFERING_NAMES
-from millstream_side import run
-from tests.strategies import sampled
+
+from tests.support.parity.catalogue import DIFFERING, program_names, recorded
+from tests.support.parity.counterparts import JAVA, SQL
+from tests.support.parity.known_differences import DIFFERING_NAMES
+from tests.support.parity.millstream_side import run
+from tests.support.strategies import sampled
 
 PROGRAMS = [name for name, module in program_names().items() if module != DIFFERING]
 STREAMING: list[dict[str, Any]] = [

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from catalogue import Results, program_names, recorded, shown
-from millstream_side import Timed, built
 
 from millstream.testing import collect
+from tests.support.parity.catalogue import Results, program_names, recorded, shown
+from tests.support.parity.millstream_side import Timed, built
 
 pytestmark = pytest.mark.spark
 

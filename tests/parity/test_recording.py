@@ -9,9 +9,10 @@ import json
 from pathlib import Path
 
 import pytest
-from catalogue import NAMES, Results, recorded
-from flink_env import NoFlinkError, flink_python
-from record import names_of_flink, run_on_flink
+
+from tests.parity.record import names_of_flink, run_on_flink
+from tests.support.parity.catalogue import NAMES, Results, recorded
+from tests.support.parity.flink_env import NoFlinkError, flink_python
 
 pytestmark = pytest.mark.parity
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from deep_programs import DeepProgram, deep_programs
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from oracle import Event
-from programs import per_channel
 
 from millstream.plan.options import CHAINING, ChannelOrder, JobOptions
 from millstream.testing import LocalJob
-from strategies import LAYOUTS, Cut, Layout, examples, uneven_channels, uneven_cut
+from tests.support.properties.deep_programs import DeepProgram, deep_programs
+from tests.support.properties.oracle import Event
+from tests.support.properties.programs import per_channel
+from tests.support.strategies import LAYOUTS, Cut, Layout, examples, uneven_channels, uneven_cut
 
 ORDERS: st.SearchStrategy[ChannelOrder] = st.sampled_from(("arrival", "watermark"))
 

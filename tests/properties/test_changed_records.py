@@ -27,7 +27,7 @@ from millstream.datastream.window import (
     TumblingEventTimeWindows,
 )
 from millstream.testing import rebatch, run_local
-from strategies import crossed, examples
+from tests.support.strategies import crossed, examples
 
 ROW = Types.ROW_NAMED(["k", "v", "t"], [Types.STRING(), Types.LONG(), Types.LONG()])
 TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda r, _: r[2])
@@ -231,7 +231,7 @@ def program(
 
 
 @pytest.mark.parametrize(("name", "how"), crossed(PROGRAMS, HOW))
-@examples(10)
+@examples(10, fewest=3)
 @given(steps=INPUTS)
 def test_what_a_function_changes_nobody_else_sees(
     name: str, how: str, steps: list[tuple[str, int]]

@@ -9,9 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from savepoint_cases import Case
-from savepoint_cases import changes as taken_back
-from savepoint_runs import ORDERS, Setting, check, drawn_for
 
 from millstream.common import Row, RowKind, Types, WatermarkStrategy
 from millstream.common.errors import PlanError
@@ -27,7 +24,10 @@ from millstream.datastream.connectors.file_system import FileSink
 from millstream.datastream.functions import ProcessJoinFunction
 from millstream.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
 from millstream.testing import rebatch, run_local
-from strategies import examples
+from tests.support.properties.savepoint_cases import Case
+from tests.support.properties.savepoint_cases import changes as taken_back
+from tests.support.properties.savepoint_runs import ORDERS, Setting, check, drawn_for
+from tests.support.strategies import examples
 
 NAMES = ["user", "price", "time"]
 ORDER = Types.ROW_NAMED(NAMES, [Types.STRING(), Types.LONG(), Types.LONG()])

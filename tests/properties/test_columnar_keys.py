@@ -24,7 +24,7 @@ from millstream.kernel.windows.columnar import ColumnarWindowOperator
 from millstream.kernel.windows.kept import KeptWindowOperator
 from millstream.plan.planner import plan
 from millstream.testing import rebatch, run_local
-from strategies import examples
+from tests.support.strategies import examples
 
 NAMES = ["user", "item", "day", "new", "price", "time"]
 RECORD = Types.ROW_NAMED(

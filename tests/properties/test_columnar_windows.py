@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from window_oracle import Spec, simulate
 
 from millstream.common import Row, Types, WatermarkStrategy
 from millstream.common.errors import MillstreamError, PlanError, TypeMismatchError
@@ -29,7 +28,8 @@ from millstream.plan.columnar import columnar_window
 from millstream.plan.compile import Compiler
 from millstream.plan.planner import plan
 from millstream.testing import rebatch, run_local
-from strategies import examples
+from tests.support.properties.window_oracle import Spec, simulate
+from tests.support.strategies import examples, schedules
 
 RECORD = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
 AGGREGATES = ("sum", "min", "max", "min_by", "max_by")
@@ -218,7 +218,7 @@ def test_sums_of_floats_do_not_go_by_column() -> None:
         timed = stream.assign_timestamps_and_watermarks(strategy)
         return timed.key_by(lambda record: record[0]).window(TumblingEventTimeWindows.of(50)).sum(1)
 
-    rebatch(build)
+    rebatch(build, **schedules())
 
 
 class Seen(ProcessWindowFunction):

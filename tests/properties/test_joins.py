@@ -18,7 +18,7 @@ from millstream.datastream.window import (
     TumblingEventTimeWindows,
 )
 from millstream.testing import TestSource, run_local
-from strategies import BOUNDS, Event, examples, uneven_channels
+from tests.support.strategies import BOUNDS, Event, examples, uneven_channels
 
 Env = StreamExecutionEnvironment
 Channels = list[list[Event]]

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from key_pool import POOL, same
 from millstream.common import Types, WatermarkStrategy
 from millstream.datastream import (
     KeyedBroadcastProcessFunction,
@@ -31,7 +30,8 @@ from millstream.datastream.window import (
 )
 from millstream.kernel.key_encoding import encode_key
 from millstream.testing import rebatch, run_local
-from strategies import examples
+from tests.support.key_pool import POOL, same
+from tests.support.strategies import examples
 
 Record = tuple[Any, int, int]
 TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda r, _: r[2])
@@ -168,7 +168,7 @@ def program(name: str, data: list[Record]) -> Callable[[Any], Any]:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@examples(25)
+@examples(25, fewest=3)
 @given(data=inputs())
 def test_the_forms_of_keys_do_not_depend_on_the_schedule(name: str, data: list[Record]) -> None:
     rebatch(program(name, data), **FEW)

@@ -19,7 +19,7 @@ from millstream.kernel.hashing import stable_hash
 from millstream.kernel.large import BigMap, LongList
 from millstream.kernel.pages import Directory, MemoryStore, Page, PageStore
 from millstream.kernel.state import Cursor, bind, sweep
-from strategies import examples
+from tests.support.strategies import examples
 
 TTL_MS = 100
 NAMES = ["list", "map"]

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import Event
-from programs import Outputs, Program, per_channel, programs
 
 from millstream.common import WatermarkStrategy
 from millstream.common.output_tag import OutputTag
@@ -33,7 +31,9 @@ from millstream.kernel import large, pages
 from millstream.plan.graph import JobGraph, KeyedNode, OnError, SideOutputNode, SinkNode
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.testing import LocalJob, run_local
-from strategies import (
+from tests.support.properties.oracle import Event
+from tests.support.properties.programs import Outputs, Program, per_channel, programs
+from tests.support.strategies import (
     LAYOUTS,
     Cut,
     Layout,

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from oracle import MAIN, MAX, MIN, SOURCE, Call, Emitted, Event, Operator, Stage, simulate
+from millstream.common.time import MAX_TIMESTAMP as MAX
+from millstream.common.time import MIN_TIMESTAMP as MIN
+from tests.support.properties.oracle import (
+    MAIN,
+    SOURCE,
+    Call,
+    Emitted,
+    Event,
+    Operator,
+    Stage,
+    simulate,
+)
 
 
 def show_clock(value: Any, call: Call) -> list[Emitted]:

@@ -6,29 +6,14 @@ by column then becomes windows of single records, and windows of single records 
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
-from savepoint_cases import (
-    RECORD,
-    SLIDING,
-    TUMBLING,
-    Applied,
-    Case,
-    Listed,
-    by_key,
-    by_pair,
-    of_function,
-    pair_of_function,
-    summary,
-    untyped,
-)
-from savepoint_runs import ORDERS, Input, Run, Setting, before, drawn_for, expected, going_on, rest
 
 from millstream.common import Row, Types
 from millstream.common.errors import CheckpointError
@@ -44,8 +29,34 @@ from millstream.datastream.window import (
 from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
 from millstream.plan.options import ChannelOrder
 from millstream.testing.local import LocalSavepoint
+from tests.support.properties.savepoint_cases import (
+    RECORD,
+    SLIDING,
+    TUMBLING,
+    Applied,
+    Case,
+    Listed,
+    by_key,
+    by_pair,
+    of_function,
+    pair_of_function,
+    summary,
+    untyped,
+)
+from tests.support.properties.savepoint_runs import (
+    ORDERS,
+    Input,
+    Run,
+    Setting,
+    before,
+    drawn_for,
+    expected,
+    going_on,
+    rest,
+)
+from tests.support.strategies import crossed, scaled
 
-ROUNDS = max(1, round(2 * float(os.environ.get("MILLSTREAM_EXAMPLES", "1"))))
+ROUNDS = scaled(2, fewest=1)
 SLOTS = [(2, 2), (2, 5), (3, 1), (1, 4), (4, 3)]
 LATE = OutputTag("late", RECORD)
 Windows = Callable[[Any], Any]
@@ -87,6 +98,8 @@ OPERATIONS: dict[str, Operation] = {
     "process": lambda w: w.process(Listed()),
     "apply": lambda w: w.apply(Applied()),
 }
+OTHER_KEYS = {"function": of_function, "no type": without_type}
+every_operation = pytest.mark.parametrize(("operation", "windows"), crossed(OPERATIONS, WINDOWS))
 
 
 def runs(name: str, *orders: ChannelOrder) -> Any:
@@ -115,12 +128,13 @@ def interrupted(
     return savepoint, run
 
 
-@pytest.mark.parametrize("changed", [of_function, without_type], ids=["function", "no type"])
-@pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("windows", WINDOWS)
-def test_another_key_selector_or_type(windows: str, operation: str, changed: Any) -> None:
+@pytest.mark.parametrize(
+    ("operation", "windows", "changed"),
+    [(one, *way) for one, way in crossed(OPERATIONS, product(WINDOWS, OTHER_KEYS))],
+)
+def test_another_key_selector_or_type(operation: str, windows: str, changed: str) -> None:
     by_column = case(by_key, WINDOWS[windows], OPERATIONS[operation])
-    by_record = case(changed, WINDOWS[windows], OPERATIONS[operation])
+    by_record = case(OTHER_KEYS[changed], WINDOWS[windows], OPERATIONS[operation])
     for setting, rng in runs(f"{windows} {operation}"):
         data = drawn_for(by_column, setting, rng)
         wanted = expected(by_column, data, setting)
@@ -131,7 +145,7 @@ def test_another_key_selector_or_type(windows: str, operation: str, changed: Any
         wanted = expected(by_record, data, setting)
         savepoint, run = interrupted(by_record, by_column, data, setting)
         assert layout(savepoint) == IN_PAGES
-        becomes_columns = windows == "tumbling" and changed is of_function
+        becomes_columns = (windows, changed) == ("tumbling", "function")
         assert (layout(run.job.savepoint()) != IN_PAGES) == becomes_columns
         assert run.results["out"] == wanted["out"]
 
@@ -197,8 +211,7 @@ def test_other_aggregates_are_refused() -> None:
         going_on(same, data, setting, savepoint)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("windows", WINDOWS)
+@every_operation
 def test_a_late_side_output_is_added(windows: str, operation: str) -> None:
     plain = case(by_key, WINDOWS[windows], OPERATIONS[operation])
     aside = with_late_output(by_key, WINDOWS[windows], OPERATIONS[operation])
@@ -242,8 +255,9 @@ CHANGES: dict[str, tuple[Windows, Windows]] = {
 }
 
 
-@pytest.mark.parametrize("operation", ["sum", "max_by", "count", "apply"])
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    ("change", "operation"), crossed(CHANGES, ["sum", "max_by", "count", "apply"])
+)
 def test_windows_by_column_change_as_windows_of_single_records_do(
     change: str, operation: str
 ) -> None:
@@ -274,8 +288,7 @@ def test_a_window_that_lateness_was_added_to_goes_in_time(operation: str) -> Non
             assert {name for uid, name in tables if uid == "case"} <= {"fired"}
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("windows", WINDOWS)
+@every_operation
 def test_records_are_skipped_from_now_on(windows: str, operation: str) -> None:
     plain = case(by_key, WINDOWS[windows], OPERATIONS[operation])
     skips = case(by_key, WINDOWS[windows], lambda w: OPERATIONS[operation](w).on_error("skip"))
@@ -290,8 +303,9 @@ def test_records_are_skipped_from_now_on(windows: str, operation: str) -> None:
             assert run.results["out"] == wanted["out"]
 
 
-@pytest.mark.parametrize("operation", ["sum", "min_by", "count", "process"])
-@pytest.mark.parametrize("windows", WINDOWS)
+@pytest.mark.parametrize(
+    ("operation", "windows"), crossed(["sum", "min_by", "count", "process"], WINDOWS)
+)
 def test_a_job_goes_to_and_fro(windows: str, operation: str) -> None:
     """A savepoint after each epoch, with the one or the other operator; the last one decides nothing."""
     cases = [case(key, WINDOWS[windows], OPERATIONS[operation]) for key in (by_key, of_function)]
@@ -357,8 +371,10 @@ def rows(stream: DataStream) -> DataStream:
     return stream.map(lambda r: Row(key=r[0], number=r[1], time=r[2]), output_type=ROW)
 
 
-@pytest.mark.parametrize("operation", ["sum", "max_by", "count", "apply"])
-@pytest.mark.parametrize("windows", ["tumbling", "sliding"])
+@pytest.mark.parametrize(
+    ("operation", "windows"),
+    crossed(["sum", "max_by", "count", "apply"], ["tumbling", "sliding"]),
+)
 def test_named_rows_come_back_as_named_rows(windows: str, operation: str) -> None:
     by_column, by_record = (
         case(key, WINDOWS[windows], OPERATIONS[operation])

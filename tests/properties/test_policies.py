@@ -38,7 +38,7 @@ from millstream.datastream.window import (
     TumblingProcessingTimeWindows,
 )
 from millstream.testing import run_local
-from strategies import examples
+from tests.support.strategies import examples
 
 Record = tuple[str, str, int, int]
 """Key, a name of its own, a number, and the event time."""

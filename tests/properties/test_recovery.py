@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from blocks import Alarm, Block, Count, Session, Tally
-from oracle import Event
-from programs import Program, by_name, by_number, per_channel
 
 from millstream.common.errors import UserCodeError
 from millstream.kernel.pages import MemoryStore
 from millstream.plan.options import ChannelOrder
 from millstream.testing import LocalJob, local
-from strategies import NAMES, Cut, Layout
+from tests.support.properties.blocks import Alarm, Block, Count, Session, Tally
+from tests.support.properties.oracle import Event
+from tests.support.properties.programs import Outputs, Program, by_name, by_number, per_channel
+from tests.support.strategies import NAMES, Cut, Layout, scaled
 
 BLOCKS: tuple[Block, ...] = (Count(3), Alarm(4, 3, 2), Session(6), Tally(5))
 
@@ -94,7 +94,7 @@ class Case:
     cut: Cut
     order: ChannelOrder
 
-    def expected(self) -> dict[str, list[Event]]:
+    def expected(self) -> Outputs:
         whole = self.order == "watermark"
         return self.program.expected(self.channels, None if whole else self.cut)
 
@@ -158,7 +158,7 @@ def faults(rng: random.Random, total: int) -> frozenset[int]:
     return frozenset(rng.randint(1, max(total, 1)) for _ in range(rng.randint(1, 4)))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(scaled(30)))
 def test_a_fault_in_a_user_function_loses_and_doubles_nothing(seed: int) -> None:
     rng = random.Random(seed)
     case = draw_case(rng)
@@ -170,7 +170,7 @@ def test_a_fault_in_a_user_function_loses_and_doubles_nothing(seed: int) -> None
     assert job.outputs == case.expected()
 
 
-@pytest.mark.parametrize("seed", range(30, 60))
+@pytest.mark.parametrize("seed", range(30, 30 + scaled(30)))
 def test_a_fault_in_the_state_store_loses_and_doubles_nothing(seed: int, store_fuse: Fuse) -> None:
     rng = random.Random(seed)
     case = draw_case(rng)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from savepoint_cases import CASES
-from savepoint_runs import (
+
+from millstream.plan.options import ChannelOrder
+from tests.support.properties.savepoint_cases import CASES
+from tests.support.properties.savepoint_runs import (
     ORDERS,
     Setting,
     before,
@@ -20,9 +21,7 @@ from savepoint_runs import (
     going_on,
     rest,
 )
-
-from millstream.plan.options import ChannelOrder
-from strategies import sampled
+from tests.support.strategies import sampled, scaled
 
 CHANGES = ("none", "before", "after", "moved", "removed")
 BY_NAME = {case.name: case for case in CASES}
@@ -33,7 +32,7 @@ SETTINGS = [
     for order in ORDERS
     for batch in (False, True)
 ]
-ROUNDS = max(1, round(8 * float(os.environ.get("MILLSTREAM_EXAMPLES", "1"))))
+ROUNDS = scaled(8, fewest=1)
 SLOTS = [(2, 2), (2, 5), (3, 1), (1, 4), (4, 3)]
 
 

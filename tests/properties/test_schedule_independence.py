@@ -6,11 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from blocks import Block, blocks
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import Event
-from programs import Outputs, Program, by_name, programs
 
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.connectors.collection import CollectionSource
@@ -19,7 +16,10 @@ from millstream.kernel import pages
 from millstream.plan.graph import JobGraph, KeyedNode, SinkNode, SourceNode
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.testing import LocalJob
-from strategies import (
+from tests.support.properties.blocks import Block, blocks
+from tests.support.properties.oracle import Event
+from tests.support.properties.programs import Outputs, Program, by_name, programs
+from tests.support.strategies import (
     BOUNDS,
     LAYOUTS,
     Cut,

@@ -4,19 +4,34 @@ nothing depends on how epochs are cut."""
 from __future__ import annotations
 
 import pytest
-from blocks import Alarm
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import Event
-from programs import Outputs, by_name, per_channel
-from strategy_chains import Keyed, Link, StrategyChain, Times, strategy_chains
 
 from millstream.common import Types, WatermarkStrategy
 from millstream.datastream import DataStream, StreamExecutionEnvironment
 from millstream.datastream.window import TumblingEventTimeWindows
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.testing import LocalJob, rebatch
-from strategies import LAYOUTS, Cut, Layout, even_cut, events, examples, uneven_channels, uneven_cut
+from tests.support.properties.blocks import Alarm
+from tests.support.properties.oracle import Event
+from tests.support.properties.programs import Outputs, by_name, per_channel
+from tests.support.properties.strategy_chains import (
+    Keyed,
+    Link,
+    StrategyChain,
+    Times,
+    strategy_chains,
+)
+from tests.support.strategies import (
+    LAYOUTS,
+    Cut,
+    Layout,
+    even_cut,
+    events,
+    examples,
+    uneven_channels,
+    uneven_cut,
+)
 
 
 def run(

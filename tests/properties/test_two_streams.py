@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import key_hash
 
 from millstream.common.output_tag import OutputTag
 from millstream.common.state import (
@@ -36,7 +35,18 @@ from millstream.plan.graph import (
 )
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.testing import LocalJob
-from strategies import BOUNDS, LAYOUTS, Cut, Event, Layout, even_cut, events, examples, uneven_cut
+from tests.support.properties.oracle import key_hash
+from tests.support.strategies import (
+    BOUNDS,
+    LAYOUTS,
+    Cut,
+    Event,
+    Layout,
+    even_cut,
+    events,
+    examples,
+    uneven_cut,
+)
 
 EVERYTHING = 1_000
 LATE = (OutputTag("left late"), OutputTag("right late"))

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from window_oracle import Event, Firing, Outcome, Spec, in_order, simulate
 
 from millstream.common import Types, WatermarkStrategy
 from millstream.datastream import AggregateFunction, OutputTag, StreamExecutionEnvironment
@@ -22,7 +21,8 @@ from millstream.datastream.window import (
 )
 from millstream.plan.options import JobOptions
 from millstream.testing import LocalJob, Results, Schedule, TestSource, rebatch, run_local
-from strategies import BOUNDS, TIMES, examples
+from tests.support.properties.window_oracle import Event, Firing, Outcome, Spec, in_order, simulate
+from tests.support.strategies import BOUNDS, TIMES, examples, schedules
 
 LATE = OutputTag("late")
 Channels = list[list[Event]]
@@ -392,10 +392,7 @@ DISORDER: Channels = [
 def test_rebatched_everything_is_the_same_in_the_same_order(spec: Spec, order: Any) -> None:
     report = rebatch(
         program(DISORDER, 4, spec),
-        cuts=(1, "random"),
-        slots=(1, 3),
-        parallelism=(2,),
-        seeds=(0, 1, 2),
+        **schedules(cuts=(1, "random"), slots=(1, 3), parallelism=(2,), seeds=(0, 1, 2)),
         channel_order=order,
         compare="exact" if order else "per_key",
         key=lambda value: value[0],

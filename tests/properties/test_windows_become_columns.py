@@ -16,7 +16,7 @@ from millstream.datastream.window import TumblingEventTimeWindows
 from millstream.plan.graph import JobGraph
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.testing import LocalJob, TestSource
-from strategies import examples
+from tests.support.strategies import examples
 
 RECORD = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
 TIMES = WatermarkStrategy.for_bounded_out_of_orderness(3).with_timestamp_assigner(

@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from transcripts import Case, Outputs, by_case, lines_of
-from window_cases import JOBS
 
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.testing import collect, run_local
+from tests.support.semantics.transcripts import Case, Outputs, by_case, lines_of
+from tests.support.semantics.window_cases import JOBS
+from tests.support.strategies import crossed
 
 MakeEnv = Callable[..., StreamExecutionEnvironment]
 Lines = list[tuple[str, str, str, str]]
@@ -25,15 +26,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
 }
 
 _known: dict[tuple[str, int], dict[str, Outputs] | Exception] = {}
-
-every_case = pytest.mark.parametrize(
-    ("job", "case"),
-    [
-        pytest.param(number, case, id=str(case))
-        for number, cases in enumerate(JOBS)
-        for case in cases
-    ],
-)
 
 
 def check(kind: str, run: Callable[[Sequence[Case]], Lines], job: int, case: Case) -> None:
@@ -49,8 +41,14 @@ def check(kind: str, run: Callable[[Sequence[Case]], Lines], job: int, case: Cas
     assert found.get(case.name, {}) == case.outputs_of(case.steps)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@every_case
+@pytest.mark.parametrize(
+    ("schedule", "job", "case"),
+    [
+        pytest.param(schedule, job, case, id=f"{case}-{schedule}")
+        for job, schedule in crossed(range(len(JOBS)), SCHEDULES)
+        for case in JOBS[job]
+    ],
+)
 def test_in_memory(schedule: str, job: int, case: Case) -> None:
     def run(cases: Sequence[Case]) -> Lines:
         return run_local(lambda env: lines_of(env, cases), **SCHEDULES[schedule]).values()
@@ -60,7 +58,10 @@ def test_in_memory(schedule: str, job: int, case: Case) -> None:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("mode", ["streaming", "batch"])
-@every_case
+@pytest.mark.parametrize(
+    ("job", "case"),
+    [pytest.param(job, case, id=str(case)) for job, cases in enumerate(JOBS) for case in cases],
+)
 def test_on_spark(make_env: MakeEnv, mode: str, job: int, case: Case) -> None:
     def run(cases: Sequence[Case]) -> Lines:
         env = make_env(mode)

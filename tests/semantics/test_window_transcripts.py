@@ -6,8 +6,9 @@ import random
 from collections.abc import Callable, Iterable
 
 import pytest
-from transcripts import Case, Run, pieces
-from window_cases import BY_HAND, CASES
+
+from tests.support.semantics.transcripts import Case, Run, pieces
+from tests.support.semantics.window_cases import BY_HAND, CASES
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 by_the_clock = pytest.mark.parametrize(

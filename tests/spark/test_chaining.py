@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from savepoint_programs import lines
-from spark_support import wait_for_job
 
 from millstream.common import Types, WatermarkStrategy
 from millstream.datastream import KeyedProcessFunction, StreamExecutionEnvironment
@@ -19,6 +17,8 @@ from millstream.datastream.connectors.data_generator import (
 )
 from millstream.datastream.state import ValueStateDescriptor
 from millstream.testing import run_local
+from tests.support.spark.savepoint_programs import lines
+from tests.support.spark.spark_support import wait_for_job
 
 pytestmark = pytest.mark.spark
 

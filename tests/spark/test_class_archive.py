@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from spark_support import Finished, program_env, run_program, run_script
+
+from tests.support.spark.spark_support import Finished, program_env, run_program, run_script
 
 pytestmark = pytest.mark.spark
 

@@ -11,9 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spark_support import Finished, program_env, run_program, wait_until, write_lines
 
 from millstream.checkpoint.registry import find_jobs
+from tests.support.spark.spark_support import (
+    Finished,
+    program_env,
+    run_program,
+    wait_until,
+    write_lines,
+)
 
 pytestmark = pytest.mark.spark
 

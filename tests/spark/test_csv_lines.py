@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from spark_support import Collecting
 
 from millstream.common import WatermarkStrategy
 from millstream.datastream import StreamExecutionEnvironment
@@ -19,6 +18,7 @@ from millstream.plan.specs import FilesSpec
 from millstream.spark import csv_lines as module
 from millstream.spark.csv_lines import csv_lines
 from millstream.spark.file_listing import file_channel
+from tests.support.spark.spark_support import Collecting
 
 pytestmark = pytest.mark.spark
 

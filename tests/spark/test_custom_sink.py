@@ -10,17 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from example_sinks import (
-    AppendingSink,
-    ColumnSink,
-    FailingSqliteSink,
-    FailingStagingSink,
-    StagingSink,
-    read_lines,
-    read_words,
-)
-from spark_programs import Recording, numbered
-from spark_support import cancel, wait_for_job
 
 from millstream.checkpoint.savepoints import Savepoint
 from millstream.common import RestartStrategies, Types, WatermarkStrategy
@@ -29,6 +18,17 @@ from millstream.connectors import Sink
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import DataGeneratorSource, RateLimiterStrategy
 from millstream.spark.savepoint import take_offline
+from tests.support.spark.example_sinks import (
+    AppendingSink,
+    ColumnSink,
+    FailingSqliteSink,
+    FailingStagingSink,
+    StagingSink,
+    read_lines,
+    read_words,
+)
+from tests.support.spark.spark_programs import Recording, numbered
+from tests.support.spark.spark_support import cancel, wait_for_job
 
 pytestmark = pytest.mark.spark
 

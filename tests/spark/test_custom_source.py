@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spark_support import Collecting, cancel, wait_for_job
 
 from millstream.common import Types, WatermarkStrategy
 from millstream.connectors import ChannelName, ChannelSource, Chunk
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.window import TumblingEventTimeWindows
+from tests.support.spark.spark_support import Collecting, cancel, wait_for_job
 
 pytestmark = pytest.mark.spark
 MakeEnv = Callable[..., StreamExecutionEnvironment]

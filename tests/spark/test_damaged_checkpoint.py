@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spark_programs import Count, numbered
-from spark_support import cancel, data_files, wait_for_job
 
 from millstream.common import WatermarkStrategy
 from millstream.common.errors import CheckpointError
 from millstream.common.restart_strategy import RestartStrategies
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import DataGeneratorSource, FileSink, RateLimiterStrategy
+from tests.support.spark.spark_programs import Count, numbered
+from tests.support.spark.spark_support import cancel, data_files, wait_for_job
 
 pytestmark = pytest.mark.spark
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spark_support import Collecting
 
 from millstream.datastream import StreamExecutionEnvironment
+from tests.support.spark.spark_support import Collecting
 
 pytestmark = pytest.mark.spark
 

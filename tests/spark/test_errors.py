@@ -8,16 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import spark_programs
-from spark_programs import Alarm, Count, by_time, fails_on_bad, numbered
-from spark_support import (
-    Collecting,
-    cancel,
-    data_files,
-    program_env,
-    run_script,
-    wait_for_job,
-)
 
 from millstream.common import Types, WatermarkStrategy
 from millstream.common.errors import (
@@ -30,6 +20,16 @@ from millstream.common.errors import (
 from millstream.common.job import JobStatus
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import DataGeneratorSource, FileSink, RateLimiterStrategy
+from tests.support.spark import spark_programs
+from tests.support.spark.spark_programs import Alarm, Count, by_time, fails_on_bad, numbered
+from tests.support.spark.spark_support import (
+    Collecting,
+    cancel,
+    data_files,
+    program_env,
+    run_script,
+    wait_for_job,
+)
 
 pytestmark = pytest.mark.spark
 

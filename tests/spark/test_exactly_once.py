@@ -14,8 +14,6 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
-from spark_programs import ReadClock, Recording, by_time, numbered, text_of
-from spark_support import Collecting, cancel, data_files, lines_of, wait_for_job, write_lines
 
 from millstream.common import WatermarkStrategy
 from millstream.common.job import JobStatus
@@ -27,6 +25,15 @@ from millstream.spark.control import ControlChannel
 from millstream.spark.progress import EpochTotals
 from millstream.spark.stream import Stream
 from millstream.spark.writer import EpochReport
+from tests.support.spark.spark_programs import ReadClock, Recording, by_time, numbered, text_of
+from tests.support.spark.spark_support import (
+    Collecting,
+    cancel,
+    data_files,
+    lines_of,
+    wait_for_job,
+    write_lines,
+)
 
 pytestmark = pytest.mark.spark
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from spark_support import Collecting
 
 from millstream.common import WatermarkStrategy
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import FileSource
+from tests.support.spark.spark_support import Collecting
 
 pytestmark = pytest.mark.spark
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spark_support import Collecting
 
 from millstream.common import Row, Types, WatermarkStrategy
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors.file_system import FileSink, FileSource
 from millstream.datastream.formats.csv import CsvBulkWriters, CsvReaderFormat, CsvSchema
+from tests.support.spark.spark_support import Collecting
 
 pytestmark = pytest.mark.spark
 

@@ -9,19 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spark_programs import Count, numbered
-from spark_support import Collecting, cancel, wait_for_job, wait_until
 
 from millstream.common import WatermarkStrategy
 from millstream.common.errors import CheckpointError, MillstreamError
 from millstream.common.job import JobStatus
 from millstream.connectors import ChannelName, ChannelSource, Chunk
+from millstream.connectors.sink import SinkContext
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import (
     DataGeneratorSource,
     FileSource,
     RateLimiterStrategy,
 )
+from tests.support.spark.spark_programs import Count, numbered
+from tests.support.spark.spark_support import Collecting, cancel, wait_for_job, wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -38,8 +39,8 @@ class ActingOnce(Collecting):
         super().__init__()
         self.act: Callable[[], object] | None = act
 
-    def _deliver(self, epoch: int, records: list[Any]) -> None:
-        super()._deliver(epoch, records)
+    def deliver(self, context: SinkContext, epoch: int, records: list[Any]) -> None:
+        super().deliver(context, epoch, records)
         if records and self.act is not None:
             act, self.act = self.act, None
             act()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.chaos.run import run_seed
 from tests.chaos.scenarios import Scenario
 

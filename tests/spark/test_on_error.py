@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from spark_support import Collecting
 
 from millstream.common import DeadLetter, WatermarkStrategy
 from millstream.common.output_tag import OutputTag
@@ -18,6 +17,7 @@ from millstream.datastream import (
 )
 from millstream.datastream.state import ListStateDescriptor
 from millstream.datastream.window import TumblingEventTimeWindows
+from tests.support.spark.spark_support import Collecting
 
 pytestmark = pytest.mark.spark
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from spark_programs import by_time
 
 from millstream.datastream import (
     BroadcastProcessFunction,
@@ -17,6 +16,7 @@ from millstream.datastream import (
 from millstream.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from millstream.datastream.window import TumblingEventTimeWindows
 from millstream.testing import collect
+from tests.support.spark.spark_programs import by_time
 
 pytestmark = pytest.mark.spark
 

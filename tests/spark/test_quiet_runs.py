@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from spark_support import ROOT, program_env, run_script
+
+from tests.support.spark.spark_support import ROOT, program_env, run_script
 
 pytestmark = pytest.mark.spark
 

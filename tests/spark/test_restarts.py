@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spark_programs import Recording, numbered, text_of
-from spark_support import cancel, data_files, lines_of, wait_for_job
 
 from millstream.checkpoint.registry import find_jobs, request
 from millstream.common import RestartStrategies, WatermarkStrategy
@@ -17,6 +15,8 @@ from millstream.common.errors import CheckpointError, UserCodeError
 from millstream.common.job import JobStatus
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import DataGeneratorSource, FileSink, RateLimiterStrategy
+from tests.support.spark.spark_programs import Recording, numbered, text_of
+from tests.support.spark.spark_support import cancel, data_files, lines_of, wait_for_job
 
 pytestmark = pytest.mark.spark
 

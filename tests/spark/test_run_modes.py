@@ -17,7 +17,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from spark_programs import (
+
+from millstream.common import Row, Types, WatermarkStrategy
+from millstream.common.errors import UserCodeError
+from millstream.common.job import JobStatus
+from millstream.common.time import MIN_TIMESTAMP, Instant
+from millstream.datastream import StreamExecutionEnvironment
+from millstream.datastream.connectors import DataGeneratorSource, RateLimiterStrategy
+from millstream.datastream.connectors.file_system import FileSource, StreamFormat
+from millstream.metrics import JobMetrics
+from tests.support.spark.spark_programs import (
     ODD,
     Count,
     Delay,
@@ -29,7 +38,7 @@ from spark_programs import (
     numbered,
     plain,
 )
-from spark_support import (
+from tests.support.spark.spark_support import (
     PATIENCE_SECONDS,
     Collecting,
     cancel,
@@ -38,15 +47,6 @@ from spark_support import (
     wait_for_job,
     write_lines,
 )
-
-from millstream.common import Row, Types, WatermarkStrategy
-from millstream.common.errors import UserCodeError
-from millstream.common.job import JobStatus
-from millstream.common.time import MIN_TIMESTAMP, Instant
-from millstream.datastream import StreamExecutionEnvironment
-from millstream.datastream.connectors import DataGeneratorSource, RateLimiterStrategy
-from millstream.datastream.connectors.file_system import FileSource, StreamFormat
-from millstream.metrics import JobMetrics
 
 pytestmark = pytest.mark.spark
 

@@ -9,14 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from savepoint_programs import COUNT, PER_EPOCH, Counting, Event, everything, key_of, lines
-from spark_support import cancel, wait_for_job
 
 from millstream.checkpoint.savepoints import Savepoint, describe, dispose
 from millstream.common import Types
 from millstream.common.errors import CheckpointError
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.spark.savepoint import take_offline
+from tests.support.spark.savepoint_programs import (
+    COUNT,
+    PER_EPOCH,
+    Counting,
+    Event,
+    everything,
+    key_of,
+    lines,
+)
+from tests.support.spark.spark_support import cancel, wait_for_job
 
 pytestmark = pytest.mark.spark
 
@@ -366,7 +374,7 @@ def test_a_dataframe_goes_on_if_the_user_says_how(
         env = make_env()
         env.set_checkpoint_directory(str(tmp_path / f"checkpoint-{resume}"))
         client = counted(env, spark, tmp_path / f"out-{resume}", resume).execute_async()
-        wait_for_job(lambda c=client: c.metrics().epoch >= 1, client, "epoch 1")
+        wait_for_job(lambda c=client: c.metrics().epoch >= 1, client, "epoch 1")  # type: ignore[misc]
         if not resume:
             with pytest.raises(CheckpointError, match="SOURCE_NOT_RESTORABLE"):
                 client.savepoint(str(tmp_path / "saved"))

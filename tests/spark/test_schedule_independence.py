@@ -12,8 +12,6 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
-from spark_programs import LATE, Buckets, Trail, by_time, never
-from spark_support import Collecting, Output, cancel, wait_for_job
 
 from millstream.connectors import ChannelName, Limits
 from millstream.connectors.collection import CollectionSource
@@ -22,6 +20,8 @@ from millstream.datastream.connectors import DataGeneratorSource, RateLimiterStr
 from millstream.plan.graph import JobGraph
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.testing import LocalJob
+from tests.support.spark.spark_programs import LATE, Buckets, Trail, by_time, never
+from tests.support.spark.spark_support import Collecting, Output, cancel, wait_for_job
 
 pytestmark = pytest.mark.spark
 

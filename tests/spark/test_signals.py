@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from spark_support import PATIENCE_SECONDS, lines_of, program_env, wait_until
+
+from tests.support.spark.spark_support import PATIENCE_SECONDS, lines_of, program_env, wait_until
 
 pytestmark = pytest.mark.spark
 

@@ -10,8 +10,6 @@ from typing import Any
 import pandas as pd
 import pyarrow.dataset as ds
 import pytest
-from spark_programs import Alarm, Appending, FailsOnce, Recording, by_time, numbered, text_of
-from spark_support import Collecting, data_files, lines_of
 
 from millstream.common import RestartStrategies, Row, Types, WatermarkStrategy
 from millstream.common.errors import UserCodeError
@@ -26,6 +24,16 @@ from millstream.datastream.connectors import (
     Sink,
     SparkSink,
 )
+from tests.support.spark.spark_programs import (
+    Alarm,
+    Appending,
+    FailsOnce,
+    Recording,
+    by_time,
+    numbered,
+    text_of,
+)
+from tests.support.spark.spark_support import Collecting, data_files, lines_of
 
 pytestmark = pytest.mark.spark
 

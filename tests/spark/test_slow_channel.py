@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spark_programs import LATE, by_time
-from spark_support import Collecting, cancel, wait_for_job
 
 from millstream.common import Types
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.window import TumblingEventTimeWindows
+from tests.support.spark.spark_programs import LATE, by_time
+from tests.support.spark.spark_support import Collecting, cancel, wait_for_job
 
 pytestmark = pytest.mark.spark
 

@@ -12,8 +12,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from savepoint_programs import Remember, Ruled, everything, lines
-from spark_support import Collecting, cancel, wait_for_job
 
 from millstream.checkpoint.savepoints import Savepoint, describe
 from millstream.common import Types, WatermarkStrategy
@@ -22,6 +20,8 @@ from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import DataGeneratorSource, RateLimiterStrategy
 from millstream.datastream.state import MapStateDescriptor
 from millstream.state_processor import SavepointReader, SavepointWriter, diff, diff_state
+from tests.support.spark.savepoint_programs import Remember, Ruled, everything, lines
+from tests.support.spark.spark_support import Collecting, cancel, wait_for_job
 
 pytestmark = pytest.mark.spark
 

@@ -11,19 +11,27 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from spark_support import PATIENCE_SECONDS, data_files, lines_of, program_env, wait_until
-from takeover_program import RECORDS
+
+from tests.support.spark import takeover_program
+from tests.support.spark.spark_support import (
+    PATIENCE_SECONDS,
+    data_files,
+    lines_of,
+    program_env,
+    wait_until,
+)
+from tests.support.spark.takeover_program import RECORDS
 
 pytestmark = pytest.mark.spark
 
-PROGRAM = Path(__file__).with_name("takeover_program.py")
+PROGRAM = takeover_program.__file__
 STOPPED = "T"
 
 
 def start(folder: Path, name: str, *arguments: str) -> subprocess.Popen[bytes]:
     with open(folder / name, "wb") as log:
         return subprocess.Popen(
-            [sys.executable, str(PROGRAM), str(folder), *arguments],
+            [sys.executable, PROGRAM, str(folder), *arguments],
             env=program_env(),
             stdout=log,
             stderr=log,

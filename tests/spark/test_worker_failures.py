@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from spark_programs import Count
-from spark_support import Collecting, program_env, run_script
 
 from millstream.common.errors import MillstreamError, UserCodeError
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.spark.worker import BEGIN, END
+from tests.support.spark.spark_programs import Count
+from tests.support.spark.spark_support import Collecting, program_env, run_script
 
 pytestmark = pytest.mark.spark
 
@@ -169,7 +169,7 @@ class Hoard(Count):
 
     kept: list[bytes] = []
 
-    def process_element(self, value: bytes, ctx: Any) -> list[int]:
+    def process_element(self, value: bytes, ctx: Any) -> Any:
         self.kept.append(bytes(value))
         return [len(self.kept)]
 

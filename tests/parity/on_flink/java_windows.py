@@ -6,7 +6,7 @@ They are put together from classes of Flink's own jar, so nothing needs compilin
 
 from __future__ import annotations
 
-from sql_windows import BRIDGED, IN_ORDER, WITH_LATE
+from tests.support.parity.sql_windows import BRIDGED, IN_ORDER, WITH_LATE
 
 SOURCES = {"in_order": (IN_ORDER, 0), "with_late": (WITH_LATE, 0), "bridged": (BRIDGED, 50)}
 

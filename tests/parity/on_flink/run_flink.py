@@ -28,12 +28,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-FOLDERS = [str(HERE), str(HERE.parent)]
+FOLDERS = [str(HERE), str(HERE.parents[2])]
 sys.path[:0] = FOLDERS
 
-from catalogue import load, program_names, shown, streams_of  # noqa: E402
 from java_windows import JAVA, SOURCES, Java  # noqa: E402
-from sql_windows import QUERIES, TABLES  # noqa: E402
+
+from tests.support.parity.catalogue import load, program_names, shown, streams_of  # noqa: E402
+from tests.support.parity.sql_windows import QUERIES, TABLES  # noqa: E402
 
 NEED_PROCESS_MODE = {
     "async_ordered",

@@ -18,6 +18,7 @@ from millstream.spark.file_sink import SinkFolder
 
 Ask = Callable[[Path], object]
 LOCAL = pafs.LocalFileSystem()
+SINK = SinkFolder(LOCAL, "/out", "job", "lines")
 
 FILES: dict[str, Ask] = {
     "job/000001/job.json": lambda root: CheckpointFolder(f"{root}/job").origin(),
@@ -80,31 +81,35 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, name: str, kind: st
     assert caught.value.hint
 
 
+TEXT_FIELDS = dict.fromkeys(("id", "job_id", "name", "channel_order", "taken_of"), "x")
+EMPTY_FIELDS: dict[str, object] = {k: {} for k in ("operators", "states", "time", "versions")}
+WITH_NAMES: dict[str, Callable[[list[str]], object]] = {
+    "job/000001/job.json": lambda names: {
+        "format": 3, "job_id": "x", "first_epoch": 0, "restored": None, "operators": [],
+        "details": {}, "queries": [], "slots": 1, "parallelism": 1, "mode": "arrival",
+        "more": names,
+    },
+    "job/000001/states.json": lambda names: {"count": {name: {} for name in names}},
+    "job/000001/restored/sources.json": lambda names: {"lines": {"files_read": names}},
+    "saved/savepoint.json": lambda names: {
+        "format": 1, "epoch": 1, "created_ms": 1, "tables": [], **TEXT_FIELDS, **EMPTY_FIELDS,
+        "sources": {"lines": {"source": "files", "offset": names}},
+    },
+    "out/_millstream/job-lines/00000003.json": lambda names: {
+        "version": 2,
+        "files": [
+            [f"staging/1/{number:080d}", SINK.name("part", 3, number, "txt")]
+            for number in range(len(names))
+        ],
+    },
+}  # fmt: skip
+"""The content of each file with many names of files in it."""
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_large_file_of_many_names_is_read(tmp_path: Path, name: str) -> None:
     """A source may have read a million files: these lists have no small limit."""
-    names = [f"/in/{number:0100d}" for number in range(60_000)]
-    sink = SinkFolder(LOCAL, str(tmp_path / "out"), "job", "lines")
-    pairs = [
-        [f"staging/1/{number:080d}", sink.name("part", 3, number, "txt")]
-        for number in range(60_000)
-    ]
-    texts = dict.fromkeys(("id", "job_id", "name", "channel_order", "taken_of"), "x")
-    nothing: dict[str, object] = {key: {} for key in ("operators", "states", "time", "versions")}
-    content = {
-        "job/000001/job.json": {
-            "format": 3, "job_id": "x", "first_epoch": 0, "restored": None, "operators": [],
-            "details": {}, "queries": [], "slots": 1, "parallelism": 1, "mode": "arrival",
-            "more": names,
-        },
-        "job/000001/states.json": {"count": {name: {} for name in names}},
-        "job/000001/restored/sources.json": {"lines": {"files_read": names}},
-        "saved/savepoint.json": {
-            "format": 1, "epoch": 1, "created_ms": 1, "tables": [], **texts, **nothing,
-            "sources": {"lines": {"source": "files", "offset": names}},
-        },
-        "out/_millstream/job-lines/00000003.json": {"version": 2, "files": pairs},
-    }[name]  # fmt: skip
+    content = WITH_NAMES[name]([f"/in/{number:0100d}" for number in range(60_000)])
     path = tmp_path / name
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(content))

@@ -10,9 +10,9 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.cli.fakes import Json, Registry, Run, Savepoints
 
 from millstream.cli.main import main
+from tests.support.cli.fakes import Json, Registry, Run, Savepoints
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.cli.fakes import Json, Registry, Run, Savepoints, make_record
 
 from millstream.checkpoint.registry import JobRecord
 from millstream.common.errors import CheckpointError
@@ -23,6 +22,7 @@ from millstream.metrics import (
     StateMetrics,
     Summary,
 )
+from tests.support.cli.fakes import Json, Registry, Run, Savepoints, make_record
 
 ONE, TWO = make_record(1), make_record(2)
 DEAD = replace(TWO, alive=False)

@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.fakes import Registry, Run
 
 from millstream import __version__
 from millstream.cli.completion import script_for
 from millstream.cli.main import COMMANDS
 from millstream.cli.parser import make_parser
+from tests.support.cli.fakes import Registry, Run
 
 SOURCE = Path(__file__).parents[3] / "src"
 TOP = sorted({name.split()[0] for name in COMMANDS})

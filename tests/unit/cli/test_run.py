@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.cli.fakes import Json, Registry, Run, make_record
 
 from millstream.cli.program import OPTIONS
 from millstream.cli.supervise import run_child
+from tests.support.cli.fakes import Json, Registry, Run, make_record
 
 TELL = """
 import json, os, sys

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.fakes import Json, Run, Savepoints
 
 from millstream.common.errors import CheckpointError
+from tests.support.cli.fakes import Json, Run, Savepoints
 
 MANIFEST = {
     "format": 1,

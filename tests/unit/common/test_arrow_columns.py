@@ -17,14 +17,14 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from type_cases import BYTES, FITS, MISFITS, PAIR, PERSON, Level, Pair, cases
-from type_strategies import anything, single, typed_values, types
 
 from millstream.common.errors import TypeMismatchError
 from millstream.common.time import Instant
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.types import Row
-from strategies import examples
+from tests.support.strategies import examples
+from tests.support.type_cases import BYTES, FITS, MISFITS, PAIR, PERSON, Level, Pair, cases
+from tests.support.type_strategies import anything, single, typed_values, types
 
 
 def through_arrow(type_info: TypeInformation, values: list[Any]) -> list[Any]:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import examples
 
 from millstream.common.errors import PlanError
 from millstream.common.serialization import (
@@ -19,6 +18,7 @@ from millstream.common.serialization import (
     SimpleStringSchema,
 )
 from millstream.common.typeinfo import Types
+from tests.support.strategies import examples
 
 
 @examples(100)

@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import examples
 
 from millstream.common.errors import PlanError
 from millstream.common.time import (
@@ -19,6 +18,7 @@ from millstream.common.time import (
     Time,
     to_millis,
 )
+from tests.support.strategies import examples
 
 UNITS = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Dict, List, NamedTuple, NewType, Optional, Tu
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from type_strategies import anything, typed_values
 
 from millstream.common.time import Instant
 from millstream.common.typeinfo import (
@@ -24,7 +23,8 @@ from millstream.common.typeinfo import (
     infer_type,
 )
 from millstream.common.types import Row, RowKind
-from strategies import examples
+from tests.support.strategies import examples
+from tests.support.type_strategies import anything, typed_values
 
 BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])

@@ -9,8 +9,6 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pytest
 from hypothesis import given
-from type_cases import BYTES, FITS, MISFITS, PAIR, PERSON, cases
-from type_strategies import ATOMS, typed_values, types
 
 from millstream.common.errors import PlanError, TypeMismatchError
 from millstream.common.typeinfo import (
@@ -21,7 +19,9 @@ from millstream.common.typeinfo import (
     type_from_dict,
 )
 from millstream.common.types import Row
-from strategies import examples
+from tests.support.strategies import examples
+from tests.support.type_cases import BYTES, FITS, MISFITS, PAIR, PERSON, cases
+from tests.support.type_strategies import ATOMS, typed_values, types
 
 
 @examples(100)

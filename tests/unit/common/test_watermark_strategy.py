@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import examples
 
 from millstream.common import _logging
 from millstream.common.errors import PlanError, TypeMismatchError
@@ -23,6 +22,7 @@ from millstream.common.watermark_strategy import (
     WatermarkOutput,
     WatermarkStrategy,
 )
+from tests.support.strategies import examples
 
 
 class Recorder:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import sys
 import types
-from pathlib import Path
 
 import pytest
 
 from millstream.datastream import StreamExecutionEnvironment
-
-sys.path.insert(0, str(Path(__file__).parent))  # for any import mode of pytest
-
-from datastream_support import FakeRuntime
+from tests.support.datastream_support import FakeRuntime
 
 
 @pytest.fixture

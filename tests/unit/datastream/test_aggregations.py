@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import examples
 
 from millstream.common import Row
 from millstream.datastream.aggregations import (
@@ -22,6 +21,7 @@ from millstream.datastream.aggregations import (
     FieldSum,
 )
 from millstream.datastream.fields import field_of, with_field
+from tests.support.strategies import examples
 
 ALL = [FieldSum, FieldMin, FieldMax, FieldMinBy, FieldMaxBy]
 

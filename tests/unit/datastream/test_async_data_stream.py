@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from datastream_support import check_error, last
 
 from millstream.common import Row, Time, Types, WatermarkStrategy
 from millstream.common.errors import PlanError, UserCodeError
@@ -31,6 +30,8 @@ from millstream.datastream.async_functions import (
     exception_type_predicate,
 )
 from millstream.testing import rebatch, run_local
+from tests.support.datastream_support import check_error, last
+from tests.support.strategies import crossed, schedules
 
 Env = StreamExecutionEnvironment
 CALLS = [
@@ -119,8 +120,7 @@ class TestPrograms:
 
         assert run_local(program).records() == [((1, 0), 100), ((2, 0), 200), ((2, 1), 200)]
 
-    @pytest.mark.parametrize("capacity", [1, 3, 100])
-    @pytest.mark.parametrize("call", CALLS[:2])
+    @pytest.mark.parametrize(("capacity", "call"), crossed([1, 3, 100], CALLS[:2]))
     def test_same_results_under_every_schedule(self, call: Any, capacity: int) -> None:
         def program(env: Env) -> Any:
             numbers = env.from_collection(list(range(12)))
@@ -131,8 +131,8 @@ class TestPrograms:
         def parts_only(env: Env) -> Any:
             return {"parts": program(env)["parts"]}
 
-        rebatch(parts_only, cuts=(1, 5, "all"), slots=(1, 2))
-        report = rebatch(program, cuts=(1, 5, "all"), slots=(1, 2), batch=False)
+        rebatch(parts_only, **schedules(cuts=(1, 5, "all"), slots=(1, 2)))
+        report = rebatch(program, **schedules(cuts=(1, 5, "all"), slots=(1, 2)), batch=False)
         assert len(report.results.values("parts")) == 18
         assert report.results.values("later")[-3:] == [54, 40, 23]
 

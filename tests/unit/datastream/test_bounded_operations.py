@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from datastream_support import check_error
 
 from millstream.common import Row, Types, WatermarkStrategy
 from millstream.common.errors import MillstreamError, PlanError
@@ -13,9 +12,11 @@ from millstream.datastream import DataStream, KeySelector, StreamExecutionEnviro
 from millstream.datastream.bounded_operations import Earliest
 from millstream.datastream.connectors.file_system import FileSource
 from millstream.testing import LocalJob, TestSource, rebatch, run_local
+from tests.support.datastream_support import check_error
+from tests.support.strategies import schedules
 
 Env = StreamExecutionEnvironment
-FEW: dict[str, Any] = {"cuts": (1, "random"), "slots": (1, 3), "parallelism": (2,)}
+FEW = schedules(cuts=(1, "random"), slots=(1, 3), parallelism=(2,))
 PAIRS = [("b", 1), ("a", 2), ("b", 3), ("c", 4), ("a", 5), ("b", 6)]
 NO_TIME = WatermarkStrategy.no_watermarks()
 

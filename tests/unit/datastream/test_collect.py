@@ -6,12 +6,12 @@ import threading
 from typing import Any
 
 import pytest
-from datastream_support import FakeClient, FakeRuntime
 
 from millstream.common.errors import PlanError
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.collect import CloseableIterator, CollectBuffer
 from millstream.plan.graph import JobGraph, SinkNode
+from tests.support.datastream_support import FakeClient, FakeRuntime
 
 Env = StreamExecutionEnvironment
 
@@ -82,7 +82,7 @@ def test_limit_refused_before_anything_is_built(env: Env, limit: Any) -> None:
 
 
 def test_closing_stops_the_job_and_forgets_the_rest() -> None:
-    client = FakeClient()
+    client: Any = FakeClient()
     buffer = CollectBuffer()
     records = CloseableIterator(buffer, client)
     buffer.deliver(0, [(1, None), (2, None)])
@@ -94,14 +94,14 @@ def test_closing_stops_the_job_and_forgets_the_rest() -> None:
 
 
 def test_a_forgotten_iterator_stops_the_job() -> None:
-    client = FakeClient()
+    client: Any = FakeClient()
     records = CloseableIterator(CollectBuffer(), client)
     del records
     assert client.cancelled
 
 
 def test_program_waits_for_the_job() -> None:
-    client = FakeClient()
+    client: Any = FakeClient()
     buffer = CollectBuffer()
     records = CloseableIterator(buffer, client)
 
@@ -116,7 +116,7 @@ def test_program_waits_for_the_job() -> None:
 
 
 def test_job_waits_for_a_slow_program() -> None:
-    client = FakeClient()
+    client: Any = FakeClient()
     buffer = CollectBuffer(max_waiting=2)
     records = CloseableIterator(buffer, client)
     sent: list[int] = []
@@ -138,7 +138,7 @@ def test_job_waits_for_a_slow_program() -> None:
 
 
 def test_job_that_waits_is_let_go_when_the_program_closes() -> None:
-    client = FakeClient()
+    client: Any = FakeClient()
     buffer = CollectBuffer(max_waiting=1)
     records = CloseableIterator(buffer, client)
     buffer.deliver(0, [(0, None)])

@@ -10,7 +10,6 @@ from typing import Any
 
 import cloudpickle
 import pytest
-from datastream_support import check_error, last
 
 import millstream.datastream.data_stream
 import millstream.datastream.functions
@@ -42,6 +41,8 @@ from millstream.datastream.state import (
 from millstream.kernel.places import Place
 from millstream.plan.options import JobOptions
 from millstream.testing import LocalJob, rebatch, run_local
+from tests.support.datastream_support import check_error, last
+from tests.support.strategies import schedules
 
 Env = StreamExecutionEnvironment
 SIDE = OutputTag("side", Types.STRING())
@@ -376,7 +377,9 @@ class TestWithKeys:
             stream = one.key_by(0).connect(two.key_by(0)).process(Enrich())
             return {"main": stream, "side": stream.get_side_output(SIDE)}
 
-        report = rebatch(program, channel_order="watermark", cuts=(1, "random"), slots=(1, 3))
+        report = rebatch(
+            program, **schedules(channel_order="watermark", cuts=(1, "random"), slots=(1, 3))
+        )
         main = [("b", 2, None), ("a", 9, 1), ("b", 15, 3), ("a", 40, 20)]
         assert sorted(report.results.values("main")) == sorted(main)
         rings = ["a at 11", "b at 13", "a at 30", "b at 40"]
@@ -524,7 +527,9 @@ class TestBroadcast:
             return events.connect(rules).process(Limit())
 
         # Alone, with several slots, and in another process each time: always the same.
-        report = rebatch(program, channel_order="watermark", cuts=(1, "random"), slots=(1, 3))
+        report = rebatch(
+            program, **schedules(channel_order="watermark", cuts=(1, "random"), slots=(1, 3))
+        )
         values = report.results.values()
         if keyed:
             assert values[-2:] == [("b", 28, 25), ("a", 37, 25)]
@@ -620,10 +625,10 @@ class TestIntervalJoin:
             stream = joined.process(Pair())
             return {"pairs": stream, "late": stream.get_side_output(late)}
 
-        report = rebatch(program, compare="unordered", cuts=(1, 2, "random"))
+        report = rebatch(program, **schedules(compare="unordered", cuts=(1, 2, "random")))
         assert len(report.results.values("pairs")) == 3
         assert sorted(report.results.values("late")) == [("a", 2), ("a", 12)]
-        rebatch(program, channel_order="watermark", cuts=(1, "random"))
+        rebatch(program, **schedules(channel_order="watermark", cuts=(1, "random")))
 
     def test_lateness_by_the_operator(self, env: Env) -> None:
         self.join(env, lateness="operator").between(0, 1).process(Pair())

@@ -6,7 +6,6 @@ import pickle
 from typing import Any
 
 import pytest
-from datastream_support import check_error, last
 
 from millstream.common import Encoder, SimpleStringSchema, Types, WatermarkStrategy
 from millstream.common.errors import PlanError
@@ -34,6 +33,7 @@ from millstream.datastream.connectors.file_system import (
 from millstream.datastream.spark_schema import row_type_of_ddl, row_type_of_schema, to_ddl
 from millstream.plan.graph import UnionNode
 from millstream.plan.specs import FilesSinkSpec, FilesSpec
+from tests.support.datastream_support import check_error, last
 
 Env = StreamExecutionEnvironment
 NO_TIME = WatermarkStrategy.no_watermarks()

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from datastream_support import check_error, last
 
 from millstream.common import Row, Types, WatermarkStrategy
 from millstream.common.errors import PlanError
@@ -34,6 +33,7 @@ from millstream.plan.graph import (
     TimestampsNode,
     UnionNode,
 )
+from tests.support.datastream_support import check_error, last
 
 Env = StreamExecutionEnvironment
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])

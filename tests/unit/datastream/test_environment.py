@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from datastream_support import FakeRuntime, check_error, last
 
 from millstream.common import Row, Types, WatermarkStrategy, windows
 from millstream.common.errors import ConfigurationError, PlanError, TypeMismatchError
@@ -25,6 +24,7 @@ from millstream.datastream import (
 )
 from millstream.plan.graph import SinkNode, SourceNode
 from millstream.plan.specs import DataFrameSpec, FilesSpec, SocketSpec
+from tests.support.datastream_support import FakeRuntime, check_error, last
 
 Env = StreamExecutionEnvironment
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import examples
 
 from millstream.common import Configuration, Instant, Row, Types
 from millstream.common.errors import PlanError, TypeMismatchError
@@ -31,6 +30,7 @@ from millstream.datastream.formats.parquet import (
     ParquetColumnarRowInputFormat,
 )
 from millstream.plan.specs import FilesSinkSpec, FilesSpec
+from tests.support.strategies import examples
 
 ROW = Types.ROW_NAMED(["word", "n"], [Types.STRING(), Types.LONG()])
 DDL = "`word` STRING, `n` BIGINT"

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from datastream_support import check_error
 
 from millstream.common.errors import PlanError
 from millstream.datastream import (
@@ -17,6 +16,7 @@ from millstream.datastream import (
     StreamExecutionEnvironment,
 )
 from millstream.datastream.function_checks import FLAT_MAP, MAP, REDUCE, check_function
+from tests.support.datastream_support import check_error
 
 Env = StreamExecutionEnvironment
 

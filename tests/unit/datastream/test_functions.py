@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import examples
 
 from millstream.common import WatermarkStrategy
 from millstream.common.time import MAX_TIMESTAMP
@@ -37,6 +36,7 @@ from millstream.datastream.accumulators import (
 )
 from millstream.datastream.functions import RuntimeContext
 from millstream.testing import run_local
+from tests.support.strategies import examples
 
 numbers = st.lists(st.integers(-1000, 1000))
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from datastream_support import check_error, last
 
 from millstream.common import Row, Types, WatermarkStrategy
 from millstream.common.errors import MillstreamError, PlanError
@@ -34,6 +33,8 @@ from millstream.datastream.window import (
 )
 from millstream.plan.graph import KeyedNode
 from millstream.testing import TestSource, rebatch, run_local
+from tests.support.datastream_support import check_error, last
+from tests.support.strategies import schedules
 
 Env = StreamExecutionEnvironment
 Event = tuple[str, int, int]
@@ -43,7 +44,7 @@ PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
 LEFT: list[Event] = [("a", 1, 1), ("b", 2, 3), ("a", 3, 4), ("a", 4, 11), ("b", 5, 30), ("a", 6, 2)]
 RIGHT: list[Event] = [("a", 10, 2), ("a", 11, 3), ("b", 12, 12), ("a", 13, 14), ("c", 14, 31)]
 IN_FIVES = TumblingEventTimeWindows.of(5)
-FEW: dict[str, Any] = {"cuts": (1, "random"), "slots": (1, 3), "parallelism": (2,)}
+FEW = schedules(cuts=(1, "random"), slots=(1, 3), parallelism=(2,))
 """Schedules enough to show a dependence."""
 KINDS = ("join", "left_outer_join", "right_outer_join", "full_outer_join", "co_group")
 

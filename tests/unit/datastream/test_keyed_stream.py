@@ -7,7 +7,6 @@ from operator import itemgetter
 from typing import Any
 
 import pytest
-from datastream_support import check_error, last
 
 from millstream.common import Row, Types
 from millstream.common.errors import PlanError
@@ -34,6 +33,7 @@ from millstream.datastream.aggregations import (
 )
 from millstream.plan.graph import KeyedNode, SinkNode, StatelessNode
 from millstream.testing import run_local
+from tests.support.datastream_support import check_error, last
 
 Env = StreamExecutionEnvironment
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from datastream_support import check_error, last
 
 from millstream.common import Row, Types, WatermarkStrategy
 from millstream.common.errors import PlanError
@@ -21,9 +20,11 @@ from millstream.datastream import (
     StreamExecutionEnvironment,
 )
 from millstream.testing import TestSource, rebatch, run_local
+from tests.support.datastream_support import check_error, last
+from tests.support.strategies import schedules
 
 Env = StreamExecutionEnvironment
-FEW: dict[str, Any] = {"cuts": (1, "random"), "slots": (1, 3), "parallelism": (1, 2)}
+FEW = schedules(cuts=(1, "random"), slots=(1, 3), parallelism=(1, 2))
 CHANNELS = [[5, 1, 4], [2, 8], [7, 3, 6, 9]]
 
 

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from datastream_support import FakeRuntime
 
 import millstream.datastream
 from millstream.plan.graph import JobGraph
+from tests.support.datastream_support import FakeRuntime
 
 PROGRAM = """
 from pyflink.common import Configuration, Duration, Encoder, Row, Time, Types, WatermarkStrategy

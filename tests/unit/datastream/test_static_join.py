@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-from datastream_support import check_error, last
 
 from millstream.common import Row, Types
 from millstream.common.errors import MillstreamError, PlanError, TypeMismatchError
@@ -25,9 +24,11 @@ from millstream.datastream import (
 )
 from millstream.plan.graph import StatelessNode
 from millstream.testing import rebatch, run_local
+from tests.support.datastream_support import check_error, last
+from tests.support.strategies import schedules
 
 Env = StreamExecutionEnvironment
-FEW: dict[str, Any] = {"cuts": (1, "random"), "slots": (1, 3), "parallelism": (2,)}
+FEW = schedules(cuts=(1, "random"), slots=(1, 3), parallelism=(2,))
 ORDERS = [("pen", 3), ("ink", 1), ("cap", 2)]
 PRICES = [
     {"item": "pen", "price": 2.5},

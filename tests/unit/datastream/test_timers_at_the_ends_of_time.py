@@ -15,6 +15,7 @@ from millstream.datastream import KeyedProcessFunction, ProcessWindowFunction
 from millstream.datastream.window import TumblingEventTimeWindows
 from millstream.datastream.windowing.triggers import Trigger
 from millstream.testing import rebatch, run_local
+from tests.support.strategies import schedules
 
 TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda r, _: r[1])
 CALLS = [
@@ -94,14 +95,14 @@ def test_so_is_a_timer_of_a_trigger(call: str, time: int) -> None:
 def test_a_timer_at_the_last_time_fires_at_the_end() -> None:
     """As in Flink, where the last watermark is the last time."""
     function = AtTime("register_event_time_timer", MAX_TIMESTAMP)
-    found = rebatch(lambda env: keyed(env).process(function)).results.values()
+    found = rebatch(lambda env: keyed(env).process(function), **schedules()).results.values()
     assert found[:3] == [("record", 1), ("record", 2), ("record", 3)]
     assert found[3:] == [("timer", MAX_TIMESTAMP)] * 2
 
 
 def test_a_timer_at_the_first_time_fires_at_once() -> None:
     function = AtTime("register_event_time_timer", MIN_TIMESTAMP)
-    found = rebatch(lambda env: keyed(env).process(function)).results.values()
+    found = rebatch(lambda env: keyed(env).process(function), **schedules()).results.values()
     assert [kind for kind, _ in found] == ["record", "timer"] * 3
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import examples
 
 import millstream.datastream as api
 from millstream.common import Duration, Time
@@ -39,6 +38,7 @@ from millstream.datastream.window import (
     WindowAssigner,
     WindowStagger,
 )
+from tests.support.strategies import examples
 
 FIRST = MIN_TIMESTAMP + 1
 LAST = MAX_TIMESTAMP

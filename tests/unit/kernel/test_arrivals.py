@@ -21,7 +21,7 @@ from millstream.kernel.buffers import (
     encode,
 )
 from millstream.kernel.order import OrderKeys
-from strategies import examples
+from tests.support.strategies import examples
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
 

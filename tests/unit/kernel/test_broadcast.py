@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from kernel_support import first, source_of, values
 
 from millstream.common.errors import CheckpointError, PlanError, UserCodeError
 from millstream.common.output_tag import OutputTag
@@ -29,6 +28,7 @@ from millstream.kernel.two_inputs.told import Buffers
 from millstream.plan.graph import JobGraph, KeyedNode, SideOutputNode, SinkNode, StatelessNode
 from millstream.plan.options import JobOptions
 from millstream.testing import LocalJob
+from tests.support.kernel_support import first, source_of, values
 
 EPOCHS = pytest.mark.parametrize("size", [1, 2, 3, None])
 SLOTS = pytest.mark.parametrize("slots", [1, 2, 4])

@@ -36,7 +36,7 @@ from millstream.kernel.buffers import (
 )
 from millstream.kernel.columns import Columns, record_batch
 from millstream.kernel.order import COLUMNS, OrderKeys
-from strategies import examples
+from tests.support.strategies import examples
 
 TIMES = st.integers(-3, 3) | st.sampled_from((MIN_TIMESTAMP, MAX_TIMESTAMP))
 VALUES = st.none() | st.integers() | st.text(max_size=5) | st.tuples(st.integers(), st.booleans())

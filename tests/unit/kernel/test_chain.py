@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_support import source_of
 
 from millstream.common.errors import MillstreamError, UserCodeError
 from millstream.common.output_tag import OutputTag
@@ -25,7 +24,8 @@ from millstream.plan.graph import (
     UnionNode,
 )
 from millstream.testing import LocalJob
-from strategies import examples
+from tests.support.kernel_support import source_of
+from tests.support.strategies import examples
 
 ODD = OutputTag("odd")
 NUMBERS = [(number, number * 10) for number in range(6)]

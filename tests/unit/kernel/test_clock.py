@@ -29,7 +29,7 @@ from millstream.kernel.order import AT_END
 from millstream.kernel.windows.panes import Panes
 from millstream.kernel.windows.spec import Alignment
 from millstream.testing import run_local
-from strategies import examples
+from tests.support.strategies import examples
 
 SMALL = st.integers(-50, 50)
 TIMES = SMALL | st.sampled_from([MIN_TIMESTAMP, MAX_TIMESTAMP - 1, MAX_TIMESTAMP])

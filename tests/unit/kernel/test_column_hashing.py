@@ -18,7 +18,7 @@ from millstream.kernel import column_hashing
 from millstream.kernel.column_hashing import hash_column, hash_tuples
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.key_encoding import KeyEncodingError
-from strategies import examples
+from tests.support.strategies import examples
 
 
 def _integers(bits: int) -> st.SearchStrategy[int]:

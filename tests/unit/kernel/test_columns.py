@@ -23,7 +23,7 @@ from millstream.kernel.steps import FilterStep, Flow, MapStep, Step, StoredStep
 from millstream.plan.specs import FilesSinkSpec
 from millstream.spark.file_formats import FileEncoder
 from millstream.testing import run_local
-from strategies import examples
+from tests.support.strategies import examples
 
 NAMES = ["word", "number", "flag", "pair"]
 PAIR = Types.TUPLE([Types.LONG(), Types.STRING()])

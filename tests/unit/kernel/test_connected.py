@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from kernel_support import first, source_of, values
 
 from millstream.common.errors import PlanError, UserCodeError
 from millstream.common.output_tag import OutputTag
@@ -17,6 +16,7 @@ from millstream.kernel.places import Place
 from millstream.plan.graph import JobGraph, KeyedNode, SideOutputNode, SinkNode
 from millstream.plan.options import JobOptions
 from millstream.testing import LocalJob
+from tests.support.kernel_support import first, source_of, values
 
 EPOCHS = pytest.mark.parametrize("size", [1, 2, None])
 SIDE = OutputTag("side")

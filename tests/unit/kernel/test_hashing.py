@@ -19,13 +19,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import key_pool
-from key_pool import POOL, same
 from millstream.common.types import Row
 from millstream.kernel.hashing import HashCache, stable_hash, stable_hashes, tie_breaker
 from millstream.kernel.key_encoding import KeyEncodingError, encode_key
 from millstream.kernel.keys import encoding_of, identities, identity, map_identity, shown
-from strategies import examples, sampled
+from tests.support import key_pool
+from tests.support.key_pool import POOL, same
+from tests.support.strategies import examples, sampled
 
 
 class Color(Enum):
@@ -224,7 +224,7 @@ def test_pickling_changes_no_encoding_and_no_stand_in() -> None:
 
 def test_no_encoding_depends_on_the_process() -> None:
     code = (
-        "from key_pool import POOL; from millstream.kernel.key_encoding import encode_key;"
+        "from tests.support.key_pool import POOL; from millstream.kernel.key_encoding import encode_key;"
         "print([encode_key(key) for key in POOL])"
     )
     for seed in SEEDS:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from kernel_support import first, source_of, values
 
 from millstream.common.errors import PlanError, UserCodeError
 from millstream.common.output_tag import OutputTag
@@ -21,6 +20,7 @@ from millstream.kernel.two_inputs.specs import IntervalJoinSpec
 from millstream.plan.graph import JobGraph, KeyedNode, SideOutputNode, SinkNode, SourceNode
 from millstream.plan.options import JobOptions
 from millstream.testing import LocalJob
+from tests.support.kernel_support import first, source_of, values
 
 EPOCHS = pytest.mark.parametrize("size", [1, 2, None])
 LEFT_LATE, RIGHT_LATE, SIDE = OutputTag("left late"), OutputTag("right late"), OutputTag("side")

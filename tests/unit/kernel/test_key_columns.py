@@ -12,7 +12,7 @@ from millstream.common import Types
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.key_columns import KeyColumns
 from millstream.kernel.key_encoding import encode_key
-from strategies import examples
+from tests.support.strategies import examples
 
 RECORD = Types.ROW_NAMED(["user", "item", "price"], [Types.STRING(), Types.LONG(), Types.DOUBLE()])
 ROWS = st.lists(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from kernel_support import Function, keyed_job, source_of, values
 
 from millstream.common.errors import MillstreamError, UserCodeError
 from millstream.common.output_tag import OutputTag
@@ -15,6 +14,7 @@ from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.kernel import pages
 from millstream.plan.graph import JobGraph, KeyedNode, SideOutputNode, SinkNode
 from millstream.testing import LocalJob
+from tests.support.kernel_support import Function, keyed_job, source_of, values
 
 EPOCHS = pytest.mark.parametrize("size", [1, 2, None])
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from kernel_support import Function, keyed_job, values
 
 from millstream.common.errors import PlanError
 from millstream.common.state import (
@@ -21,6 +20,7 @@ from millstream.common.state import (
 from millstream.kernel.reports import Reports
 from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.state import Cursor, bind, sweep
+from tests.support.kernel_support import Function, keyed_job, values
 
 
 class Mean:

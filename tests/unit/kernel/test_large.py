@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_support import Function, keyed_job, values
 
 from millstream.common.errors import CheckpointError
 from millstream.common.state import (
@@ -27,6 +26,7 @@ from millstream.kernel.hashing import stable_hash
 from millstream.kernel.large import BigMap, LongList, cell_id
 from millstream.kernel.pages import Directory, MemoryStore, Page, PageStore
 from millstream.kernel.state import Cursor, bind, sweep
+from tests.support.kernel_support import Function, keyed_job, values
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from millstream.kernel.order import (
     ordinal_code,
     run_ordinals,
 )
-from strategies import examples
+from tests.support.strategies import examples
 
 SMALL = st.integers(-2, 2)
 ANY = st.sampled_from((MIN_TIMESTAMP, MAX_TIMESTAMP)) | SMALL

@@ -16,7 +16,7 @@ from millstream.common.errors import CheckpointError
 from millstream.kernel import pages
 from millstream.kernel.hashing import stable_hash
 from millstream.kernel.pages import NEVER, Directory, MemoryStore, Page, PageStore
-from strategies import examples
+from tests.support.strategies import examples
 
 NAMES = ["count", "note"]
 

@@ -16,12 +16,12 @@ import pytest
 from broadcast_sources import Writer
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.kernel.test_broadcast import COUNT, at_once, job
 
 from millstream.common.output_tag import OutputTag
 from millstream.kernel.two_inputs import bytecode
 from millstream.kernel.two_inputs.told import Told
-from strategies import examples
+from tests.support.strategies import examples
+from tests.unit.kernel.test_broadcast import COUNT, at_once, job
 
 Said = list[tuple[int, str]]
 """An instance, and what it says."""

@@ -17,13 +17,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import pytest
-from kernel_support import values
-from tests.unit.kernel.test_broadcast import COUNT, RULES, at_once, job
 
 from millstream.common.output_tag import OutputTag
 from millstream.kernel.sweep import place_of_other
 from millstream.kernel.two_inputs.reach import Reach
 from millstream.kernel.two_inputs.told import Told
+from tests.support.kernel_support import values
+from tests.support.strategies import crossed
+from tests.unit.kernel.test_broadcast import COUNT, RULES, at_once, job
 
 SLOTS = 3
 KEYS = "abcdefghij"
@@ -669,8 +670,11 @@ def said(program: type[Program], size: int | None) -> Counter[str]:
     return Counter(map(repr, [*got, *side]))
 
 
-@pytest.mark.parametrize("size", [1, None])
-@pytest.mark.parametrize("program", programs(Program), ids=lambda program: program.__name__)
+@pytest.mark.parametrize(
+    ("program", "size"),
+    crossed(programs(Program), [1, None]),
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
 def test_nothing_that_flink_says_is_missing(
     program: type[Program], size: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from plan_support import RECORD, Pass, ascending, by_key, environment, ids, plan_of, source, timed
 
 from millstream.common import Row, Types
 from millstream.common.errors import ConfigurationError, PlanError
@@ -28,6 +27,17 @@ from millstream.plan.options import CHAINING, JobOptions
 from millstream.plan.physical import Stored
 from millstream.plan.planner import Component, plan
 from millstream.testing import run_local
+from tests.support.plan_support import (
+    RECORD,
+    Pass,
+    ascending,
+    by_key,
+    environment,
+    ids,
+    plan_of,
+    source,
+    timed,
+)
 
 WINDOWS = TumblingEventTimeWindows.of(10)
 ROWS = Types.ROW_NAMED(["name", "number", "time"], [Types.STRING(), Types.LONG(), Types.LONG()])

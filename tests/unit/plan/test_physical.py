@@ -7,18 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from plan_support import (
-    RECORD,
-    by_key,
-    component,
-    environment,
-    hosted,
-    ids,
-    passed,
-    plan_of,
-    source,
-    timed,
-)
 
 from millstream.common import Types
 from millstream.common.output_tag import OutputTag
@@ -44,6 +32,18 @@ from millstream.plan.explain import explain
 from millstream.plan.options import JobOptions
 from millstream.plan.physical import Choice, Stored
 from millstream.plan.restoring import state_layouts
+from tests.support.plan_support import (
+    RECORD,
+    by_key,
+    component,
+    environment,
+    hosted,
+    ids,
+    passed,
+    plan_of,
+    source,
+    timed,
+)
 
 TUMBLING = TumblingEventTimeWindows.of(10)
 SLIDING = SlidingEventTimeWindows.of(12, 4)

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from plan_support import (
+
+from millstream.common import WatermarkStrategy
+from millstream.common.errors import PlanError
+from millstream.common.watermark_strategy import Watermark, WatermarkGenerator
+from millstream.datastream import ProcessFunction
+from millstream.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
+from millstream.kernel.outputs import MAIN
+from millstream.kernel.places import Place
+from millstream.plan.numbering import numbers_of, with_numbers
+from millstream.plan.planner import Component, plan
+from millstream.testing import TestSource
+from tests.support.plan_support import (
     RECORD,
     Pass,
     ascending,
@@ -20,17 +31,6 @@ from plan_support import (
     source,
     timed,
 )
-
-from millstream.common import WatermarkStrategy
-from millstream.common.errors import PlanError
-from millstream.common.watermark_strategy import Watermark, WatermarkGenerator
-from millstream.datastream import ProcessFunction
-from millstream.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
-from millstream.kernel.outputs import MAIN
-from millstream.kernel.places import Place
-from millstream.plan.numbering import numbers_of, with_numbers
-from millstream.plan.planner import Component, plan
-from millstream.testing import TestSource
 
 
 class Slow(WatermarkGenerator):

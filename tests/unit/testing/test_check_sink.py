@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from example_sinks import (
+
+from millstream.common import Types
+from millstream.common.errors import PlanError
+from millstream.connectors import Committer, IdempotentWriter, PartContext, PartWriter, SinkContext
+from millstream.connectors.sink import PartSink
+from millstream.datastream.connectors import FileSink, PrintSink
+from millstream.testing.connectors import ContractError, check_sink
+from tests.support.spark.example_sinks import (
     AppendingSink,
     AppendingWriter,
     ColumnSink,
@@ -22,13 +29,6 @@ from example_sinks import (
     read_lines,
     read_words,
 )
-
-from millstream.common import Types
-from millstream.common.errors import PlanError
-from millstream.connectors import Committer, IdempotentWriter, PartContext, PartWriter, SinkContext
-from millstream.connectors.sink import PartSink
-from millstream.datastream.connectors import FileSink, PrintSink
-from millstream.testing.connectors import ContractError, check_sink
 
 # -- sinks that keep their contract ----------------------------------------------------------------
 

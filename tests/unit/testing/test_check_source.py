@@ -7,7 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit_sources import (
+
+from millstream.common.errors import PlanError
+from millstream.connectors import ChannelSource, Limits, Source
+from millstream.connectors.collection import CollectionSource
+from millstream.connectors.generator import GeneratorSource
+from millstream.datastream.connectors import (
+    DataGeneratorSource,
+    FileSource,
+    NumberSequenceSource,
+    RateLimiterStrategy,
+)
+from millstream.testing import TestSource
+from millstream.testing.connectors import ContractError, check_source
+from tests.support.kit_sources import (
     BoundedWithoutEnd,
     FewTimes,
     Forgets,
@@ -38,19 +51,6 @@ from kit_sources import (
     TooMuchAtOnce,
     Tuples,
 )
-
-from millstream.common.errors import PlanError
-from millstream.connectors import ChannelSource, Limits, Source
-from millstream.connectors.collection import CollectionSource
-from millstream.connectors.generator import GeneratorSource
-from millstream.datastream.connectors import (
-    DataGeneratorSource,
-    FileSource,
-    NumberSequenceSource,
-    RateLimiterStrategy,
-)
-from millstream.testing import TestSource
-from millstream.testing.connectors import ContractError, check_source
 
 BOUNDED = [
     "positions",

@@ -6,10 +6,10 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from testing_support import sessions
 
 from millstream.testing import Checkpoint, TestSource, run_local
-from strategies import examples
+from tests.support.strategies import examples
+from tests.support.testing_support import sessions
 
 EVENTS = st.lists(
     st.tuples(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), st.integers(0, 60)),

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from testing_support import LATE, Attribute, Count, Odd, Sessions, Ticker, same
 
 from millstream.common import Time, Types
 from millstream.common.errors import CheckpointError, MillstreamError, PlanError, UserCodeError
@@ -25,7 +24,8 @@ from millstream.datastream import (
 )
 from millstream.datastream.state import StateTtlConfig, ValueStateDescriptor
 from millstream.testing import KeyedProcessHarness, ProcessHarness, StreamRecord
-from strategies import examples
+from tests.support.strategies import examples
+from tests.support.testing_support import LATE, Attribute, Count, Odd, Sessions, Ticker, same
 
 
 def sessions() -> KeyedProcessHarness:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from example_sinks import ColumnSink, FailingSqliteSink, FailingStagingSink, read_words
 
 from millstream.common import Types
 from millstream.common.errors import PlanError, UserCodeError
@@ -14,6 +13,12 @@ from millstream.connectors import Sink
 from millstream.datastream import SinkFunction, StreamExecutionEnvironment
 from millstream.datastream.connectors import FileSink
 from millstream.testing import Checkpoint, run_local
+from tests.support.spark.example_sinks import (
+    ColumnSink,
+    FailingSqliteSink,
+    FailingStagingSink,
+    read_words,
+)
 
 PAIRS = Types.TUPLE([Types.STRING(), Types.LONG()])
 RECORDS = [("ab"[n % 2], n) for n in range(12)]

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from testing_support import EVENTS, MONOTONOUS, NONE, Count, same, sessions
 
 from millstream.common import Row, Types, WatermarkStrategy
 from millstream.datastream import (
@@ -19,6 +18,7 @@ from millstream.datastream import (
 from millstream.datastream.state import ValueStateDescriptor
 from millstream.datastream.window import TumblingEventTimeWindows
 from millstream.testing import Checkpoint, TestSource, run_local
+from tests.support.testing_support import EVENTS, MONOTONOUS, NONE, Count, same, sessions
 
 Env = StreamExecutionEnvironment
 SCHEDULES = [{}, {"epochs": 1}, {"slots": 3, "parallelism": 2}, {"batch": True}]

@@ -6,7 +6,12 @@ import re
 from typing import Any
 
 import pytest
-from testing_support import (
+
+from millstream.common.errors import PlanError, UserCodeError
+from millstream.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from millstream.testing import Schedule, StreamRecord, TestSource, rebatch, run_local
+from millstream.testing.comparison import Comparison
+from tests.support.testing_support import (
     CALLS,
     EVENTS,
     MONOTONOUS,
@@ -18,11 +23,6 @@ from testing_support import (
     same,
     sessions,
 )
-
-from millstream.common.errors import PlanError, UserCodeError
-from millstream.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from millstream.testing import Schedule, StreamRecord, TestSource, rebatch, run_local
-from millstream.testing.comparison import Comparison
 
 WORDS = ["to", "be", "or", "not", "to", "be"]
 FEW: dict[str, Any] = {"cuts": (1, "random"), "slots": (1, 2), "parallelism": (1, 2), "seeds": (5,)}

@@ -7,20 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from testing_support import (
-    EVENTS,
-    LATE,
-    MONOTONOUS,
-    NONE,
-    Attribute,
-    Count,
-    Sessions,
-    Ticker,
-    counts,
-    new_env,
-    same,
-    sessions,
-)
 
 from millstream.common import Row, Types, WatermarkStrategy
 from millstream.common.errors import CheckpointError, PlanError, UserCodeError
@@ -44,6 +30,20 @@ from millstream.testing import (
     TestSource,
     collect,
     run_local,
+)
+from tests.support.testing_support import (
+    EVENTS,
+    LATE,
+    MONOTONOUS,
+    NONE,
+    Attribute,
+    Count,
+    Sessions,
+    Ticker,
+    counts,
+    new_env,
+    same,
+    sessions,
 )
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from testing_support import EVENTS, LATE, MONOTONOUS, NONE, Count, Sessions, counts, new_env, same
 
 from millstream.common import Types, WatermarkStrategy
 from millstream.common.errors import PlanError
@@ -22,6 +21,17 @@ from millstream.testing import (
     TestSource,
     collect,
     run_local,
+)
+from tests.support.testing_support import (
+    EVENTS,
+    LATE,
+    MONOTONOUS,
+    NONE,
+    Count,
+    Sessions,
+    counts,
+    new_env,
+    same,
 )
 
 WATERMARK, ABORT, EOF, EPOCH = (

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import examples
 
 from millstream.kernel.clock import Clock
 from millstream.kernel.order import BEFORE_ALL, Origin
 from millstream.kernel.snapshot.births import Births, renumbered
 from millstream.kernel.windows.contents import FIRST_REDUCED, ORDERED_ELEMENTS, VALUES
+from tests.support.strategies import examples
 
 CLOCK = Clock(before=0, after=100, now_ms=0)
 DEPTHS = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 4))

@@ -15,13 +15,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import examples
 
 from millstream.common.errors import CheckpointError
 from millstream.common.time import Instant
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.types import Row, RowKind
 from millstream.kernel.snapshot.fields import Field, fits_exactly, holds_pickles
+from tests.support.strategies import examples
 
 NAN, INF = float("nan"), float("inf")
 Point = namedtuple("Point", "x")

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from kernel_support import Function, first, keyed_job, source_of, values
 
 from millstream.common.errors import CheckpointError
 from millstream.common.output_tag import OutputTag
@@ -31,6 +30,8 @@ from millstream.kernel.two_inputs.specs import BroadcastSpec, IntervalJoinSpec
 from millstream.plan.graph import JobGraph, KeyedNode, SinkNode
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.testing import LocalJob
+from tests.support.kernel_support import Function, first, keyed_job, source_of, values
+from tests.support.strategies import crossed
 
 UID = "the-uid"
 Events = list[tuple[Any, int]]
@@ -313,8 +314,7 @@ def counting() -> Function:
     return Function(counted, fired, n=lambda context: context.get_state(descriptor))
 
 
-@pytest.mark.parametrize("slots", [1, 3])
-@pytest.mark.parametrize("shelf", [build.SHELF_ROWS, 200, 20])
+@pytest.mark.parametrize(("shelf", "slots"), crossed([build.SHELF_ROWS, 200, 20], [1, 3]))
 def test_many_keys_on_many_pages_and_shelves(
     slots: int, shelf: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

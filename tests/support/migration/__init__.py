@@ -1,0 +1,1 @@
+"""Golden savepoints: how they are made and read."""

@@ -1,0 +1,1 @@
+"""Programs that run on Flink and here, and what Flink gives."""

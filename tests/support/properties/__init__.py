@@ -1,0 +1,1 @@
+"""Simulators, random programs, and runs with savepoints."""

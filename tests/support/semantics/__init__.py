@@ -1,0 +1,1 @@
+"""Transcripts of operators, and the cases in them."""

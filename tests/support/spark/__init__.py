@@ -1,0 +1,1 @@
+"""Programs and helpers for tests on real Spark."""
