@@ -13,13 +13,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from broadcast_sources import Writer
 from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.common.output_tag import OutputTag
 from millstream.kernel.two_inputs import bytecode
 from millstream.kernel.two_inputs.told import Told
+from tests.support.broadcast_sources import Writer
 from tests.support.strategies import examples
 from tests.unit.kernel.test_broadcast import COUNT, at_once, job
 
