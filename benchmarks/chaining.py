@@ -33,7 +33,7 @@ from millstream.datastream.connectors.data_generator import (
 )
 from millstream.datastream.connectors.print import DiscardingSink
 from millstream.datastream.state import ValueStateDescriptor
-from millstream.spark.session import get_session
+from millstream.spark.session.session import get_session
 from process_tree import sample_all
 
 KEYS = 10_000

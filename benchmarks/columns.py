@@ -29,16 +29,16 @@ def sums_to_parquet() -> float:
     """Processor seconds per million results: a window of a sum per key, from its end to the file."""
     import pyarrow as pa
 
-    import millstream.testing.local as local
+    import millstream.testing.engine.local as local
     from millstream.common import Types, WatermarkStrategy
     from millstream.connectors.sink import Sink
     from millstream.datastream.window import TumblingEventTimeWindows
-    from millstream.kernel.buffers import decode_columns, merged
-    from millstream.kernel.columns import record_batch
+    from millstream.kernel.records.buffers import decode_columns, merged
+    from millstream.kernel.records.columns import record_batch
     from millstream.kernel.windows.columnar import ColumnarWindowOperator
     from millstream.plan.sinks import SinkDriver
     from millstream.plan.specs import FilesSinkSpec
-    from millstream.spark.file_formats import FileEncoder
+    from millstream.spark.io.file_formats import FileEncoder
     from millstream.testing import run_local
 
     record = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
@@ -99,8 +99,8 @@ def hashes() -> list[tuple[str, float, float]]:
     import pyarrow as pa
 
     from millstream.common import Types
-    from millstream.kernel.hashing import stable_hashes
-    from millstream.kernel.key_columns import KeyColumns
+    from millstream.kernel.keys.hashing import stable_hashes
+    from millstream.kernel.records.key_columns import KeyColumns
 
     rng = np.random.default_rng(0)
     small = pa.array(rng.integers(0, 100_000, HASHED))

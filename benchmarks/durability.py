@@ -21,7 +21,7 @@ from data import DEFAULT_CACHE, open_cache
 from millstream.checkpoint import durable
 from millstream.checkpoint.lease import Lease
 from millstream.plan.specs import FilesSinkSpec
-from millstream.spark.file_sink import FileSink
+from millstream.spark.io.file_sink import FileSink
 
 LINE = "x" * 99
 LINES = 1_000

@@ -23,8 +23,8 @@ from contract import PARALLELISM
 from data import DEFAULT_CACHE, ensure
 from millstream.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from millstream.datastream.connectors.print import DiscardingSink
-from millstream.spark import query
-from millstream.spark.session import get_session
+from millstream.spark.query import runs as query
+from millstream.spark.session.session import get_session
 
 EPOCHS = 30
 

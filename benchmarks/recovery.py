@@ -29,9 +29,9 @@ from statistics import median
 import environments
 from contract import PARALLELISM
 from data import DEFAULT_CACHE, open_cache
-from millstream.spark.class_archive import existing_archive
-from millstream.spark.home import quick_home
-from millstream.spark.session import require_java
+from millstream.spark.session.class_archive import existing_archive
+from millstream.spark.session.session import require_java
+from millstream.spark.session.spark_home import quick_home
 from process_tree import Sample, sample_all
 
 HERE = Path(__file__).resolve().parent

@@ -43,6 +43,7 @@ SECTIONS = (
     "durability.md",
     "recovery.md",
     "latency.md",
+    "compare.md",
 )
 
 

@@ -34,7 +34,7 @@ from millstream.datastream.connectors.data_generator import (
 )
 from millstream.datastream.connectors.print import DiscardingSink
 from millstream.datastream.state import ValueStateDescriptor
-from millstream.spark.session import get_session
+from millstream.spark.session.session import get_session
 
 PER_EPOCH_FILLING = 1_000_000
 # Each record finds another page of state, so that an epoch rewrites a fifth of it.

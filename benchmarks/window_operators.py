@@ -24,15 +24,15 @@ import numpy as np
 from data import DEFAULT_CACHE, open_cache
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.functions import AggregateFunction
+from millstream.datastream.functions.windowed import ProcessWindowFunction
 from millstream.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
-from millstream.datastream.windowing.functions import ProcessWindowFunction
-from millstream.kernel.buffers import Records
-from millstream.kernel.clock import Clock
-from millstream.kernel.hashing import stable_hash
-from millstream.kernel.order import OrderKeys
-from millstream.kernel.pages import Directory, MemoryStore, PageStore
-from millstream.kernel.reports import Reports
-from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.calls.context import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.calls.reports import Reports
+from millstream.kernel.keys.hashing import stable_hash
+from millstream.kernel.records.buffers import Records
+from millstream.kernel.records.order import OrderKeys
+from millstream.kernel.state.pages import Directory, MemoryStore, PageStore
+from millstream.kernel.time.clock import Clock
 from millstream.kernel.windows.aligned import AlignedWindowOperator
 from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.spec import WindowSpec

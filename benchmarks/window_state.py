@@ -26,9 +26,9 @@ from millstream.datastream.connectors.data_generator import (
     RateLimiterStrategy,
 )
 from millstream.datastream.connectors.print import DiscardingSink
+from millstream.datastream.functions.windowed import ProcessWindowFunction
 from millstream.datastream.window import TumblingEventTimeWindows
-from millstream.datastream.windowing.functions import ProcessWindowFunction
-from millstream.spark.session import get_session
+from millstream.spark.session.session import get_session
 
 KEYS = 1_000
 PER_MINUTE = 60 * KEYS

@@ -24,7 +24,7 @@ collect_ignore = ["support"]
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The session all Spark tests of this process share: starting one takes longer than a test."""
-    from millstream.spark.session import get_session
+    from millstream.spark.session.session import get_session
 
     folders = [str(ROOT), str(ROOT / "src")]
     # Workers inherit it from the JVM, which starts now: they import the tests' own functions.

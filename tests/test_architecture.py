@@ -1,10 +1,10 @@
-"""The borders between the layers, and the size of modules."""
+"""The borders between the layers and their folders."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -36,27 +36,59 @@ ALLOWED = {
     "cli": {"common", "metrics", "checkpoint", "spark", "state_processor", "cli"},
 }
 MAY_IMPORT_PYSPARK = {"spark", "state_processor"}
-USES_PRIVATE_PYSPARK = SOURCE / "spark/jvm.py"
+USES_PRIVATE_PYSPARK = SOURCE / "spark/session/jvm.py"
 PRIVATE_PYSPARK = re.compile(
     r"\b_(jvm|jsc|jdf|jsparkSession|jschema|jsq|gateway|active_spark_context|instantiatedSession)\b"
 )
-MOST_LINES = 500
+
+# The folders of a package, in the order of their imports: a folder imports itself and those before it.
+# Modules beside the folders are left out: in datastream they are PyFlink's places.
+FOLDERS = {
+    "kernel": (
+        "keys",
+        "records",
+        "time",
+        "state",
+        "calls",
+        "steps",
+        "operators",
+        "windows",
+        "stages",
+        "snapshot",
+    ),
+    "spark": ("tasks", "session", "io", "savepoint", "query", "job"),
+    "datastream": (
+        "functions",
+        "building",
+        "connectors",
+        "formats",
+        "windowing",
+        "joining",
+        "streams",
+        "environment",
+    ),
+}
 
 
-def statements(node: ast.AST) -> Iterator[ast.stmt]:
-    """All statements below a node, and none of their expressions: most of a tree are expressions."""
+def statements(node: ast.AST, *, at_run_time: bool = False) -> Iterator[ast.stmt]:
+    """All statements below a node, and none of their expressions: most of a tree are expressions.
+
+    ``at_run_time``: leave out the imports that only a type checker sees.
+    """
+    if at_run_time and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return
     for part in ("body", "orelse", "finalbody", "handlers", "cases"):
         for inner in getattr(node, part, ()):
             if isinstance(inner, ast.stmt):
                 yield inner
-            yield from statements(inner)
+            yield from statements(inner, at_run_time=at_run_time)
 
 
 @cache
-def imports(path: Path, *, top_level_only: bool = False) -> list[str]:
+def imports(path: Path, *, top_level_only: bool = False, at_run_time: bool = False) -> list[str]:
     tree = tree_of(path)
     names: list[str] = []
-    for node in tree.body if top_level_only else statements(tree):
+    for node in tree.body if top_level_only else statements(tree, at_run_time=at_run_time):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
@@ -119,13 +151,52 @@ def test_the_engine_knows_kinds_of_sinks_and_no_sink() -> None:
     assert wrong == []
 
 
-def test_modules_stay_readable() -> None:
-    long = [shown(path) for path in MODULES if len(path.read_text().splitlines()) > MOST_LINES]
-    assert long == []
+def folder_of(parts: Sequence[str]) -> tuple[str, str]:
+    """The package and the folder in it: of `kernel/keys/hashing.py`, or of its dotted name."""
+    return (parts[0], parts[1]) if len(parts) > 2 else (parts[0], "")
+
+
+def test_folders_import_earlier_folders_only() -> None:
+    wrong = []
+    for path in MODULES:
+        package, own = folder_of(path.relative_to(SOURCE).parts)
+        order = FOLDERS.get(package, ())
+        if own not in order:
+            continue
+        for name in imports(path, at_run_time=True):
+            _, *parts = name.split(".")
+            if parts[:1] == [package] and len(parts) > 1 and parts[1] in order:
+                if order.index(parts[1]) > order.index(own):
+                    wrong.append(f"{shown(path)} imports {name}")
+    assert wrong == []
+
+
+def test_all_folders_have_a_place_in_the_order() -> None:
+    for package, order in FOLDERS.items():
+        folders = {p.name for p in (SOURCE / package).iterdir() if (p / "__init__.py").exists()}
+        assert folders == set(order)
+
+
+def test_unit_tests_mirror_the_sources() -> None:
+    """A test that bears the name of a module is where the module is; folders have the same names."""
+    unit = SOURCE.parents[1] / "tests" / "unit"
+    places: dict[tuple[str, str], set[Path]] = {}
+    for path in MODULES:
+        package = path.relative_to(SOURCE).parts[0]
+        places.setdefault((package, path.stem), set()).add(path.relative_to(SOURCE).parent)
+    wrong = []
+    for path in unit.rglob("test_*.py"):
+        here = path.relative_to(unit).parent
+        if here.parts[:1] == ("tools",):
+            continue
+        known = places.get((str(here.parts[0]) if here.parts else "", path.stem[5:]), {here})
+        if not (SOURCE / here).is_dir() or here not in known:
+            wrong.append(str(path.relative_to(unit)))
+    assert wrong == []
 
 
 def test_modules_are_found() -> None:
-    assert SOURCE / "kernel/keyed.py" in MODULES
+    assert SOURCE / "kernel/operators/keyed.py" in MODULES
 
 
 def test_imports_are_found_wherever_they_stand() -> None:

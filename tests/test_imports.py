@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import millstream as ms
-from millstream.datastream import data_stream
+from millstream.datastream.streams import data_stream
 
 HEAVY = ("pyspark", "pandas", "pyarrow", "numpy")
 

@@ -13,7 +13,7 @@ from data import Dataset
 from millstream.common import Configuration, Types, WatermarkStrategy
 from millstream.datastream import DataStream, RuntimeExecutionMode, StreamExecutionEnvironment
 from millstream.datastream.connectors.file_system import FileSource
-from millstream.spark.session import get_session
+from millstream.spark.session.session import get_session
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
 SCHEMA = "key STRING, value BIGINT, ts BIGINT"

@@ -30,7 +30,7 @@ from millstream.datastream.connectors.data_generator import (
 )
 from millstream.datastream.connectors.file_system import FileSink
 from millstream.datastream.state import ValueStateDescriptor
-from millstream.spark.session import get_session
+from millstream.spark.session.session import get_session
 
 CHECKPOINT_INTERVAL = "1 s"
 

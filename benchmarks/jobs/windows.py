@@ -17,12 +17,12 @@ from millstream import __version__
 from millstream.common import Types
 from millstream.datastream import DataStream, ProcessFunction, RuntimeContext
 from millstream.datastream.connectors.print import DiscardingSink
+from millstream.datastream.functions.windowed import ProcessWindowFunction
 from millstream.datastream.window import (
     EventTimeSessionWindows,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from millstream.datastream.windowing.functions import ProcessWindowFunction
 
 PERIODS = {
     "tumbling": TUMBLING_MS,

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from millstream.common.types import Row
     from millstream.common.watermark_strategy import WatermarkStrategy
     from millstream.datastream.connectors.file_system import FileSink, FileSource
-    from millstream.datastream.data_stream import DataStream, KeyedStream
     from millstream.datastream.functions import (
         AggregateFunction,
         FlatMapFunction,
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
         RuntimeContext,
     )
     from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from millstream.datastream.streams.data_stream import DataStream, KeyedStream
     from millstream.datastream.window import (
         EventTimeSessionWindows,
         SlidingEventTimeWindows,

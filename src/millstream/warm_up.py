@@ -21,9 +21,9 @@ from millstream.common.errors import MillstreamError
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors.file_system import FileSink, FileSource
 from millstream.datastream.window import TumblingEventTimeWindows
-from millstream.spark.class_archive import end_java, make_archive, remove_archives
-from millstream.spark.home import quick_home
-from millstream.spark.session import require_java
+from millstream.spark.session.class_archive import end_java, make_archive, remove_archives
+from millstream.spark.session.session import require_java
+from millstream.spark.session.spark_home import quick_home
 
 _JOBS = "import sys; from millstream.warm_up import run_jobs; run_jobs(sys.argv[1])"
 _SCHEMA = "key STRING, value BIGINT, ts BIGINT"

@@ -2,7 +2,7 @@
 
 Anything else that begins with a tag is an error of the program, in every operator, with the line of the
 operator and the right form; in a function without side outputs, everything that begins with a tag. With
-the policy "skip" it is a failed record, as an exception would be. See `kernel/side_outputs.py`.
+the policy "skip" it is a failed record, as an exception would be. See `kernel/records/side_outputs.py`.
 """
 
 from __future__ import annotations

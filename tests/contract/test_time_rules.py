@@ -15,10 +15,10 @@ from millstream.common.watermark_strategy import Watermark, WatermarkGenerator, 
 from millstream.connectors import ChannelName
 from millstream.connectors.collection import CollectionSource
 from millstream.connectors.generator import GeneratorSource
-from millstream.kernel.buffers import DATA, PickleCodec, decode
-from millstream.kernel.order import OrderKeys
-from millstream.kernel.stages import Block
-from millstream.kernel.time import Control, EpochTime, Fragment, TimeTable
+from millstream.kernel.records.buffers import DATA, PickleCodec, decode
+from millstream.kernel.records.order import OrderKeys
+from millstream.kernel.stages.programs import Block
+from millstream.kernel.time.watermarks import Control, EpochTime, Fragment, TimeTable
 from millstream.plan.graph import (
     JobGraph,
     SideOutputNode,

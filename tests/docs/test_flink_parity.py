@@ -23,7 +23,7 @@ JAVA_HOMES = [
     "millstream.datastream.window",
     "millstream.common.watermark_strategy",
     "millstream.datastream.joining.streams",
-    "millstream.datastream.joining.interval_join",
+    "millstream.datastream.streams.interval_join",
 ]
 
 

@@ -139,8 +139,8 @@ def test_programs_that_readers_see_import_public_modules(program: Path) -> None:
 
 
 def test_every_configuration_key_is_documented_and_no_other() -> None:
-    from millstream.datastream.flink_options import ACCEPTED
-    from millstream.datastream.settings import _OPTIONS
+    from millstream.datastream.environment.flink_options import ACCEPTED
+    from millstream.datastream.environment.settings import _OPTIONS
 
     key = re.compile(r"`([a-z]+(?:[.-][a-z-]+)+)`")
     cells = [row[0] for row in table_rows("docs/reference/configuration.md")]

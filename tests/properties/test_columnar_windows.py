@@ -137,7 +137,7 @@ def always_by_column() -> Iterator[list[int]]:
         return runs_of(arrivals, *arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("millstream.kernel.arrivals.FEW", 0)
+        patch.setattr("millstream.kernel.records.sorted_input.FEW", 0)
         patch.setattr("millstream.kernel.windows.sessions.runs_of", counted)
         yield seen
     assert seen

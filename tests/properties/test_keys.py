@@ -28,7 +28,7 @@ from millstream.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from millstream.kernel.key_encoding import encode_key
+from millstream.kernel.keys.encoding import encode_key
 from millstream.testing import rebatch, run_local
 from tests.support.key_pool import POOL, same
 from tests.support.strategies import examples

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.common.state import ListStateDescriptor, MapStateDescriptor, StateTtlConfig
-from millstream.kernel import large, pages
-from millstream.kernel.hashing import stable_hash
-from millstream.kernel.large import BigMap, LongList
-from millstream.kernel.pages import Directory, MemoryStore, Page, PageStore
-from millstream.kernel.state import Cursor, bind, sweep
+from millstream.kernel.keys.hashing import stable_hash
+from millstream.kernel.state import large, pages
+from millstream.kernel.state.cells import Cursor, bind, sweep
+from millstream.kernel.state.large import BigMap, LongList
+from millstream.kernel.state.pages import Directory, MemoryStore, Page, PageStore
 from tests.support.strategies import examples
 
 TTL_MS = 100

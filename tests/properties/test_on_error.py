@@ -27,7 +27,7 @@ from millstream.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from millstream.kernel import large, pages
+from millstream.kernel.state import large, pages
 from millstream.plan.graph import JobGraph, KeyedNode, OnError, SideOutputNode, SinkNode
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.testing import LocalJob, run_local

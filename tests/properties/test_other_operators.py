@@ -28,7 +28,7 @@ from millstream.datastream.window import (
 )
 from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
 from millstream.plan.options import ChannelOrder
-from millstream.testing.local import LocalSavepoint
+from millstream.testing.engine.local import LocalSavepoint
 from tests.support.properties.savepoint_cases import (
     RECORD,
     SLIDING,

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from millstream.common.errors import UserCodeError
-from millstream.kernel.pages import MemoryStore
+from millstream.kernel.state.pages import MemoryStore
 from millstream.plan.options import ChannelOrder
-from millstream.testing import LocalJob, local
+from millstream.testing import LocalJob
+from millstream.testing.engine import local
 from tests.support.properties.blocks import Alarm, Block, Count, Session, Tally
 from tests.support.properties.oracle import Event
 from tests.support.properties.programs import Outputs, Program, by_name, by_number, per_channel

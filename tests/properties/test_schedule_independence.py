@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink
-from millstream.kernel import pages
+from millstream.kernel.state import pages
 from millstream.plan.graph import JobGraph, KeyedNode, SinkNode, SourceNode
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.testing import LocalJob

@@ -21,9 +21,9 @@ from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink
-from millstream.kernel.places import Place
-from millstream.kernel.two_inputs import interval_join
-from millstream.kernel.two_inputs.specs import BroadcastSpec, IntervalJoinSpec
+from millstream.kernel.operators.two_inputs import interval_join
+from millstream.kernel.operators.two_inputs.specs import BroadcastSpec, IntervalJoinSpec
+from millstream.kernel.steps.routing import Place
 from millstream.plan.graph import (
     JobGraph,
     KeyedNode,

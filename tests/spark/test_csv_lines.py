@@ -15,9 +15,9 @@ from millstream.common import WatermarkStrategy
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors.file_system import FileSource
 from millstream.plan.specs import FilesSpec
-from millstream.spark import csv_lines as module
-from millstream.spark.csv_lines import csv_lines
-from millstream.spark.file_listing import file_channel
+from millstream.spark.io import csv_lines as module
+from millstream.spark.io.csv_lines import csv_lines
+from millstream.spark.io.file_listing import file_channel
 from tests.support.spark.spark_support import Collecting
 
 pytestmark = pytest.mark.spark

@@ -17,7 +17,7 @@ from millstream.common.errors import PlanError, UserCodeError
 from millstream.connectors import Sink
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import DataGeneratorSource, RateLimiterStrategy
-from millstream.spark.savepoint import take_offline
+from millstream.spark.savepoint.take import take_offline
 from tests.support.spark.example_sinks import (
     AppendingSink,
     ColumnSink,

@@ -20,11 +20,11 @@ from millstream.common.job import JobStatus
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.connectors import DataGeneratorSource, FileSink, RateLimiterStrategy
-from millstream.kernel.pages import NEVER
-from millstream.spark.control import ControlChannel
-from millstream.spark.progress import EpochTotals
-from millstream.spark.stream import Stream
-from millstream.spark.writer import EpochReport
+from millstream.kernel.state.pages import NEVER
+from millstream.spark.io.writer import EpochReport
+from millstream.spark.query.component_query import Stream
+from millstream.spark.query.control import ControlChannel
+from millstream.spark.query.totals import EpochTotals
 from tests.support.spark.spark_programs import ReadClock, Recording, by_time, numbered, text_of
 from tests.support.spark.spark_support import (
     Collecting,
@@ -166,7 +166,7 @@ def test_ticks_do_not_pile_up_while_an_epoch_takes_long(
     """Old commands are removed: a pile of ticks would take away those an epoch has yet to hear."""
     seconds = iter(range(1_000))
     clock = SimpleNamespace(monotonic=lambda: next(seconds))
-    monkeypatch.setattr("millstream.spark.stream.time", clock)
+    monkeypatch.setattr("millstream.spark.query.component_query.time", clock)
     stream = object.__new__(Stream)
     stream.query = SlowQuery()  # type: ignore[assignment]
     stream.control = ControlChannel(str(tmp_path / "control"), "run", (0,))

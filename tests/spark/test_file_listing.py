@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from millstream.plan.specs import FilesSpec
-from millstream.spark import file_listing
-from millstream.spark.file_listing import channels_with_records
-from millstream.spark.xxhash64 import xxhash64
+from millstream.spark.io import file_listing
+from millstream.spark.io.file_listing import channels_with_records
+from millstream.spark.io.xxhash64 import xxhash64
 
 pytestmark = pytest.mark.spark
 

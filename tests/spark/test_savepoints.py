@@ -14,7 +14,7 @@ from millstream.checkpoint.savepoints import Savepoint, describe, dispose
 from millstream.common import Types
 from millstream.common.errors import CheckpointError
 from millstream.datastream import StreamExecutionEnvironment
-from millstream.spark.savepoint import take_offline
+from millstream.spark.savepoint.take import take_offline
 from tests.support.spark.savepoint_programs import (
     COUNT,
     PER_EPOCH,

@@ -12,7 +12,7 @@ import pytest
 
 from millstream.common.errors import MillstreamError, UserCodeError
 from millstream.datastream import StreamExecutionEnvironment
-from millstream.spark.worker import BEGIN, END
+from millstream.spark.tasks.worker import BEGIN, END
 from tests.support.spark.spark_programs import Count
 from tests.support.spark.spark_support import Collecting, program_env, run_script
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from millstream.common import Types, WatermarkStrategy
 from millstream.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
-from millstream.kernel.stages import HostedOperator
+from millstream.kernel.stages.programs import HostedOperator
 from millstream.plan.compile import Compiler, Programs
 from millstream.plan.options import JobOptions
 from millstream.plan.physical import NOTHING, Stored

@@ -38,7 +38,7 @@ from millstream.checkpoint.small_files import (
 )
 from millstream.common.errors import CheckpointError
 from millstream.common.paths import local_path
-from millstream.kernel.hashing import stable_hash
+from millstream.kernel.keys.hashing import stable_hash
 from millstream.plan.physical import Stored
 
 FORMAT = 3
@@ -130,7 +130,7 @@ def _damaged(path: str, why: str, hint: str) -> CheckpointError:
 
 
 @dataclass(frozen=True)
-class Origin:
+class RunOrigin:
     """Where a job continues from: an unfinished run, a savepoint, or nothing."""
 
     run: str | None = None
@@ -161,7 +161,7 @@ class CheckpointFolder:
         self.directory = directory.rstrip("/")
         self.fs, self.inner = open_path(self.directory)
 
-    def origin(self, savepoint: Any = None) -> Origin:
+    def origin(self, savepoint: Any = None) -> RunOrigin:
         """Where the next run continues from. ``savepoint``: the one that the user names, if any.
 
         A run that started from it continues: a user who repeats the same command after a crash wants
@@ -175,8 +175,8 @@ class CheckpointFolder:
             if not self._exists(f"{last}/FINISHED"):
                 stored = self._stored(last)
                 if savepoint is None or self._follows(last, stored, savepoint.id):
-                    return Origin(last, stored)
-        return Origin(savepoint=savepoint)
+                    return RunOrigin(last, stored)
+        return RunOrigin(savepoint=savepoint)
 
     def _no_manifest(self, run: str) -> CheckpointError:
         """The last run has no manifest. A job that starts from 0 would write its output again."""
@@ -210,7 +210,7 @@ class CheckpointFolder:
     def open_run(
         self,
         manifest: dict[str, Any],
-        origin: Origin | None = None,
+        origin: RunOrigin | None = None,
         prepare: Callable[[Run], None] = lambda run: None,
     ) -> Run:
         """The unfinished run to resume, if its program fits this one; else a new run.

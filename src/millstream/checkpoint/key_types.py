@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from millstream.common.typeinfo import TypeInformation, type_from_dict
-from millstream.kernel.snapshot.evolution import other_keys
+from millstream.kernel.state.compatibility import other_keys
 from millstream.plan.physical import Stored
 
 

@@ -62,7 +62,7 @@ class Holder:
         return f"process {self.pid} on host {self.host}, since {since}"
 
 
-class Clock:
+class LeaseClock:
     """The time as a lease needs it; tests give another one."""
 
     def wall_ms(self) -> int:
@@ -144,7 +144,7 @@ class Lease:
         The number of the lease.
     content : dict
         What its file says.
-    clock : Clock
+    clock : LeaseClock
         The time.
 
     Attributes
@@ -161,7 +161,9 @@ class Lease:
     ...     lease.release()
     """
 
-    def __init__(self, directory: str, number: int, content: dict[str, Any], clock: Clock) -> None:
+    def __init__(
+        self, directory: str, number: int, content: dict[str, Any], clock: LeaseClock
+    ) -> None:
         self.fence = Fence(directory, number, content["holder"])
         self._fs, self._folder = _lease_folder(directory)
         self._content = content
@@ -171,7 +173,7 @@ class Lease:
         self._lock = threading.Lock()
 
     @staticmethod
-    def take(directory: str, holder: str, *, clock: Clock | None = None) -> Lease:
+    def take(directory: str, holder: str, *, clock: LeaseClock | None = None) -> Lease:
         """Take the lease of a directory, if nobody holds it.
 
         A holder on another machine is watched: one that does not renew its lease for `LEASE_SECONDS`
@@ -182,7 +184,7 @@ class Lease:
         CheckpointError
             ``CHECKPOINT_IN_USE`` if a driver that lives works there.
         """
-        clock = clock or Clock()
+        clock = clock or LeaseClock()
         fs, folder = _lease_folder(directory)
         make_folder(fs, folder)
         numbers = _numbers(fs, folder)
@@ -274,13 +276,13 @@ class Watch:
     ----------
     directory : str
         The checkpoint directory.
-    clock : Clock, optional
+    clock : LeaseClock, optional
         The time.
     """
 
-    def __init__(self, directory: str, clock: Clock | None = None) -> None:
+    def __init__(self, directory: str, clock: LeaseClock | None = None) -> None:
         self._fs, self._folder = _lease_folder(directory)
-        self._clock = clock or Clock()
+        self._clock = clock or LeaseClock()
         self._looks: object = None
         self._since = 0.0
         self._moves = False

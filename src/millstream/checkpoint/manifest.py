@@ -8,7 +8,7 @@ from typing import Any
 from millstream import __version__
 from millstream.checkpoint.sinks import describe_sink
 from millstream.connectors.sink import TwoPhaseSink
-from millstream.kernel.pages import FORMAT as PAGE_FORMAT
+from millstream.kernel.state.pages import FORMAT as PAGE_FORMAT
 from millstream.plan.graph import KeyedNode, Node, SinkNode, SourceNode, TimestampsNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component, JobPlan

@@ -21,7 +21,7 @@ import pyarrow.fs as pafs
 
 from millstream.checkpoint.durable import make_folder
 from millstream.checkpoint.folder import open_path, wall_clock_ms
-from millstream.checkpoint.lease import Clock, Watch, current_holder, write_json
+from millstream.checkpoint.lease import LeaseClock, Watch, current_holder, write_json
 from millstream.checkpoint.small_files import (
     BadFile,
     is_identifier,
@@ -377,7 +377,7 @@ def lives(record: JobRecord, watch: Watch) -> bool:
     return now is not None and now.problem is None and _driver_lives(now, watch)
 
 
-def known(record: JobRecord, clock: Clock | None = None) -> JobRecord:
+def known(record: JobRecord, clock: LeaseClock | None = None) -> JobRecord:
     """A record whose ``alive`` is no guess by the time of day: a driver on another host is watched."""
     watch = Watch(record.directory, clock)
     if lives(record, watch):

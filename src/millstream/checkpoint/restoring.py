@@ -8,7 +8,7 @@ from millstream.checkpoint.differences import describe_swaps
 from millstream.checkpoint.key_types import describe_key_types
 from millstream.checkpoint.savepoints import Savepoint
 from millstream.common.errors import CheckpointError
-from millstream.kernel.snapshot.evolution import keys_changed
+from millstream.kernel.state.compatibility import keys_changed
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import JobPlan
 from millstream.plan.restoring import (

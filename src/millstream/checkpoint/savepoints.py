@@ -38,15 +38,14 @@ from millstream.checkpoint.spark_files import QueryFiles
 from millstream.checkpoint.trust import distrust, not_trusted
 from millstream.common.errors import CheckpointError
 from millstream.kernel.snapshot.tables import (
-    BROADCAST,
     HELD,
     PANES,
     TIMERS,
-    StateInfo,
     is_broadcast,
     state_name,
     waits_before,
 )
+from millstream.kernel.state.info import BROADCAST, StateInfo
 from millstream.plan.physical import Stored
 
 FORMAT = 1

@@ -172,7 +172,7 @@ def _savepoint_of_running(record: JobRecord, args: argparse.Namespace, console: 
 def _savepoint_of_dead(
     record: JobRecord, path: str | None, epoch: int | None, console: Console
 ) -> str:
-    from millstream.spark.savepoint import take_offline
+    from millstream.spark.savepoint.take import take_offline
 
     target = absolute_path(path or _own_folder(record))
     console.note(f"Job {record.job_id} does not run: the savepoint is made of its checkpoint ...")

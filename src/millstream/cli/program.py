@@ -18,7 +18,7 @@ from millstream.cli.console import Console
 from millstream.cli.errors import CommandError, ExitCode
 from millstream.common.errors import MillstreamError
 from millstream.common.secrets import Redactor
-from millstream.spark import jvm
+from millstream.spark.session import jvm
 
 __all__ = [
     "OPTIONS",

@@ -13,7 +13,7 @@ __all__ = ["spark_session"]
 @contextmanager
 def spark_session() -> Iterator[Any]:
     """A local session, stopped at the end."""
-    from millstream.spark.session import get_session
+    from millstream.spark.session.session import get_session
 
     spark = get_session(None, os.cpu_count() or 1, {})
     try:

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
-from millstream.common._type_base import require_type
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.state_ttl import StateTtlConfig
 from millstream.common.type_variables import ACC, IN, K2, OUT, V
 from millstream.common.typeinfo import TypeInformation, Types
+from millstream.common.typesystem.base import require_type
 
 if TYPE_CHECKING:
     from millstream.common.type_aliases import Aggregates, Reduces

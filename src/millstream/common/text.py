@@ -12,7 +12,6 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Literal, get_args
 
-from millstream.common._type_certainty import is_declared
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.java_text import java_double, java_float
 from millstream.common.typeinfo import (
@@ -27,6 +26,7 @@ from millstream.common.typeinfo import (
     TypeInformation,
 )
 from millstream.common.types import Row, RowKind
+from millstream.common.typesystem.certainty import is_declared
 
 __all__ = ["TextStyle", "checked_style", "encoded_text", "printed_text"]
 

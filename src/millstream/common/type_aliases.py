@@ -7,10 +7,10 @@ from datetime import timedelta
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from millstream.common._type_base import TypeInformation
 from millstream.common.output_tag import OutputTag
 from millstream.common.time import Duration, Time
 from millstream.common.type_variables import ACC, IN, OUT, V
+from millstream.common.typesystem.base import TypeInformation
 
 __all__ = ["DurationLike", "Emitted", "TypeLike"]
 
@@ -23,7 +23,7 @@ DurationLike: TypeAlias = Duration | Time | timedelta | str | int
 TypeLike: TypeAlias = TypeInformation[V] | type[V] | UnionType | list[TypeInformation[Any]]
 """A type of records: `Types`, a type hint such as ``tuple[str, int]``, or a list of types for a row.
 
-`millstream.datastream.stream_types.declared_type` reads it.
+`millstream.datastream.building.stream_types.declared_type` reads it.
 """
 
 Emitted: TypeAlias = Iterable[OUT | tuple[OutputTag[Any], Any]] | None

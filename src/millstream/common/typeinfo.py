@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from millstream.common._type_atoms import (
+from millstream.common.typesystem.atoms import (
     BasicType,
     BasicTypeInfo,
     DateTypeInfo,
@@ -17,8 +17,8 @@ from millstream.common._type_atoms import (
     TimestampTypeInfo,
     TimeTypeInfo,
 )
-from millstream.common._type_base import TypeInformation
-from millstream.common._type_composites import (
+from millstream.common.typesystem.base import TypeInformation
+from millstream.common.typesystem.composites import (
     BasicArrayTypeInfo,
     ListTypeInfo,
     MapTypeInfo,
@@ -27,7 +27,7 @@ from millstream.common._type_composites import (
     RowTypeInfo,
     TupleTypeInfo,
 )
-from millstream.common._type_hints import infer_from_values, infer_return_type, infer_type
+from millstream.common.typesystem.hints import infer_from_values, infer_return_type, infer_type
 
 if TYPE_CHECKING:
     from datetime import date, datetime, time

@@ -23,9 +23,9 @@ from millstream.common.errors import CheckpointError, Location, PlanError, short
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.connectors.source import ChannelName, ChannelSource, Position
-from millstream.kernel.columns import Columns, Values
-from millstream.kernel.order import Ints
-from millstream.kernel.stages import Block
+from millstream.kernel.records.columns import Columns, Values
+from millstream.kernel.records.order import Ints
+from millstream.kernel.stages.programs import Block
 
 Offset = dict[str, Any]
 """Position by name of the channel, and `BEGUN`."""

@@ -11,14 +11,7 @@ from millstream.common.absent import missing_name
 from millstream.common.fencing import FencingToken
 from millstream.common.output_tag import OutputTag
 from millstream.datastream.async_data_stream import AsyncDataStream
-from millstream.datastream.async_functions import (
-    AsyncFunction,
-    AsyncRetryPredicate,
-    AsyncRetryStrategies,
-    AsyncRetryStrategy,
-    ResultFuture,
-    RetryPredicates,
-)
+from millstream.datastream.building.execution_plan import ExecutionPlan
 from millstream.datastream.checkpoint_config import CheckpointConfig
 from millstream.datastream.checkpoint_storage import (
     CheckpointStorage,
@@ -26,17 +19,7 @@ from millstream.datastream.checkpoint_storage import (
     JobManagerCheckpointStorage,
 )
 from millstream.datastream.checkpointing_mode import CheckpointingMode
-from millstream.datastream.data_stream import (
-    BroadcastConnectedStream,
-    BroadcastStream,
-    CloseableIterator,
-    ConnectedStreams,
-    DataStream,
-    DataStreamSink,
-    KeyedStream,
-)
 from millstream.datastream.execution_mode import RuntimeExecutionMode
-from millstream.datastream.execution_plan import ExecutionPlan
 from millstream.datastream.externalized_checkpoint_retention import (
     ExternalizedCheckpointRetention,
 )
@@ -66,6 +49,14 @@ from millstream.datastream.functions import (
     SourceFunction,
     WindowFunction,
 )
+from millstream.datastream.functions.asynchronous import (
+    AsyncFunction,
+    AsyncRetryPredicate,
+    AsyncRetryStrategies,
+    AsyncRetryStrategy,
+    ResultFuture,
+    RetryPredicates,
+)
 from millstream.datastream.job_client import JobClient, JobListener
 from millstream.datastream.joining.functions import (
     CoGroupFunction,
@@ -83,6 +74,16 @@ from millstream.datastream.state_backend import (
     StateBackend,
 )
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millstream.datastream.streams.data_stream import (
+    BroadcastConnectedStream,
+    BroadcastStream,
+    CloseableIterator,
+    ConnectedStreams,
+    DataStream,
+    DataStreamSink,
+    KeyedStream,
+)
+from millstream.datastream.streams.partitions import Order, PartitionWindowedStream
 from millstream.datastream.time_characteristic import TimeCharacteristic
 from millstream.datastream.time_domain import TimeDomain
 from millstream.datastream.timerservice import TimerService
@@ -98,7 +99,6 @@ from millstream.datastream.window import (
     Window,
     WindowAssigner,
 )
-from millstream.datastream.windowing.partitions import Order, PartitionWindowedStream
 from millstream.datastream.windowing.streams import AllWindowedStream, WindowedStream
 
 __all__ = [

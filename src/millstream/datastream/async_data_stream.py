@@ -6,22 +6,22 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
-from millstream.common._type_certainty import inferred
+from millstream.common.arguments import positive_int
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.time import positive_millis
 from millstream.common.type_aliases import DurationLike
 from millstream.common.type_variables import IN, OUT
 from millstream.common.typeinfo import TypeInformation, infer_return_type
-from millstream.datastream.async_functions import (
+from millstream.common.typesystem.certainty import inferred
+from millstream.datastream.building.stream_types import declared_type
+from millstream.datastream.functions import Function
+from millstream.datastream.functions.asynchronous import (
     NO_RETRY_STRATEGY,
     AsyncFunction,
     AsyncRetryPredicate,
     AsyncRetryStrategy,
 )
-from millstream.datastream.data_stream import DataStream
-from millstream.datastream.functions import Function
-from millstream.datastream.operator_settings import positive_int
-from millstream.datastream.stream_types import declared_type
+from millstream.datastream.streams.data_stream import DataStream
 from millstream.plan.graph import StatelessNode
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def _wait(
     ordered: bool,
 ) -> DataStream:
     # It loads numpy, which importing the API must not.
-    from millstream.kernel.async_io import AsyncSpec
+    from millstream.kernel.steps.async_io import AsyncSpec
 
     if not isinstance(data_stream, DataStream):
         raise _error(
@@ -248,7 +248,7 @@ def _output_type(declared: Any, function: Any) -> TypeInformation | None:
 
 
 def _check_function(function: Any) -> None:
-    from millstream.kernel.async_io import takes
+    from millstream.kernel.steps.async_io import takes
 
     if isinstance(function, type) and issubclass(function, Function):
         raise _error(

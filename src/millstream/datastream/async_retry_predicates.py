@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.datastream.async_functions import (
+from millstream.datastream.functions.asynchronous import (
     empty_result_predicate,
     exception_type_predicate,
     has_exception_predicate,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.datastream.async_functions import (
+from millstream.datastream.functions.asynchronous import (
     NO_RETRY_STRATEGY,
     ExponentialBackoffDelayRetryStrategy,
     FixedDelayRetryStrategy,

@@ -15,21 +15,26 @@ from millstream.common.typeinfo import Types
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.connectors.collection import CollectionSource
 from millstream.connectors.source import Source, SourceSpec
-from millstream.datastream.accepted_settings import AcceptedSettings
+from millstream.datastream.building.execution_plan import ExecutionPlan
+from millstream.datastream.building.stream_types import declared_type
 from millstream.datastream.checkpoint_config import CheckpointConfig
 from millstream.datastream.checkpointing_mode import CheckpointingMode
 from millstream.datastream.connectors import DiscardingSink, FileSource
-from millstream.datastream.data_stream import DataStream, checked_strategy
+from millstream.datastream.environment.accepted_settings import AcceptedSettings
+from millstream.datastream.environment.graph_copy import copy_with_inputs, part_of
+from millstream.datastream.environment.inputs import (
+    checked_elements,
+    dataframe_spec,
+    socket_spec,
+    source_specs,
+)
+from millstream.datastream.environment.launch import Launch
+from millstream.datastream.environment.more_sources import MoreSources
+from millstream.datastream.environment.settings import EnvironmentSettings
+from millstream.datastream.environment.unexecuted import Unexecuted
 from millstream.datastream.execution_mode import RuntimeExecutionMode
-from millstream.datastream.execution_plan import ExecutionPlan
-from millstream.datastream.graph_copy import copy_with_inputs, part_of
-from millstream.datastream.inputs import checked_elements, dataframe_spec, socket_spec, source_specs
 from millstream.datastream.job_client import JobClient, JobListener
-from millstream.datastream.launch import Launch
-from millstream.datastream.more_sources import MoreSources
-from millstream.datastream.settings import EnvironmentSettings
-from millstream.datastream.stream_types import declared_type
-from millstream.datastream.unexecuted import Unexecuted
+from millstream.datastream.streams.data_stream import DataStream, checked_strategy
 from millstream.plan.graph import NOT_OPERATORS, JobGraph, N, SinkNode, SourceNode
 from millstream.plan.travel import refuse_what_cannot_travel, unpicklable
 
@@ -378,7 +383,7 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         if launched is not None and launched.explain:
             print(self.get_execution_plan())
             raise SystemExit(0)
-        from millstream.spark.job import submit
+        from millstream.spark.job.submit import submit
 
         options = self._settings.options(job_name)
         self._graph, self._adopted = JobGraph(), {}
@@ -427,7 +432,7 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         if options.savepoint_path is None and options.checkpoint_dir is None:
             plan = explain(part, options)
         else:
-            from millstream.spark.stored_layouts import stored_layouts
+            from millstream.spark.savepoint.stored_layouts import stored_layouts
 
             plan = explain(part, options, stored_layouts(options))
         return ExecutionPlan(plan.text, plan.mermaid)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, overload
 if TYPE_CHECKING:
     from millstream.common.type_aliases import TypeLike
     from millstream.common.type_variables import K2, T
-    from millstream.datastream.data_stream import DataStream, KeyedStream
-    from millstream.datastream.function_types import KeyLike
+    from millstream.datastream.functions.types import KeyLike
+    from millstream.datastream.streams.data_stream import DataStream, KeyedStream
 
 __all__ = ["DataStreamUtils"]
 

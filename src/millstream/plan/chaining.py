@@ -16,8 +16,8 @@ from typing import Any
 
 from millstream.common.recognition import field_read_by
 from millstream.common.typeinfo import TypeInformation, Types
-from millstream.kernel.columns import field_index, field_types
-from millstream.kernel.places import Place
+from millstream.kernel.records.columns import field_index, field_types
+from millstream.kernel.steps.routing import Place
 from millstream.kernel.windows.contents import Reduced
 from millstream.kernel.windows.spec import WindowSpec
 from millstream.plan.columnar import KEYS

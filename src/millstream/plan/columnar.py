@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from millstream.common._type_certainty import Certainty, is_declared
 from millstream.common.recognition import Fields, fields_read_by
 from millstream.common.typeinfo import TypeInformation
-from millstream.kernel.columns import field_index, field_types
-from millstream.kernel.key_columns import KeyColumns
-from millstream.kernel.places import Place
+from millstream.common.typesystem.certainty import Certainty, is_declared
+from millstream.kernel.records.columns import field_index, field_types
+from millstream.kernel.records.key_columns import KeyColumns
+from millstream.kernel.steps.routing import Place
 from millstream.kernel.windows.aggregates import PaneAggregate
 from millstream.kernel.windows.contents import Aggregated, Reduced
 from millstream.kernel.windows.pane_layout import PaneContent, PaneLayout

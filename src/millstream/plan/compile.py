@@ -7,26 +7,26 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from millstream.common._type_certainty import is_declared
 from millstream.common.stored_values import holds_records
 from millstream.common.time import to_millis
 from millstream.common.typeinfo import TypeInformation
-from millstream.kernel.async_io import AsyncStep
-from millstream.kernel.buffers import ArrowCodec, Codec, codec_for
-from millstream.kernel.chain import (
+from millstream.common.typesystem.certainty import is_declared
+from millstream.kernel.calls.context import OperatorInfo
+from millstream.kernel.operators.keyed import KeyedOperator
+from millstream.kernel.records.buffers import ArrowCodec, Codec, codec_for
+from millstream.kernel.records.outputs import MAIN
+from millstream.kernel.stages.edges import InEdge
+from millstream.kernel.stages.programs import HostedOperator, KeyedProgram, SourceProgram
+from millstream.kernel.steps.async_io import AsyncStep
+from millstream.kernel.steps.chain import (
     Chain,
     EdgeStep,
     Route,
     Stay,
     TimestampStep,
 )
-from millstream.kernel.edges import InEdge
-from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.outputs import MAIN
-from millstream.kernel.places import Place
-from millstream.kernel.runtime import OperatorInfo
-from millstream.kernel.stages import HostedOperator, KeyedProgram, SourceProgram
-from millstream.kernel.steps import (
+from millstream.kernel.steps.routing import Place
+from millstream.kernel.steps.stateless import (
     ChangelogStep,
     FilterStep,
     FlatMapStep,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from millstream.common.secrets import masked_uris
-from millstream.kernel.places import Place
+from millstream.kernel.steps.routing import Place
 from millstream.plan.graph import (
     ExchangeNode,
     JobGraph,

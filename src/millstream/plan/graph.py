@@ -17,7 +17,7 @@ from millstream.common.typeinfo import TypeInformation
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.connectors.sink import Changelog, Sink
 from millstream.connectors.source import SourceSpec
-from millstream.kernel.places import Place
+from millstream.kernel.steps.routing import Place
 
 StatelessKind = Literal["map", "flat_map", "filter", "process", "async", "changelog"]
 KeyedKind = Literal["process", "reduce", "window", "co_process", "broadcast", "interval_join"]

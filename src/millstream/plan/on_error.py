@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.common.errors import ConfigurationError
-from millstream.kernel.dead_letters import DeadLetters
-from millstream.kernel.policy import FAILING, Policy, Skipping
-from millstream.kernel.runtime import OperatorInfo
+from millstream.kernel.calls.context import OperatorInfo
+from millstream.kernel.calls.dead_letters import DeadLetters
+from millstream.kernel.calls.policy import FAILING, Policy, Skipping
 from millstream.plan.graph import OnError
 
 ON_ERROR = "millstream.on-error"

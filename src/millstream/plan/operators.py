@@ -10,14 +10,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.places import Place
-from millstream.kernel.reduce import ReduceOperator
-from millstream.kernel.runtime import OperatorInfo
-from millstream.kernel.sequenced import ChannelOperator, TimelineOperator
-from millstream.kernel.two_inputs.broadcast import BroadcastOperator, KeyedBroadcastOperator
-from millstream.kernel.two_inputs.connected import CoChannelOperator, CoProcessOperator, PairKey
-from millstream.kernel.two_inputs.interval_join import IntervalJoinOperator
+from millstream.kernel.calls.context import OperatorInfo
+from millstream.kernel.operators.channel import ChannelOperator, TimelineOperator
+from millstream.kernel.operators.keyed import KeyedOperator
+from millstream.kernel.operators.reduce import ReduceOperator
+from millstream.kernel.operators.two_inputs.broadcast import (
+    BroadcastOperator,
+    KeyedBroadcastOperator,
+)
+from millstream.kernel.operators.two_inputs.connected import (
+    CoChannelOperator,
+    CoProcessOperator,
+    PairKey,
+)
+from millstream.kernel.operators.two_inputs.interval_join import IntervalJoinOperator
+from millstream.kernel.steps.routing import Place
 from millstream.kernel.windows.aligned import AlignedWindowOperator
 from millstream.kernel.windows.columnar import ColumnarWindowOperator
 from millstream.kernel.windows.kept import KeptWindowOperator

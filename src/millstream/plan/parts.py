@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millstream.kernel.totals import JobParts
+from millstream.kernel.calls.totals import JobParts
 from millstream.plan.graph import KeyedNode, StatelessNode, TimestampsNode
 from millstream.plan.planner import Component
 

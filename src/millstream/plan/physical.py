@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from millstream.common.typeinfo import TypeInformation
-from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.places import Place
+from millstream.kernel.operators.keyed import KeyedOperator
+from millstream.kernel.steps.routing import Place
 from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
 from millstream.plan.chaining import Link
 from millstream.plan.columnar import (

@@ -18,7 +18,7 @@ from functools import cached_property
 
 from millstream.common.errors import PlanError
 from millstream.connectors.sink import Changelog, refuse_sink
-from millstream.kernel.time import wrapped
+from millstream.kernel.time.watermarks import wrapped
 from millstream.plan.chaining import Chaining, Link
 from millstream.plan.graph import (
     ExchangeNode,

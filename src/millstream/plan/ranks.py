@@ -1,4 +1,4 @@
-"""The places of operators in the order of events, see `millstream.kernel.order`."""
+"""The places of operators in the order of events, see `millstream.kernel.records.order`."""
 
 from __future__ import annotations
 

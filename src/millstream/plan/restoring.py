@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from millstream.common.errors import CheckpointError
 from millstream.common.typeinfo import TypeInformation
-from millstream.kernel.snapshot.evolution import keys_changed, layout_changed, other_keys
+from millstream.kernel.state.compatibility import keys_changed, layout_changed, other_keys
 from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
 from millstream.plan.graph import KeyedNode, Node
 from millstream.plan.planner import Component

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.common._type_certainty import is_declared
 from millstream.common.errors import CheckpointError, MillstreamError, user_code_error
+from millstream.common.typesystem.certainty import is_declared
 from millstream.connectors.simple_sinks import DriverSink, FrameSink
 from millstream.connectors.sink import (
     Committer,
@@ -24,10 +24,10 @@ from millstream.connectors.sink import (
     SinkContext,
     TwoPhaseSink,
 )
-from millstream.kernel.buffers import NO_TIMESTAMP, Records
-from millstream.kernel.columns import as_list, record_batch
-from millstream.kernel.reports import Reports
-from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.calls.context import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.calls.reports import Reports
+from millstream.kernel.records.buffers import NO_TIMESTAMP, Records
+from millstream.kernel.records.columns import as_list, record_batch
 
 __all__ = ["BoundSink", "SinkDriver", "SinkTask", "begins", "fingerprint", "write_parts"]
 

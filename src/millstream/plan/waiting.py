@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from millstream.kernel.edges import InEdge
+from millstream.kernel.stages.edges import InEdge
 from millstream.plan.graph import Node
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from millstream.checkpoint.savepoints import SavepointTable
-from millstream.checkpoint.state_reader import Identity
 from millstream.kernel.snapshot.tables import PANES, table_name
-from millstream.spark.failures import readable
+from millstream.spark.tasks.failures import readable
 from millstream.state_processor.reader import SavepointReader
 from millstream.state_processor.tasks import MARKS, TEXTS, Call, Files, Marking, listed
+from millstream.state_processor.views import Identity
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -12,7 +12,7 @@ from millstream.common.errors import CheckpointError, PlanError, user_location
 from millstream.common.typeinfo import TypeInformation, Types, type_from_dict
 from millstream.kernel.snapshot.export import TableName
 from millstream.kernel.snapshot.job import JobTime
-from millstream.spark.savepoint import time_to_json
+from millstream.spark.savepoint.take import time_to_json
 
 _COPIED = ("operators", "states", "sources", "time")
 

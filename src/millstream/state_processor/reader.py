@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any
 from millstream.checkpoint.folder import CheckpointFolder, open_path
 from millstream.checkpoint.key_types import key_types_of
 from millstream.checkpoint.savepoints import Savepoint, described_states, distrust_of_savepoint
-from millstream.checkpoint.state_reader import (
+from millstream.checkpoint.trust import require_trusted, require_trusted_run
+from millstream.common.errors import CheckpointError, PlanError, user_location
+from millstream.common.paths import absolute_path
+from millstream.kernel.snapshot.export import OperatorState
+from millstream.kernel.snapshot.job import operator_states
+from millstream.kernel.snapshot.tables import PANES, TIMERS, table_name
+from millstream.kernel.state.info import BROADCAST
+from millstream.spark.savepoint.take import take_offline
+from millstream.state_processor.tasks import footer, read_frame
+from millstream.state_processor.views import (
     TableView,
     View,
     count_values,
@@ -22,14 +31,6 @@ from millstream.checkpoint.state_reader import (
     refuse_untrusted_checkpoint,
     view_of,
 )
-from millstream.checkpoint.trust import require_trusted, require_trusted_run
-from millstream.common.errors import CheckpointError, PlanError, user_location
-from millstream.common.paths import absolute_path
-from millstream.kernel.snapshot.export import OperatorState
-from millstream.kernel.snapshot.job import operator_states
-from millstream.kernel.snapshot.tables import BROADCAST, PANES, TIMERS, table_name
-from millstream.spark.savepoint import take_offline
-from millstream.state_processor.tasks import footer, read_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

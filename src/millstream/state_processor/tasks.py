@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 from millstream.checkpoint.durable import sync_file
 from millstream.checkpoint.folder import folder_name, new_file, open_path
 from millstream.checkpoint.savepoints import Savepoint, SavepointTable, StateFile, damaged
-from millstream.checkpoint.state_reader import Identity, View, ddl, reshaped, spark_type
-from millstream.checkpoint.state_writer import RowEncoder, Uniqueness, gathered, renamed_edges
-from millstream.kernel.snapshot.tables import Table
-from millstream.spark.memory import limited_memory, out_of_memory, session_bytes
-from millstream.spark.savepoint import TableFile
-from millstream.spark.worker import ProgramRef, errors_that_travel
+from millstream.kernel.snapshot.tables import StateTable
+from millstream.spark.savepoint.take import TableFile
+from millstream.spark.tasks.memory import limited_memory, out_of_memory, session_bytes
+from millstream.spark.tasks.worker import ProgramRef, errors_that_travel
+from millstream.state_processor.encoders import RowEncoder, Uniqueness, gathered, renamed_edges
+from millstream.state_processor.views import Identity, View, ddl, reshaped, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -155,7 +155,7 @@ class Encoding:
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def stored_in_spark(table: Table) -> pa.Schema:
+def stored_in_spark(table: StateTable) -> pa.Schema:
     """The columns of a table on their way through Spark."""
     return pa.schema([pa.field(f.name, spark_type(f.type)) for f in table.schema()])
 
@@ -166,7 +166,7 @@ class Writing:
 
     root: str
     folder: str
-    table: Table
+    table: StateTable
 
     def run(self, batches: Batches) -> Batches:
         writer: TableFile | None = None

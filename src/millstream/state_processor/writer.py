@@ -13,25 +13,24 @@ from millstream import __version__
 from millstream.checkpoint.durable import make_folder
 from millstream.checkpoint.folder import open_path, wall_clock_ms, write_whole
 from millstream.checkpoint.savepoints import Savepoint, SavepointTable, new_folder
-from millstream.checkpoint.state_reader import TableView, quoted
-from millstream.checkpoint.state_writer import RowEncoder
 from millstream.common.errors import PlanError, user_location
 from millstream.common.paths import absolute_path
 from millstream.common.typeinfo import TypeInformation, from_arrow
 from millstream.kernel.snapshot.export import OperatorState, TableName
 from millstream.kernel.snapshot.tables import (
-    BROADCAST,
     TIMERS,
-    StateInfo,
-    Table,
+    StateTable,
     is_broadcast,
     state_name,
     table_name,
 )
-from millstream.spark.failures import readable
+from millstream.kernel.state.info import BROADCAST, StateInfo
+from millstream.spark.tasks.failures import readable
 from millstream.state_processor.content import Content, refuse_other_keys, renamed
+from millstream.state_processor.encoders import RowEncoder
 from millstream.state_processor.reader import SavepointReader
 from millstream.state_processor.tasks import copy_tables, read_frame, write_table
+from millstream.state_processor.views import TableView, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,7 +45,7 @@ class _Planned:
     """Rows that will become a table; their columns are those of a `RowEncoder`."""
 
     frame: DataFrame
-    table: Table
+    table: StateTable
 
 
 class SavepointWriter:

@@ -11,11 +11,11 @@
 =================================== ================================================================
 """
 
+from millstream.testing.engine.local import LocalJob
+from millstream.testing.engine.marks import AbortError
+from millstream.testing.engine.records import StreamRecord
 from millstream.testing.harness import KeyedProcessHarness, ProcessHarness
-from millstream.testing.local import LocalJob
-from millstream.testing.marks import AbortError
 from millstream.testing.rebatching import RebatchReport, rebatch
-from millstream.testing.records import StreamRecord
 from millstream.testing.results import Checkpoint, Results
 from millstream.testing.runner import run_local
 from millstream.testing.schedules import Schedule

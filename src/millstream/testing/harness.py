@@ -12,8 +12,10 @@ from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.output_tag import OutputTag
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.watermark_strategy import Watermark
-from millstream.datastream.adapters import KeyedFilter, KeyedFlatMap, KeyedMap
-from millstream.datastream.function_checks import (
+from millstream.datastream.building.stream_types import key_of
+from millstream.datastream.functions import KeySelector
+from millstream.datastream.functions.adapters import KeyedFilter, KeyedFlatMap, KeyedMap
+from millstream.datastream.functions.checks import (
     FILTER,
     FLAT_MAP,
     KEY,
@@ -25,21 +27,19 @@ from millstream.datastream.function_checks import (
     check_function,
     plain_callable,
 )
-from millstream.datastream.functions import KeySelector
-from millstream.datastream.stream_types import key_of
-from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.reduce import ReduceOperator
-from millstream.kernel.reports import Reports
-from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
-from millstream.kernel.sequenced import ChannelOperator
-from millstream.kernel.state import Cursor
-from millstream.kernel.totals import JobParts, Totals
+from millstream.kernel.calls.context import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.calls.reports import Reports
+from millstream.kernel.calls.totals import JobParts, Totals
+from millstream.kernel.operators.channel import ChannelOperator
+from millstream.kernel.operators.keyed import KeyedOperator
+from millstream.kernel.operators.reduce import ReduceOperator
+from millstream.kernel.state.cells import Cursor
 from millstream.metrics import OperatorMetrics
 from millstream.plan.graph import StatelessNode
 from millstream.plan.watermark_reads import reads_watermark
-from millstream.testing.cores import Core, KeyedCore, State, StepCore
-from millstream.testing.marks import checked_time
-from millstream.testing.records import StreamRecord
+from millstream.testing.engine.cores import Core, CoreState, KeyedCore, StepCore
+from millstream.testing.engine.marks import checked_time
+from millstream.testing.engine.records import StreamRecord
 
 __all__ = ["KeyedProcessHarness", "ProcessHarness"]
 
@@ -74,7 +74,7 @@ class _Harness:
         self._copy = _pickled(function)
         self._reports = Reports()
         self._totals = Totals(JobParts(operators={UID: name}))
-        self._state = State()
+        self._state = CoreState()
         self._output: list[StreamRecord | Watermark] = []
         self._sides: dict[str, list[StreamRecord]] = {}
         self._is_open = self._is_closed = self._is_used = False
@@ -160,7 +160,7 @@ class _Harness:
 
     def _run(
         self,
-        state: State,
+        state: CoreState,
         element: tuple[Any, int | None] | None = None,
         *,
         after: int = MIN_TIMESTAMP,
@@ -242,7 +242,7 @@ class _Harness:
         used yet is used itself. Records that were emitted stay.
         """
         function = self._fresh_function()
-        state = State.from_bytes(snapshot)
+        state = CoreState.from_bytes(snapshot)
         self._shut()
         self.function = function
         self._reports = Reports()

@@ -10,9 +10,9 @@ from typing import Any
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.connectors.collection import CollectionSource
 from millstream.connectors.source import ChannelSource, Source, SourceSpec
-from millstream.datastream.data_stream import DataStream
-from millstream.datastream.inputs import checked_elements
+from millstream.datastream.environment.inputs import checked_elements
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millstream.datastream.streams.data_stream import DataStream
 from millstream.plan.graph import JobGraph, Node, SourceNode
 from millstream.plan.options import JobOptions
 from millstream.testing.results import RESULT

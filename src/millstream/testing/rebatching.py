@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from millstream.common.errors import PlanError, user_location
 from millstream.plan.options import ChannelOrder
-from millstream.testing.comparison import Comparison, Difference, first_field
+from millstream.testing.engine.comparison import Comparison, Difference, first_field
 from millstream.testing.programs import Program, Sources
 from millstream.testing.results import Results
 from millstream.testing.runner import Settings, execute

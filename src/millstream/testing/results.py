@@ -8,9 +8,9 @@ from typing import Any
 
 from millstream.common.errors import CheckpointError, PlanError, user_location
 from millstream.metrics import JobMetrics
-from millstream.testing.local import Snapshot
-from millstream.testing.local_sinks import Attempts
-from millstream.testing.records import StreamRecord
+from millstream.testing.engine.local import Snapshot
+from millstream.testing.engine.local_sinks import Attempts
+from millstream.testing.engine.records import StreamRecord
 
 __all__ = ["RESULT", "Checkpoint", "Results"]
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from millstream.common.errors import PlanError
 from millstream.connectors.simple_sinks import DriverSink
 from millstream.connectors.source import Position
-from millstream.kernel.totals import Totals
+from millstream.kernel.calls.totals import Totals
 from millstream.plan.graph import JobGraph, Node, SinkNode, SourceNode
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.plan.planner import Component, plan
-from millstream.testing.local import LocalJob, Place, totals_of
-from millstream.testing.marks import AbortError
+from millstream.testing.engine.local import LocalJob, Place, totals_of
+from millstream.testing.engine.marks import AbortError
+from millstream.testing.engine.records import StreamRecord
 from millstream.testing.programs import Program, Sources, job_of, replace_sources
-from millstream.testing.records import StreamRecord
 from millstream.testing.results import Checkpoint, Results
 from millstream.testing.schedules import Cut, Cutter, Restarts, Schedule
 from millstream.testing.sources import MarkedChannels

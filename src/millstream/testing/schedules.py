@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from millstream.common.errors import PlanError, user_location
 from millstream.plan.options import ChannelOrder
-from millstream.testing.local import Place
+from millstream.testing.engine.local import Place
 
 __all__ = ["Cut", "Cutter", "Restarts", "Schedule"]
 

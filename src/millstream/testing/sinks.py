@@ -7,8 +7,8 @@ from typing import Any
 
 from millstream.connectors.simple_sinks import DriverSink
 from millstream.connectors.sink import SinkContext
-from millstream.datastream.data_stream import DataStream
-from millstream.testing.records import StreamRecord
+from millstream.datastream.streams.data_stream import DataStream
+from millstream.testing.engine.records import StreamRecord
 
 __all__ = ["CollectSink", "Collected", "collect"]
 

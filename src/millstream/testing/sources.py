@@ -7,9 +7,9 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
-from millstream.common._type_certainty import inferred
 from millstream.common.errors import PlanError, user_location
 from millstream.common.typeinfo import TypeInformation, infer_from_values
+from millstream.common.typesystem.certainty import inferred
 from millstream.common.watermark_strategy import (
     Watermark,
     WatermarkGenerator,
@@ -17,13 +17,13 @@ from millstream.common.watermark_strategy import (
     WatermarkStrategy,
 )
 from millstream.connectors.source import ChannelName, ChannelSource, Chunk, Source
-from millstream.testing.marks import (
+from millstream.testing.engine.marks import (
     Abort,
     AbortError,
-    Channel,
     Eof,
     Epoch,
     Fuses,
+    MarkedChannel,
     SetWatermark,
     parsed,
 )
@@ -36,7 +36,7 @@ class MarkedChannels(ChannelSource):
 
     bounded = True
 
-    def __init__(self, channels: tuple[Channel, ...]) -> None:
+    def __init__(self, channels: tuple[MarkedChannel, ...]) -> None:
         self.tables = channels
         self.fuses = Fuses()
 
@@ -54,7 +54,7 @@ class MarkedChannels(ChannelSource):
         times = None if all(t is None for t in table.times) else list(table.times[start:stop])
         yield Chunk(list(table.values[start:stop]), times)
 
-    def _table(self, channel: ChannelName) -> Channel:
+    def _table(self, channel: ChannelName) -> MarkedChannel:
         assert isinstance(channel, int)
         return self.tables[channel]
 
@@ -125,7 +125,7 @@ class TestSource(Source):
     >>> checkpoint = Checkpoint()
     >>> run_local(env, checkpoint=checkpoint)
     Traceback (most recent call last):
-    millstream.testing.marks.AbortError: [TEST_ABORT] channel 0 of a TestSource has come to an \
+    millstream.testing.engine.marks.AbortError: [TEST_ABORT] channel 0 of a TestSource has come to an \
 ABORT mark before record 3
     ...
     >>> numbers.values()
@@ -190,7 +190,7 @@ ABORT mark before record 3
         self._channels.fuses.mend()
 
 
-def _look_alike(one: Channel, other: Channel) -> bool:
+def _look_alike(one: MarkedChannel, other: MarkedChannel) -> bool:
     """Whether two channels have the same records up to where their watermarks differ."""
     places = one.watermarks.keys() | other.watermarks.keys()
     differing = [p for p in places if one.watermarks.get(p) != other.watermarks.get(p)]
@@ -213,7 +213,7 @@ class _HandDriven(WatermarkGenerator):
     Nobody tells a generator which channel it is for. It finds out by the records it sees.
     """
 
-    def __init__(self, tables: tuple[Channel, ...]) -> None:
+    def __init__(self, tables: tuple[MarkedChannel, ...]) -> None:
         self._tables = list(tables)
         self._seen = 0
 
@@ -227,7 +227,7 @@ class _HandDriven(WatermarkGenerator):
         if watermark is not None:
             output.emit_watermark(Watermark(watermark))
 
-    def _narrow(self, tables: list[Channel]) -> None:
+    def _narrow(self, tables: list[MarkedChannel]) -> None:
         # A value may come back from storage unequal to itself, a time from an assigner.
         self._tables = tables or self._tables
 

@@ -11,8 +11,10 @@ import numpy as np
 from millstream.common.errors import CheckpointError, PlanError, short_repr, user_location
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.watermark_strategy import Watermark
-from millstream.datastream.adapters import KeyedCoFlatMap, KeyedCoMap
-from millstream.datastream.function_checks import (
+from millstream.datastream.building.stream_types import key_of
+from millstream.datastream.functions import KeySelector
+from millstream.datastream.functions.adapters import KeyedCoFlatMap, KeyedCoMap
+from millstream.datastream.functions.checks import (
     CO_FLAT_MAP,
     CO_MAP,
     CO_PROCESS,
@@ -21,13 +23,11 @@ from millstream.datastream.function_checks import (
     check_function,
     plain_callable,
 )
-from millstream.datastream.functions import KeySelector
-from millstream.datastream.stream_types import key_of
-from millstream.kernel.buffers import Records
-from millstream.kernel.two_inputs.connected import CoProcessOperator, PairKey
-from millstream.testing.cores import Core, KeyedCore
+from millstream.kernel.operators.two_inputs.connected import CoProcessOperator, PairKey
+from millstream.kernel.records.buffers import Records
+from millstream.testing.engine.cores import Core, KeyedCore
+from millstream.testing.engine.marks import checked_time
 from millstream.testing.harness import _Harness
-from millstream.testing.marks import checked_time
 
 __all__ = ["KeyedTwoInputHarness"]
 

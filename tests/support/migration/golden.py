@@ -22,9 +22,9 @@ from millstream.checkpoint.manifest import manifest_of
 from millstream.checkpoint.savepoints import Savepoint, SavepointTable
 from millstream.kernel.snapshot.job import JobState, operator_states
 from millstream.plan.planner import JobPlan
-from millstream.spark.restore import time_from_json
-from millstream.spark.savepoint import TableFile, folder_name, time_to_json  # type: ignore[attr-defined]
-from millstream.testing.local import LocalSavepoint
+from millstream.spark.savepoint.restore import time_from_json
+from millstream.spark.savepoint.take import TableFile, folder_name, time_to_json  # type: ignore[attr-defined]
+from millstream.testing.engine.local import LocalSavepoint
 from tests.support.migration import key_cases
 from tests.support.migration.key_cases import KEY_CASES
 from tests.support.properties import savepoint_cases

@@ -14,8 +14,8 @@ from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.datastream.window import CountTrigger, EventTimeTrigger, TumblingEventTimeWindows
-from millstream.kernel.places import Place
-from millstream.kernel.two_inputs.specs import BroadcastSpec
+from millstream.kernel.operators.two_inputs.specs import BroadcastSpec
+from millstream.kernel.steps.routing import Place
 from millstream.kernel.windows.spec import WindowSpec
 from millstream.plan.graph import (
     JobGraph,

@@ -13,7 +13,7 @@ from millstream.kernel.snapshot.tables import HELD
 from millstream.plan.graph import JobGraph
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.testing import LocalJob, TestSource
-from millstream.testing.local import LocalSavepoint
+from millstream.testing.engine.local import LocalSavepoint
 from tests.support.properties.savepoint_cases import RECORD, Case, Numbered, Same, by_key
 
 Channels = list[list[tuple[str, int, int]]]

@@ -21,9 +21,9 @@ from millstream.checkpoint.durable import create, make_folder, move, sync_folder
 from millstream.checkpoint.folder import CheckpointFolder
 from millstream.checkpoint.lease import Lease
 from millstream.checkpoint.savepoints import Savepoint, new_folder
-from millstream.kernel.time import Control
-from millstream.spark.control import ControlChannel
-from millstream.spark.savepoint import TableFile
+from millstream.kernel.time.watermarks import Control
+from millstream.spark.query.control import ControlChannel
+from millstream.spark.savepoint.take import TableFile
 
 LOCAL = pafs.LocalFileSystem()
 

@@ -14,7 +14,7 @@ from millstream.checkpoint.folder import CheckpointFolder, Run
 from millstream.checkpoint.savepoints import Savepoint
 from millstream.checkpoint.small_files import Unreadable, read_small
 from millstream.common.errors import CheckpointError
-from millstream.spark.file_sink import SinkFolder
+from millstream.spark.io.file_sink import SinkFolder
 
 Ask = Callable[[Path], object]
 LOCAL = pafs.LocalFileSystem()

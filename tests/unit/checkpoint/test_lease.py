@@ -22,7 +22,7 @@ from millstream.checkpoint.lease import KEPT, LEASE_SECONDS, RENEW_SECONDS, Leas
 from millstream.common.errors import CheckpointError
 
 
-class Clock(lease_module.Clock):
+class Clock(lease_module.LeaseClock):
     """A clock that a test sets; who waits only moves it."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from millstream.checkpoint import registry
-from millstream.checkpoint.lease import LEASE_SECONDS, Clock, Lease
+from millstream.checkpoint.lease import LEASE_SECONDS, Lease, LeaseClock
 from millstream.checkpoint.registry import (
     BAD,
     Command,
@@ -632,7 +632,7 @@ def test_request_waits_by_the_clock_unless_told_otherwise(record: JobRecord) -> 
 HOUR_MS = 3_600_000
 
 
-class OtherHost(Clock):
+class OtherHost(LeaseClock):
     """A driver on another host, whose time of day is wrong; time passes when somebody waits for it."""
 
     def __init__(self, directory: Path, ahead_ms: int, *, renews: bool) -> None:
@@ -681,7 +681,7 @@ def test_a_request_to_a_driver_whose_time_of_day_is_behind_is_answered(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = OtherHost(directory, -HOUR_MS, renews=True)
-    monkeypatch.setattr("millstream.checkpoint.lease.Clock", lambda: driver)
+    monkeypatch.setattr("millstream.checkpoint.lease.LeaseClock", lambda: driver)
     (record,) = find_jobs(str(directory))
     assert not record.alive, "at one look"
     one = registrar(directory)

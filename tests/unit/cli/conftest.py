@@ -30,7 +30,7 @@ def savepoints(monkeypatch: pytest.MonkeyPatch) -> Savepoints:
     reader = ModuleType("millstream.state_processor")
     for name in ("describe", "dispose", "retained"):
         setattr(module, name, getattr(fake, name))
-    taking = ModuleType("millstream.spark.savepoint")
+    taking = ModuleType("millstream.spark.savepoint.take")
     taking.take_offline = fake.take_offline  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, taking.__name__, taking)
     reader.SavepointReader = SimpleNamespace(read=fake.load)  # type: ignore[attr-defined]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from millstream.common import Row, RowKind, Types
-from millstream.common._type_certainty import inferred
 from millstream.common.errors import PlanError
 from millstream.common.text import checked_style, encoded_text, printed_text
 from millstream.common.time import Instant
+from millstream.common.typesystem.certainty import inferred
 
 INF, NAN = float("inf"), float("nan")
 PAIR = Types.TUPLE([Types.STRING(), Types.INT()])

@@ -24,7 +24,7 @@ from millstream.connectors.reading import (
     blocks,
     channel_number,
 )
-from millstream.kernel.columns import Columns
+from millstream.kernel.records.columns import Columns
 
 HERE = Location("app.py", 7, "main")
 

@@ -19,9 +19,9 @@ def env() -> StreamExecutionEnvironment:
 @pytest.fixture
 def runtime(monkeypatch: pytest.MonkeyPatch) -> FakeRuntime:
     fake = FakeRuntime()
-    for name in ("millstream.spark", "millstream.spark.job"):
+    for name in ("millstream.spark", "millstream.spark.job.submit"):
         monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    sys.modules["millstream.spark.job"].submit = fake.submit  # type: ignore[attr-defined]
+    sys.modules["millstream.spark.job.submit"].submit = fake.submit  # type: ignore[attr-defined]
     return fake
 
 

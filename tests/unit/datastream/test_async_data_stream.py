@@ -24,7 +24,7 @@ from millstream.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from millstream.datastream.async_functions import (
+from millstream.datastream.functions.asynchronous import (
     NO_RETRY_STRATEGY,
     RetryPredicate,
     exception_type_predicate,

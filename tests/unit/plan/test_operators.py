@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import millstream.kernel
-from millstream.kernel.keyed import KeyedOperator
+from millstream.kernel.operators.keyed import KeyedOperator
 from millstream.plan.operators import SPECS
 
 
@@ -47,9 +47,9 @@ def test_layouts_of_kinds_are_those_that_savepoints_have_had() -> None:
 
 SOURCE = Path(millstream.kernel.__file__).parents[1]
 OPEN = [
-    SOURCE / "kernel/stages.py",
+    SOURCE / "kernel/stages/programs.py",
     *sorted((SOURCE / "kernel/snapshot").glob("*.py")),
-    SOURCE / "checkpoint/state_reader.py",
+    SOURCE / "state_processor/views.py",
     SOURCE / "plan/explain.py",
     SOURCE / "plan/compile.py",
 ]

@@ -19,10 +19,10 @@ from millstream.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from millstream.kernel.buffers import ArrowCodec
-from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.reduce import ReduceOperator
-from millstream.kernel.sequenced import TimelineOperator
+from millstream.kernel.operators.channel import TimelineOperator
+from millstream.kernel.operators.keyed import KeyedOperator
+from millstream.kernel.operators.reduce import ReduceOperator
+from millstream.kernel.records.buffers import ArrowCodec
 from millstream.kernel.windows.aligned import AlignedWindowOperator
 from millstream.kernel.windows.columnar import ColumnarWindowOperator
 from millstream.kernel.windows.kept import KeptWindowOperator

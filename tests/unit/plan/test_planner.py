@@ -11,8 +11,8 @@ from millstream.common.errors import PlanError
 from millstream.common.watermark_strategy import Watermark, WatermarkGenerator
 from millstream.datastream import ProcessFunction
 from millstream.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
-from millstream.kernel.outputs import MAIN
-from millstream.kernel.places import Place
+from millstream.kernel.records.outputs import MAIN
+from millstream.kernel.steps.routing import Place
 from millstream.plan.numbering import numbers_of, with_numbers
 from millstream.plan.planner import Component, plan
 from millstream.testing import TestSource

@@ -23,9 +23,9 @@ from millstream.connectors import (
     TwoPhaseSink,
 )
 from millstream.datastream import StreamExecutionEnvironment
-from millstream.kernel.buffers import Records
-from millstream.kernel.order import OrderKeys
-from millstream.kernel.reports import Reports
+from millstream.kernel.calls.reports import Reports
+from millstream.kernel.records.buffers import Records
+from millstream.kernel.records.order import OrderKeys
 from millstream.plan.graph import SinkNode
 from millstream.plan.planner import plan
 from millstream.plan.sinks import BoundSink, SinkDriver, SinkTask, fingerprint, write_parts

@@ -13,8 +13,8 @@ import pytest
 from pyspark import cloudpickle
 
 from millstream.common.errors import ConfigurationError, MillstreamError
-from millstream.spark.memory import ARENA, ARENA_BYTES, SETTING, session_bytes
-from millstream.spark.worker import find_error
+from millstream.spark.tasks.memory import ARENA, ARENA_BYTES, SETTING, session_bytes
+from millstream.spark.tasks.worker import find_error
 from millstream.state_processor.tasks import Call
 
 BOTH = pytest.mark.parametrize("travels", [True, False])

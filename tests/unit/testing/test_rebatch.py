@@ -10,7 +10,7 @@ import pytest
 from millstream.common.errors import PlanError, UserCodeError
 from millstream.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from millstream.testing import Schedule, StreamRecord, TestSource, rebatch, run_local
-from millstream.testing.comparison import Comparison
+from millstream.testing.engine.comparison import Comparison
 from tests.support.testing_support import (
     CALLS,
     EVENTS,

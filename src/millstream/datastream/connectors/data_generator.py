@@ -11,9 +11,9 @@ from millstream.common.errors import PlanError, user_location
 from millstream.common.typeinfo import TypeInformation
 from millstream.connectors.generator import GeneratorSource
 from millstream.connectors.source import Limits, Source
-from millstream.datastream.function_checks import MAP, plain_callable
+from millstream.datastream.building.stream_types import output_type_of
 from millstream.datastream.functions import MapFunction
-from millstream.datastream.stream_types import output_type_of
+from millstream.datastream.functions.checks import MAP, plain_callable
 
 __all__ = ["DataGeneratorSource", "GeneratorFunction", "RateLimiterStrategy"]
 

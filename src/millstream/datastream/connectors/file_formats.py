@@ -10,7 +10,7 @@ from typing import Any
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from millstream.connectors.source import Conversion
-from millstream.datastream.spark_schema import row_type_of_ddl, row_type_of_schema, to_ddl
+from millstream.datastream.building.spark_schema import row_type_of_ddl, row_type_of_schema, to_ddl
 from millstream.plan.specs import FileFormat
 
 __all__ = ["BulkFormat", "BulkWriterFactory", "StreamFormat", "row_format"]

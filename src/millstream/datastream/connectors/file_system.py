@@ -307,12 +307,12 @@ class FileSink(TwoPhaseSink):
         return self.writer.format == "parquet"
 
     def open_part(self, context: PartContext) -> PartWriter:
-        from millstream.spark.file_sink import FileWriter
+        from millstream.spark.io.file_sink import FileWriter
 
         return FileWriter(self.to_spec(), context)
 
     def open_committer(self, context: SinkContext) -> Committer:
-        from millstream.spark.file_sink import FileCommitter
+        from millstream.spark.io.file_sink import FileCommitter
 
         return FileCommitter(self.path, context)
 

@@ -16,7 +16,7 @@ from millstream.datastream.joining.functions import (
 if TYPE_CHECKING:
     from millstream.common.type_aliases import TypeLike
     from millstream.common.type_variables import V1, V2, V
-    from millstream.datastream.data_stream import DataStream
+    from millstream.datastream.streams.data_stream import DataStream
 
     FlatPairLike: TypeAlias = Callable[[IN1, IN2], Iterator[OUT]] | FlatJoinFunction[IN1, IN2, OUT]
     PairLike: TypeAlias = Callable[[IN1, IN2], OUT] | JoinFunction[IN1, IN2, OUT]

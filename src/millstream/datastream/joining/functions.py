@@ -7,15 +7,15 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Literal
 
-from millstream.common._type_certainty import no_surer_than
 from millstream.common.type_variables import IN, IN1, IN2, OUT
 from millstream.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
-from millstream.datastream.function_checks import FunctionKind, check_function
+from millstream.common.typesystem.certainty import no_surer_than
+from millstream.datastream.building.stream_types import declared_type, output_type_of
 from millstream.datastream.functions import Function
-from millstream.datastream.stream_types import declared_type, output_type_of
-from millstream.datastream.windowing.functions import ProcessWindowFunction
-from millstream.kernel.copying import frozen
-from millstream.kernel.side_outputs import each_without_side, without_sides
+from millstream.datastream.functions.checks import FunctionKind, check_function
+from millstream.datastream.functions.windowed import ProcessWindowFunction
+from millstream.kernel.records.copying import frozen
+from millstream.kernel.records.side_outputs import each_without_side, without_sides
 
 __all__ = [
     "CO_GROUP",

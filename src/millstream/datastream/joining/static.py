@@ -6,12 +6,16 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, cast
 
+from millstream.common.arguments import positive_int
 from millstream.common.errors import PlanError, user_location
 from millstream.common.time import positive_millis
 from millstream.common.type_aliases import DurationLike
 from millstream.common.type_variables import IN, T
 from millstream.common.typeinfo import TypeInformation
-from millstream.datastream.function_checks import (
+from millstream.datastream.building.operator_settings import StreamSettings
+from millstream.datastream.building.stream_types import key_of
+from millstream.datastream.functions import FlatMapFunction, KeySelector, ProcessFunction
+from millstream.datastream.functions.checks import (
     FLAT_MAP,
     PROCESS,
     FunctionKind,
@@ -19,23 +23,20 @@ from millstream.datastream.function_checks import (
     check_function,
     plain_callable,
 )
-from millstream.datastream.functions import FlatMapFunction, KeySelector, ProcessFunction
 from millstream.datastream.joining.functions import (
     FlatJoinFunction,
     JoinFunction,
     PairFunction,
     pair_function,
 )
-from millstream.datastream.joining.static_tables import MAX_BYTES, Rows, Table, read_table
+from millstream.datastream.joining.static_tables import MAX_BYTES, Rows, StaticTable, read_table
 from millstream.datastream.joining.streams import check_key_types
-from millstream.datastream.operator_settings import StreamSettings, positive_int
-from millstream.datastream.stream_types import key_of
 
 if TYPE_CHECKING:
     from millstream.common.type_aliases import TypeLike
     from millstream.common.type_variables import V
-    from millstream.datastream.data_stream import DataStream
-    from millstream.datastream.function_types import Key
+    from millstream.datastream.functions.types import Key
+    from millstream.datastream.streams.data_stream import DataStream
 
     _PairLike: TypeAlias = (
         Callable[[IN, Any], object]
@@ -67,7 +68,7 @@ class _TableJoin:
     def close(self) -> None:
         self._pairs.close()
 
-    def _joined(self, value: Any, table: Table) -> list[Any]:
+    def _joined(self, value: Any, table: StaticTable) -> list[Any]:
         rows: list[Any] = table.rows(self._key(value))
         if not rows and self._keeps_all:
             rows = [None]
@@ -77,7 +78,7 @@ class _TableJoin:
 
 class _StaticJoin(_TableJoin, FlatMapFunction):
     def __init__(
-        self, table: Table, key: Callable[[Any], Any], pairs: PairFunction, how: How
+        self, table: StaticTable, key: Callable[[Any], Any], pairs: PairFunction, how: How
     ) -> None:
         super().__init__(key, pairs, how)
         self._table = table
@@ -91,7 +92,7 @@ class _ChangingJoin(_TableJoin, ProcessFunction):
 
     def __init__(
         self,
-        load: Callable[[], Table],
+        load: Callable[[], StaticTable],
         refresh_ms: int,
         key: Callable[[Any], Any],
         pairs: PairFunction,
@@ -100,7 +101,7 @@ class _ChangingJoin(_TableJoin, ProcessFunction):
         super().__init__(key, pairs, how)
         self._load = load
         self._refresh_ms = refresh_ms
-        self._table: Table | None = None
+        self._table: StaticTable | None = None
         self._loaded_ms = 0
 
     def process_element(self, value: Any, ctx: ProcessFunction.Context) -> list[Any]:
@@ -118,7 +119,7 @@ class _Loader:
     right_key: Key
     max_bytes: int
 
-    def __call__(self) -> Table:
+    def __call__(self) -> StaticTable:
         rows = read_table(self.load(), self.max_bytes)
         return rows.by(_right_selector(rows, self.right_key, "join_changing")[0])
 

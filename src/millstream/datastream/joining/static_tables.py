@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from millstream.common._type_certainty import inferred
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.pickling import dumps
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, infer_from_values
 from millstream.common.types import Row
-from millstream.kernel.keys import map_identity
+from millstream.common.typesystem.certainty import inferred
+from millstream.kernel.keys.identity import map_identity
 
-__all__ = ["MAX_BYTES", "Rows", "Table", "read_table"]
+__all__ = ["MAX_BYTES", "Rows", "StaticTable", "read_table"]
 
 MAX_BYTES = 64 << 20
 """How large a table may be that travels with a function."""
@@ -25,7 +25,7 @@ _ATOMS = (str, int, float, bytes, type(None), dt.date, dt.time, Decimal)
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
+class StaticTable:
     """Rows by their key, ready to travel.
 
     Examples
@@ -56,7 +56,7 @@ class Rows:
     rows: list[Row]
     type_info: TypeInformation
 
-    def by(self, key: Callable[[Any], Any]) -> Table:
+    def by(self, key: Callable[[Any], Any]) -> StaticTable:
         """Return the rows by key; those whose key is None are left out, as they equal nothing."""
         found: dict[Any, list[tuple[Any, ...]]] = {}
         for row in self.rows:
@@ -72,7 +72,7 @@ class Rows:
                     "select a string, a number or a tuple of such",
                 ) from error
             same.append(tuple(row))
-        return Table(self.names, found, all(_is_flat(row) for row in self.rows))
+        return StaticTable(self.names, found, all(_is_flat(row) for row in self.rows))
 
 
 def _is_flat(row: Row) -> bool:

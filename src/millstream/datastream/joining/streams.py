@@ -11,8 +11,10 @@ from millstream.common.output_tag import OutputTag
 from millstream.common.type_aliases import DurationLike
 from millstream.common.type_variables import A1, A2, T1, T2, K, T
 from millstream.common.typeinfo import PickledBytesTypeInfo, TupleTypeInfo, TypeInformation
-from millstream.datastream.bounded_operations import require_bounded, whole_input_spec
-from millstream.datastream.function_checks import check_function
+from millstream.datastream.building.operator_settings import StreamSettings
+from millstream.datastream.building.stream_types import output_type_of
+from millstream.datastream.functions.checks import check_function
+from millstream.datastream.functions.windowed import ProcessWindowFunction
 from millstream.datastream.joining.apply import OfGroups, OfPairs, WithFunction
 from millstream.datastream.joining.functions import (
     CO_GROUP,
@@ -22,22 +24,20 @@ from millstream.datastream.joining.functions import (
     JoinKind,
     pair_function,
 )
-from millstream.datastream.operator_settings import StreamSettings
-from millstream.datastream.stream_types import output_type_of
 from millstream.datastream.windowing.assigners import WindowAssigner
+from millstream.datastream.windowing.bounded_operations import require_bounded, whole_input_spec
 from millstream.datastream.windowing.evictors import Evictor
-from millstream.datastream.windowing.functions import ProcessWindowFunction
 from millstream.datastream.windowing.streams import Lateness
 from millstream.datastream.windowing.triggers import Trigger
-from millstream.kernel.places import Place
+from millstream.kernel.steps.routing import Place
 from millstream.kernel.windows.spec import WindowSpec
 from millstream.plan.graph import KeyedNode, Selector
 
 if TYPE_CHECKING:
     from millstream.common.type_aliases import TypeLike
     from millstream.common.type_variables import V
-    from millstream.datastream.data_stream import DataStream, KeyedStream
-    from millstream.datastream.function_types import Key
+    from millstream.datastream.functions.types import Key
+    from millstream.datastream.streams.data_stream import DataStream, KeyedStream
 
 __all__ = [
     "CoGroupedStreams",

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from millstream.datastream.functions import AggregateFunction, Function
-from millstream.datastream.windowing.functions import (
+from millstream.datastream.functions.windowed import (
     AllWindowFunction,
     ProcessAllWindowFunction,
     ProcessWindowFunction,
     WindowFunction,
 )
-from millstream.kernel.side_outputs import without_sides
+from millstream.kernel.records.side_outputs import without_sides
 
 __all__ = ["Count", "CountedKey", "PassedOn", "SummarizedKey", "in_one_form"]
 

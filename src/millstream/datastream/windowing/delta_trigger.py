@@ -10,7 +10,7 @@ from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.state import ValueStateDescriptor
 from millstream.common.typeinfo import TypeInformation
 from millstream.common.windows import TriggerResult
-from millstream.datastream.function_checks import FunctionKind, check_function
+from millstream.datastream.functions.checks import FunctionKind, check_function
 from millstream.datastream.windowing.triggers import QuietTrigger, Trigger
 
 __all__ = ["DeltaFunction", "DeltaTrigger", "checked_delta", "checked_threshold"]

@@ -10,7 +10,7 @@ from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.time import positive_millis, to_millis
 from millstream.common.type_aliases import DurationLike
 from millstream.common.windows import TimeWindow
-from millstream.datastream.function_checks import FunctionKind, check_function
+from millstream.datastream.functions.checks import FunctionKind, check_function
 from millstream.datastream.windowing.assigners import (
     EventTimeAssigner,
     MergingWindowAssigner,

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, overload
 
-from millstream.common._type_certainty import guessed, no_surer_than
 from millstream.common.errors import PlanError, user_location
 from millstream.common.output_tag import OutputTag
 from millstream.common.time import to_millis
 from millstream.common.type_aliases import DurationLike
 from millstream.common.type_variables import K, T, W
 from millstream.common.typeinfo import TypeInformation, Types
-from millstream.datastream.aggregations import (
+from millstream.common.typesystem.certainty import guessed, no_surer_than
+from millstream.datastream.building.aggregations import (
     FieldMaxBy,
     FieldMinBy,
     FieldReduce,
 )
-from millstream.datastream.field_aggregates import FieldAggregates
-from millstream.datastream.function_checks import REDUCE, FunctionKind, check_function, refuse_open
+from millstream.datastream.building.field_aggregates import FieldAggregates
+from millstream.datastream.building.stream_types import checked_field, output_type_of
 from millstream.datastream.functions import AggregateFunction
-from millstream.datastream.stream_types import checked_field, output_type_of
+from millstream.datastream.functions.checks import REDUCE, FunctionKind, check_function, refuse_open
+from millstream.datastream.functions.windowed import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
 from millstream.datastream.windowing.adapters import (
     Count,
     CountedKey,
@@ -40,12 +46,6 @@ from millstream.datastream.windowing.checks import (
     wrong_function,
 )
 from millstream.datastream.windowing.evictors import Evictor
-from millstream.datastream.windowing.functions import (
-    AllWindowFunction,
-    ProcessAllWindowFunction,
-    ProcessWindowFunction,
-    WindowFunction,
-)
 from millstream.datastream.windowing.sessions import EventTimeSessionWindows
 from millstream.datastream.windowing.summaries import AggregateName, summary_of
 from millstream.datastream.windowing.triggers import EventTimeTrigger, Trigger
@@ -61,9 +61,9 @@ if TYPE_CHECKING:
     from millstream.common.type_aliases import TypeLike
     from millstream.common.type_variables import V2, V
     from millstream.common.windows import CountWindow
-    from millstream.datastream.data_stream import DataStream
-    from millstream.datastream.function_types import AnyWindowFunction, ReduceLike
+    from millstream.datastream.functions.types import AnyWindowFunction, ReduceLike
     from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from millstream.datastream.streams.data_stream import DataStream
 
 __all__ = ["AllWindowedStream", "Lateness", "WindowedStream", "count_assigner"]
 

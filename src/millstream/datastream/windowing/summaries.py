@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from millstream.common._type_certainty import guessed, no_surer_than
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
-from millstream.datastream.aggregations import Summary
-from millstream.datastream.stream_types import aggregate_type, checked_field
+from millstream.common.typesystem.certainty import guessed, no_surer_than
+from millstream.datastream.building.aggregations import Summary
+from millstream.datastream.building.stream_types import aggregate_type, checked_field
 
 __all__ = ["AggregateName", "summary_of"]
 

@@ -6,12 +6,12 @@ import operator
 from abc import ABC, abstractmethod
 from typing import Any, Generic, Self
 
+from millstream.common.arguments import positive_int
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.state import ReducingStateDescriptor, StateDescriptor
 from millstream.common.type_variables import IN, WINDOW
 from millstream.common.typeinfo import Types
 from millstream.common.windows import TriggerResult
-from millstream.datastream.operator_settings import positive_int
 from millstream.metrics import MetricGroup
 
 __all__ = [

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Self
 
+from millstream.common.arguments import positive_int
 from millstream.common.state import ValueStateDescriptor
 from millstream.common.time import MAX_TIMESTAMP
 from millstream.common.typeinfo import Types
 from millstream.common.windows import CountWindow, GlobalWindow, TimeWindow
-from millstream.datastream.operator_settings import positive_int
 from millstream.datastream.windowing.assigners import FIRST_START, WindowAssigner
 from millstream.datastream.windowing.triggers import (
     CountTrigger,

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from millstream.kernel.order import BEFORE_ALL, Ints, Order, Origin
-from millstream.kernel.stages import KeyedProgram
+from millstream.kernel.records.order import BEFORE_ALL, Ints, Order, Origin
+from millstream.kernel.stages.programs import KeyedProgram
 from millstream.kernel.windows.contents import FIRST_REDUCED, ORDERED_ELEMENTS
 
 

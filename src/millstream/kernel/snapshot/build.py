@@ -15,11 +15,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.common._arrow_decode import whole
 from millstream.common.errors import CheckpointError
 from millstream.common.recognition import fields_read_by
 from millstream.common.time import MIN_TIMESTAMP
-from millstream.kernel.buffers import (
+from millstream.common.typesystem.arrow_decode import whole
+from millstream.kernel.calls.context import OperatorInfo
+from millstream.kernel.keys.encoding import KeyEncodingError
+from millstream.kernel.keys.hashing import stable_hash, stable_hashes
+from millstream.kernel.operators.keyed import KeyedOperator
+from millstream.kernel.operators.two_inputs.broadcast_maps import BroadcastMaps
+from millstream.kernel.records.buffers import (
     ARROW_STREAM,
     ArrowCodec,
     Codec,
@@ -30,35 +35,30 @@ from millstream.kernel.buffers import (
     encode,
     merged,
 )
-from millstream.kernel.columns import Columns, as_list
-from millstream.kernel.edges import InEdge
-from millstream.kernel.hashing import stable_hash, stable_hashes
-from millstream.kernel.key_encoding import KeyEncodingError
-from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.order import COLUMNS as ORDER_COLUMNS
-from millstream.kernel.order import Ints, OrderKeys, arrival_step, distinct
-from millstream.kernel.pages import Directory, MemoryStore, PageStore
-from millstream.kernel.runtime import OperatorInfo
-from millstream.kernel.selected import NotSelected, Selected
-from millstream.kernel.slot_state import HEADER, SlotState, encoded_header
+from millstream.kernel.records.columns import Columns, as_list
+from millstream.kernel.records.order import COLUMNS as ORDER_COLUMNS
+from millstream.kernel.records.order import Ints, OrderKeys, arrival_step, distinct
+from millstream.kernel.records.selected import NotSelected, Selected
 from millstream.kernel.snapshot.births import Births
 from millstream.kernel.snapshot.export import OperatorState, received_table
 from millstream.kernel.snapshot.layouts import WINDOWS, converter
 from millstream.kernel.snapshot.pane_windows import held_panes, ints
 from millstream.kernel.snapshot.parts import Part, renew_timers
 from millstream.kernel.snapshot.tables import (
-    BROADCAST,
     HASH,
     PANES,
     TIMERS,
-    Table,
+    StateTable,
     is_broadcast,
     state_name,
     waits_before,
 )
 from millstream.kernel.snapshot.window_panes import records_of
-from millstream.kernel.stages import HostedOperator, KeyedProgram
-from millstream.kernel.two_inputs.broadcast_maps import BroadcastMaps
+from millstream.kernel.stages.edges import InEdge
+from millstream.kernel.stages.programs import HostedOperator, KeyedProgram
+from millstream.kernel.state.info import BROADCAST
+from millstream.kernel.state.pages import Directory, MemoryStore, PageStore
+from millstream.kernel.state.slot import HEADER, SlotState, encoded_header
 from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.pane_store import PaneStore, by_pane
 
@@ -89,7 +89,7 @@ ALWAYS_SO_HASHED = frozenset(
 """Types of keys whose encodings have been the same in all versions."""
 
 
-def rehashed(rows: pa.Table, table: Table) -> pa.Table:
+def rehashed(rows: pa.Table, table: StateTable) -> pa.Table:
     """The rows of a table with the hashes that their keys have now; other versions had others."""
     kind, pickled = table.key.type_info, table.key.schema()[-1]
     same = kind is None or kind.kind in ALWAYS_SO_HASHED
@@ -100,7 +100,7 @@ def rehashed(rows: pa.Table, table: Table) -> pa.Table:
 
 
 def divided(
-    rows: pa.Table, table: Table, operator: KeyedOperator, slots: int, bits: int
+    rows: pa.Table, table: StateTable, operator: KeyedOperator, slots: int, bits: int
 ) -> Iterator[tuple[int, int, pa.Table]]:
     """The rows of a table by slot and shelf."""
     if "pane" not in rows.column_names:

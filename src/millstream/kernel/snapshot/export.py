@@ -18,33 +18,32 @@ import pyarrow as pa
 
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation
-from millstream.kernel.buffers import Received
-from millstream.kernel.hashing import stable_hash, stable_hashes
-from millstream.kernel.keys import shown
-from millstream.kernel.large import BigMap, LargeCell
-from millstream.kernel.order import COLUMNS as ORDER_COLUMNS
-from millstream.kernel.pages import MemoryStore, PageContent, Timers, decoded_page
-from millstream.kernel.reduce import REDUCED
-from millstream.kernel.slot_state import HEADER, SlotState, decoded_header
+from millstream.kernel.keys.hashing import stable_hash, stable_hashes
+from millstream.kernel.keys.identity import shown
+from millstream.kernel.operators.reduce import REDUCED
+from millstream.kernel.operators.two_inputs.broadcast_maps import decoded_maps
+from millstream.kernel.operators.two_inputs.interval_join import CELLS, OLDER, Segments
+from millstream.kernel.records.buffers import Received
+from millstream.kernel.records.order import COLUMNS as ORDER_COLUMNS
 from millstream.kernel.snapshot.pane_windows import PaneRows
 from millstream.kernel.snapshot.tables import (
-    BROADCAST,
     DETAIL,
     HELD,
     HELD_SCHEMA,
     PANES,
     TIMER_INFO,
     TIMERS,
-    StateInfo,
-    Table,
+    StateTable,
     TimerTable,
     is_broadcast,
     pane_schema,
     state_name,
     table_name,
 )
-from millstream.kernel.two_inputs.broadcast_maps import decoded_maps
-from millstream.kernel.two_inputs.interval_join import CELLS, OLDER, Segments
+from millstream.kernel.state.info import BROADCAST, StateInfo
+from millstream.kernel.state.large import BigMap, LargeCell
+from millstream.kernel.state.pages import MemoryStore, PageContent, Timers, decoded_page
+from millstream.kernel.state.slot import HEADER, SlotState, decoded_header
 from millstream.kernel.windows.pane_layout import PaneLayout
 
 ROWS = 65_536
@@ -84,11 +83,11 @@ class OperatorState:
         """Whether None is a value in a table: what a rolling reduce has come to, or its first record."""
         return table == table_name(REDUCED) and REDUCED not in self.states
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> StateTable:
         """The columns of a table."""
         if name == TIMERS:
             return TimerTable(self.uid, TIMER_INFO, self.key_type)
-        return Table(self.uid, self.info(name), self.key_type)
+        return StateTable(self.uid, self.info(name), self.key_type)
 
 
 @dataclass

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.common._arrow_decode import whole
 from millstream.common.errors import CheckpointError
 from millstream.common.pickling import dumps
 from millstream.common.time import Instant
@@ -34,6 +33,7 @@ from millstream.common.typeinfo import (
     Types,
 )
 from millstream.common.types import Row, RowKind
+from millstream.common.typesystem.arrow_decode import whole
 
 PICKLED = "_pickled"
 _ListType = ListTypeInfo | BasicArrayTypeInfo | ObjectArrayTypeInfo | PrimitiveArrayTypeInfo

@@ -9,8 +9,6 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.common.typeinfo import TypeInformation
-from millstream.kernel.pages import MemoryStore
-from millstream.kernel.slot_state import HEADER, SlotState, States, decoded_header
 from millstream.kernel.snapshot.births import Births
 from millstream.kernel.snapshot.build import (
     SlotBuilder,
@@ -20,9 +18,12 @@ from millstream.kernel.snapshot.build import (
 )
 from millstream.kernel.snapshot.export import OperatorState, SlotExporter, TableName
 from millstream.kernel.snapshot.layouts import WINDOWS, agreed
-from millstream.kernel.snapshot.tables import HELD, StateInfo, is_broadcast, waits_before
-from millstream.kernel.stages import KeyedProgram
-from millstream.kernel.time import TimeTable
+from millstream.kernel.snapshot.tables import HELD, is_broadcast, waits_before
+from millstream.kernel.stages.programs import KeyedProgram
+from millstream.kernel.state.info import StateInfo
+from millstream.kernel.state.pages import MemoryStore
+from millstream.kernel.state.slot import HEADER, SlotState, States, decoded_header
+from millstream.kernel.time.watermarks import TimeTable
 
 Place = tuple[int, int]
 """(stage, slot)"""

@@ -12,9 +12,9 @@ from operator import itemgetter
 from typing import Any
 
 from millstream.common.time import MIN_TIMESTAMP
-from millstream.kernel.buffers import NO_TIMESTAMP
-from millstream.kernel.order import BEFORE_ALL
-from millstream.kernel.snapshot.evolution import layout_changed
+from millstream.kernel.records.buffers import NO_TIMESTAMP
+from millstream.kernel.records.order import BEFORE_ALL
+from millstream.kernel.state.compatibility import layout_changed
 from millstream.kernel.windows.contents import (
     ELEMENTS,
     FIRST_REDUCED,

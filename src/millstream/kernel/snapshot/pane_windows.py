@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.common._arrow_decode import whole
 from millstream.common.errors import CheckpointError
 from millstream.common.typeinfo import TypeInformation, Types, from_arrow
+from millstream.common.typesystem.arrow_decode import whole
 from millstream.common.windows import TimeWindow
-from millstream.kernel.clock import limits_by_stamp
-from millstream.kernel.copying import frozen
-from millstream.kernel.hashing import stable_hashes
-from millstream.kernel.order import COLUMNS as ORDER_COLUMNS
-from millstream.kernel.order import Ints, Order, OrderKeys
+from millstream.kernel.keys.hashing import stable_hashes
+from millstream.kernel.records.copying import frozen
+from millstream.kernel.records.order import COLUMNS as ORDER_COLUMNS
+from millstream.kernel.records.order import Ints, Order, OrderKeys
 from millstream.kernel.snapshot.births import Births
-from millstream.kernel.snapshot.evolution import layout_changed
+from millstream.kernel.state.compatibility import layout_changed
+from millstream.kernel.time.clock import limits_by_stamp
 from millstream.kernel.windows.contents import Entry
 from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout

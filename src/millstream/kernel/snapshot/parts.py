@@ -10,12 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millstream.common.windows import TimeWindow
-from millstream.kernel.keys import identities, map_identity
-from millstream.kernel.order import Ints
-from millstream.kernel.pages import Page
+from millstream.kernel.keys.identity import identities, map_identity
+from millstream.kernel.records.order import Ints
 from millstream.kernel.snapshot.layouts import WINDOWS
 from millstream.kernel.snapshot.pane_windows import KeyWindow, ints
-from millstream.kernel.snapshot.tables import DETAIL, TIMERS, Table, TimerTable
+from millstream.kernel.snapshot.tables import DETAIL, TIMERS, StateTable, TimerTable
+from millstream.kernel.state.pages import Page
 from millstream.kernel.windows.operator import WindowOperator
 
 
@@ -30,7 +30,7 @@ class Part:
     domains: list[str] = field(default_factory=list)
 
     @staticmethod
-    def of(table: Table, rows: pa.Table) -> Part:
+    def of(table: StateTable, rows: pa.Table) -> Part:
         shape = table.state.shape
         rows = rows.combine_chunks()
         order: list[npt.NDArray[Any]] = [ints(rows, "hash")]

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from millstream.kernel.buffers import ArrowCodec, Records
-from millstream.kernel.columns import Columns
-from millstream.kernel.order import Order, OrderKeys
+from millstream.kernel.records.buffers import ArrowCodec, Records
+from millstream.kernel.records.columns import Columns
+from millstream.kernel.records.order import Order, OrderKeys
 from millstream.kernel.snapshot.births import Births
 from millstream.kernel.snapshot.layouts import before_all
 from millstream.kernel.snapshot.parts import Part

@@ -21,10 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
-from millstream.kernel.columns import Columns, field_types
-from millstream.kernel.groups import Groups
-from millstream.kernel.key_columns import KeyColumns
-from millstream.kernel.order import Ints
+from millstream.kernel.records.columns import Columns, field_types
+from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.key_columns import KeyColumns
+from millstream.kernel.records.order import Ints
 
 FoldKind = Literal["sum", "min", "max", "min_by", "max_by"]
 ResultKind = Literal["count", "sum", "min", "max", "avg"]

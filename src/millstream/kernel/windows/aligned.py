@@ -16,13 +16,13 @@ import numpy as np
 from millstream.common.errors import MillstreamError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.windows import TimeWindow
-from millstream.kernel.arrivals import Incoming
-from millstream.kernel.clock import cleanup_times, is_late
-from millstream.kernel.copying import frozen
-from millstream.kernel.keyed import NO_ROW
-from millstream.kernel.order import Ints
-from millstream.kernel.outputs import Outputs
-from millstream.kernel.timers import add_timer
+from millstream.kernel.operators.keyed import NO_ROW
+from millstream.kernel.operators.timers import add_timer
+from millstream.kernel.records.copying import frozen
+from millstream.kernel.records.order import Ints
+from millstream.kernel.records.outputs import Outputs
+from millstream.kernel.records.sorted_input import Incoming
+from millstream.kernel.time.clock import cleanup_times, is_late
 from millstream.kernel.windows.contents import WINDOWS, Order, Values
 from millstream.kernel.windows.default_trigger import DefaultTriggerOperator
 

@@ -16,30 +16,30 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.common._type_certainty import is_declared
 from millstream.common.errors import PlanError
 from millstream.common.typeinfo import Types
-from millstream.kernel.arrivals import Arrivals, Incoming
-from millstream.kernel.buffers import (
+from millstream.common.typesystem.certainty import is_declared
+from millstream.kernel.calls.context import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.calls.invoke import apply_each
+from millstream.kernel.calls.reports import KernelCounter
+from millstream.kernel.keys.hashing import tie_breaker
+from millstream.kernel.operators.keyed import KeyedOperator
+from millstream.kernel.records.buffers import (
     ArrowCodec,
+    BufferRow,
     Records,
-    Row,
     concat_records,
     merged,
 )
-from millstream.kernel.calls import apply_each
-from millstream.kernel.chain import EdgeStep
-from millstream.kernel.clock import Clock, limits_by_stamp
-from millstream.kernel.columns import Columns, Values, as_list
-from millstream.kernel.groups import Groups
-from millstream.kernel.hashing import tie_breaker
-from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.order import Ints, OrderKeys
-from millstream.kernel.outputs import MAIN, Emit
-from millstream.kernel.pages import PageStore
-from millstream.kernel.reports import KernelCounter
-from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
-from millstream.kernel.steps import Flow
+from millstream.kernel.records.columns import Columns, Values, as_list
+from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.order import Ints, OrderKeys
+from millstream.kernel.records.outputs import MAIN, Emit
+from millstream.kernel.records.sorted_input import Arrivals, Incoming
+from millstream.kernel.state.pages import PageStore
+from millstream.kernel.steps.chain import EdgeStep
+from millstream.kernel.steps.stateless import Flow
+from millstream.kernel.time.clock import Clock, limits_by_stamp
 from millstream.kernel.windows.aggregates import (
     Fold,
     NoNumber,
@@ -105,7 +105,7 @@ class PartialEdge(EdgeStep):
     def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
         self._late = make_context(self.info, None).counts.late
 
-    def bind(self, emit: Callable[[Row], None], own_slot: int) -> None:
+    def bind(self, emit: Callable[[BufferRow], None], own_slot: int) -> None:
         super().bind(emit, own_slot)
         self._gathered, self._size = [], 0
 

@@ -11,7 +11,7 @@ from millstream.common.state import (
     ReducingStateDescriptor,
     StateDescriptor,
 )
-from millstream.kernel.state import Cursor, bind
+from millstream.kernel.state.cells import Cursor, bind
 
 if TYPE_CHECKING:
     from millstream.kernel.windows.operator import WindowOperator

@@ -10,10 +10,10 @@ from typing import Any
 
 from millstream.common.errors import MillstreamError
 from millstream.common.windows import TimeWindow
-from millstream.kernel.arrivals import Incoming
-from millstream.kernel.hashing import stable_hash, tie_breaker
-from millstream.kernel.order import Ints
-from millstream.kernel.outputs import Outputs
+from millstream.kernel.keys.hashing import stable_hash, tie_breaker
+from millstream.kernel.records.order import Ints
+from millstream.kernel.records.outputs import Outputs
+from millstream.kernel.records.sorted_input import Incoming
 from millstream.kernel.windows.contents import WINDOWS
 from millstream.kernel.windows.operator import WindowOperator
 

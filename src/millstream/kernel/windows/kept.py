@@ -19,16 +19,16 @@ import pyarrow as pa
 from millstream.common.errors import MillstreamError
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.windows import TimeWindow
-from millstream.kernel.arrivals import Arrivals, Incoming
-from millstream.kernel.buffers import TARGET_RECORDS, ArrowCodec, Hashes, Records, merged
-from millstream.kernel.clock import Clock
-from millstream.kernel.columns import Columns, field_types
-from millstream.kernel.groups import Groups
-from millstream.kernel.hashing import tie_breaker
-from millstream.kernel.key_columns import KeyColumns
-from millstream.kernel.order import Ints
-from millstream.kernel.outputs import FLUSH, Emit, Outputs
-from millstream.kernel.pages import PageStore
+from millstream.kernel.keys.hashing import tie_breaker
+from millstream.kernel.records.buffers import TARGET_RECORDS, ArrowCodec, Hashes, Records, merged
+from millstream.kernel.records.columns import Columns, field_types
+from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.key_columns import KeyColumns
+from millstream.kernel.records.order import Ints
+from millstream.kernel.records.outputs import FLUSH, Emit, Outputs
+from millstream.kernel.records.sorted_input import Arrivals, Incoming
+from millstream.kernel.state.pages import PageStore
+from millstream.kernel.time.clock import Clock
 from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.pane_store import PaneStore, by_pane, refuse_other_key
 from millstream.kernel.windows.panes import Panes

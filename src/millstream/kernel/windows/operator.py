@@ -20,20 +20,20 @@ from millstream.common.errors import PlanError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.time_domain import TimeDomain
 from millstream.common.windows import TimestampedValue, TriggerResult
-from millstream.kernel.arrivals import Incoming
-from millstream.kernel.buffers import NO_TIMESTAMP
-from millstream.kernel.clock import Clock, cleanup_time, is_late
-from millstream.kernel.copying import frozen
-from millstream.kernel.keyed import KeyedOperator
-from millstream.kernel.keys import shown
-from millstream.kernel.order import COLUMNS, Ints
-from millstream.kernel.outputs import Emit, Outputs
-from millstream.kernel.pages import PageStore, Timer
-from millstream.kernel.policy import Saved
-from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
-from millstream.kernel.snapshot.tables import StateInfo
-from millstream.kernel.state import Cursor
-from millstream.kernel.timers import add_timer, remove_timer
+from millstream.kernel.calls.context import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.calls.policy import Saved
+from millstream.kernel.keys.identity import shown
+from millstream.kernel.operators.keyed import KeyedOperator
+from millstream.kernel.operators.timers import add_timer, remove_timer
+from millstream.kernel.records.buffers import NO_TIMESTAMP
+from millstream.kernel.records.copying import frozen
+from millstream.kernel.records.order import COLUMNS, Ints
+from millstream.kernel.records.outputs import Emit, Outputs
+from millstream.kernel.records.sorted_input import Incoming
+from millstream.kernel.state.cells import Cursor
+from millstream.kernel.state.info import StateInfo
+from millstream.kernel.state.pages import PageStore, Timer
+from millstream.kernel.time.clock import Clock, cleanup_time, is_late
 from millstream.kernel.windows.contents import (
     WINDOWS,
     Contents,

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from millstream.common.errors import CheckpointError
-from millstream.kernel.buffers import ArrowCodec, BufferWriter, Received, Records, Row
-from millstream.kernel.clock import Clock
-from millstream.kernel.columns import Columns
-from millstream.kernel.groups import Groups
-from millstream.kernel.order import Ints
-from millstream.kernel.pages import Store
-from millstream.kernel.runtime import OperatorInfo
+from millstream.kernel.calls.context import OperatorInfo
+from millstream.kernel.records.buffers import ArrowCodec, BufferRow, BufferWriter, Received, Records
+from millstream.kernel.records.columns import Columns
+from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.order import Ints
+from millstream.kernel.state.pages import Store
+from millstream.kernel.time.clock import Clock
 from millstream.kernel.windows.panes import Panes
 
 
@@ -140,7 +140,7 @@ class PaneStore:
     def _written(self, pane: int, records: Records) -> list[int]:
         numbers: list[int] = []
 
-        def put(row: Row) -> None:
+        def put(row: BufferRow) -> None:
             numbers.append(self.state.next)
             self.state.next += 1
             name = self._name(pane, numbers[-1])

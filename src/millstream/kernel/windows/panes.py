@@ -15,8 +15,8 @@ from math import gcd
 import numpy as np
 
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
-from millstream.kernel.clock import Clock
-from millstream.kernel.order import Ints
+from millstream.kernel.records.order import Ints
+from millstream.kernel.time.clock import Clock
 from millstream.kernel.windows.spec import Alignment
 
 

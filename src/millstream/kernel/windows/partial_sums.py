@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from millstream.kernel.buffers import Records, concat_records, merged
-from millstream.kernel.columns import Columns
-from millstream.kernel.steps import Flow
+from millstream.kernel.records.buffers import Records, concat_records, merged
+from millstream.kernel.records.columns import Columns
+from millstream.kernel.steps.stateless import Flow
 from millstream.kernel.windows.columnar import PartialEdge
 
 

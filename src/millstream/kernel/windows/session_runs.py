@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from millstream.kernel.arrivals import Arrivals
-from millstream.kernel.buffers import Records
-from millstream.kernel.columns import Columns, concat_columns_of
-from millstream.kernel.groups import Groups
-from millstream.kernel.order import Ints, concat
+from millstream.kernel.records.buffers import Records
+from millstream.kernel.records.columns import Columns, concat_columns_of
+from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.order import Ints, concat
+from millstream.kernel.records.sorted_input import Arrivals
 from millstream.kernel.windows.aggregates import PaneAggregate, SumOverflow, aggregated
 
 

@@ -15,12 +15,12 @@ import numpy as np
 from millstream.common.errors import MillstreamError
 from millstream.common.time import MAX_TIMESTAMP
 from millstream.common.windows import TimeWindow
-from millstream.kernel.arrivals import Arrivals, Incoming
-from millstream.kernel.clock import Clock
-from millstream.kernel.order import Ints
-from millstream.kernel.outputs import Emit, Outputs
-from millstream.kernel.pages import PageStore
-from millstream.kernel.timers import add_timer, remove_timer
+from millstream.kernel.operators.timers import add_timer, remove_timer
+from millstream.kernel.records.order import Ints
+from millstream.kernel.records.outputs import Emit, Outputs
+from millstream.kernel.records.sorted_input import Arrivals, Incoming
+from millstream.kernel.state.pages import PageStore
+from millstream.kernel.time.clock import Clock
 from millstream.kernel.windows.aggregates import PaneAggregate
 from millstream.kernel.windows.contents import WINDOWS, Entry, Order, merged
 from millstream.kernel.windows.default_trigger import DefaultTriggerOperator

@@ -9,7 +9,7 @@ from millstream.common.output_tag import OutputTag
 from millstream.kernel.windows.contents import Fold
 
 if TYPE_CHECKING:
-    from millstream.kernel.order import Ints
+    from millstream.kernel.records.order import Ints
 
 
 LEAVES = "leaves_elements"

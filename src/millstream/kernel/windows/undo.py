@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from millstream.kernel.copying import frozen
-from millstream.kernel.undo import SavedKey
+from millstream.kernel.records.copying import frozen
+from millstream.kernel.state.undo import SavedKey
 from millstream.kernel.windows.contents import WINDOWS, Entry
 from millstream.kernel.windows.contexts import WindowCells
 

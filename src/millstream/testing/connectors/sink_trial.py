@@ -25,9 +25,9 @@ from millstream.connectors.sink import (
     SinkContext,
     TwoPhaseSink,
 )
-from millstream.kernel.columns import record_batch
-from millstream.kernel.reports import Reports
-from millstream.kernel.runtime import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.calls.context import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.calls.reports import Reports
+from millstream.kernel.records.columns import record_batch
 from millstream.plan.sinks import begins
 from millstream.testing.connectors.contract import ContractError
 from millstream.testing.connectors.crash import Crash, CrashAt

@@ -18,10 +18,10 @@ from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.connectors.reading import Offset, Progress, Range, Reads, blocks, opened
 from millstream.connectors.source import ChannelName, ChannelSource, Chunk, Position, Source
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
-from millstream.kernel.columns import as_list
+from millstream.kernel.records.columns import as_list
 from millstream.plan.options import JobOptions
 from millstream.testing.connectors.contract import ContractError
-from millstream.testing.local import LocalJob, LocalSavepoint
+from millstream.testing.engine.local import LocalJob, LocalSavepoint
 from millstream.testing.sinks import CollectSink
 
 ENDLESS_RECORDS = 50

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.kernel.clock import Clock
-from millstream.kernel.order import BEFORE_ALL, Origin
+from millstream.kernel.records.order import BEFORE_ALL, Origin
 from millstream.kernel.snapshot.births import Births, renumbered
+from millstream.kernel.time.clock import Clock
 from millstream.kernel.windows.contents import FIRST_REDUCED, ORDERED_ELEMENTS, VALUES
 from tests.support.strategies import examples
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from millstream.kernel.slot_state import SlotState
 from millstream.kernel.snapshot.job import JobTime
-from millstream.kernel.time import Channel, TimeTable
+from millstream.kernel.state.slot import SlotState
+from millstream.kernel.time.watermarks import Channel, TimeTable
 
 
 def header(timeline: int, watermark: int, uid: str) -> SlotState:

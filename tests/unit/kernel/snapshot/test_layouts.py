@@ -21,7 +21,7 @@ from millstream.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from millstream.kernel.runtime import OperatorInfo
+from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.snapshot.layouts import agreed, converter
 from millstream.kernel.windows.contents import (
     AGGREGATED,
@@ -37,7 +37,7 @@ from millstream.kernel.windows.contents import (
 )
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.testing import LocalJob, TestSource
-from millstream.testing.local import LocalSavepoint
+from millstream.testing.engine.local import LocalSavepoint
 
 RECORD = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
 EARLIEST = (MIN_TIMESTAMP, -1, -(1 << 63), -(1 << 63), 0, b"")

@@ -20,13 +20,13 @@ from millstream.common.state import (
 )
 from millstream.common.typeinfo import Types
 from millstream.connectors.simple_sinks import DiscardingSink
-from millstream.kernel import large
-from millstream.kernel.pages import SPLIT_KEYS
-from millstream.kernel.places import Place
+from millstream.kernel.operators.two_inputs import interval_join
+from millstream.kernel.operators.two_inputs.specs import BroadcastSpec, IntervalJoinSpec
 from millstream.kernel.snapshot import build, export
 from millstream.kernel.snapshot.job import exported
-from millstream.kernel.two_inputs import interval_join
-from millstream.kernel.two_inputs.specs import BroadcastSpec, IntervalJoinSpec
+from millstream.kernel.state import large
+from millstream.kernel.state.pages import SPLIT_KEYS
+from millstream.kernel.steps.routing import Place
 from millstream.plan.graph import JobGraph, KeyedNode, SinkNode
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.testing import LocalJob

@@ -1,0 +1,1 @@
+"""Rules that all streams share: types, fields, settings of operators."""

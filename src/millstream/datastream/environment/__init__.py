@@ -1,0 +1,1 @@
+"""The execution environment: settings, inputs, start of jobs."""

@@ -1,0 +1,1 @@
+"""Streams, apart from windowed and joined ones."""

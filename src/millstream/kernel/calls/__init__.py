@@ -1,0 +1,1 @@
+"""Calls of user functions: contexts, errors, and reports."""

@@ -1,0 +1,1 @@
+"""Records between operators: columns, buffers, and the order they are processed in."""

@@ -1,0 +1,1 @@
+"""Programs that the stages of a job run."""

@@ -1,0 +1,1 @@
+"""State of keys: cells, pages, and the state of a slot."""

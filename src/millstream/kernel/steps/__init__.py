@@ -1,0 +1,1 @@
+"""Stateless steps that are fused into stages."""

@@ -1,0 +1,1 @@
+"""Watermarks of channels, and the clock of operators."""

@@ -1,0 +1,1 @@
+"""Queries of a job: how they are built and run."""

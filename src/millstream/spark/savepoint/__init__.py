@@ -1,0 +1,1 @@
+"""Savepoints of Spark jobs: take and restore."""

@@ -1,0 +1,1 @@
+"""Rows, errors and memory of tasks."""

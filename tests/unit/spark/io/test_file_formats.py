@@ -1,0 +1,166 @@
+"""What a file sink writes: its options do what they say."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from millstream.common import Row, Types
+from millstream.common.errors import MillstreamError, PlanError
+from millstream.common.serialization import Encoder
+from millstream.common.typesystem.certainty import inferred
+from millstream.datastream.connectors.file_system import FileSink
+from millstream.datastream.formats.csv import CsvBulkWriters, CsvSchema
+from millstream.plan.specs import FilesSinkSpec
+from millstream.spark.io.file_formats import FileEncoder, extension
+
+PAIRS: list[Any] = [("a", 1), ('say "x", or', None)]
+
+
+def encoded(spec: FilesSinkSpec, type_info: Any, *batches: list[Any]) -> bytes:
+    """The bytes of a file with these records."""
+    stream = pa.BufferOutputStream()
+    encoder = FileEncoder(spec, type_info, stream)
+    for batch in batches:
+        encoder.write(batch)
+    encoder.close()
+    data: bytes = stream.getvalue().to_pybytes()
+    return data
+
+
+def written(sink: FileSink, values: list[Any] | None = None) -> str:
+    return encoded(sink.to_spec(), None, PAIRS if values is None else values).decode()
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, 'f0,f1\na,1\n"say ""x"", or",\n'),
+        ({"header": False}, 'a,1\n"say ""x"", or",\n'),
+        ({"header": False, "sep": ";"}, 'a;1\n"say ""x"", or";\n'),
+        ({"header": False, "nullValue": "NULL"}, 'a,1\n"say ""x"", or",NULL\n'),
+        ({"header": False, "quoteAll": True}, '"a","1"\n"say ""x"", or",""\n'),
+        ({"header": False, "quote": "'"}, "a,1\n'say \"x\", or',\n"),
+        ({"header": False, "escape": "\\"}, 'a,1\n"say \\"x\\", or",\n'),
+        ({"header": False, "quote": "", "escape": "\\"}, 'a,1\nsay "x"\\, or,\n'),
+        ({"header": False, "lineSep": "\r\n"}, 'a,1\r\n"say ""x"", or",\r\n'),
+    ],
+)
+def test_csv_options(options: dict[str, Any], text: str) -> None:
+    assert written(FileSink.csv("/o", **options)) == text
+
+
+def test_a_csv_schema_gives_its_options_to_the_writer() -> None:
+    schema = (
+        CsvSchema.builder()
+        .add_string_column("word")
+        .add_number_column("n")
+        .set_column_separator("|")
+        .set_null_value("-")
+        .set_allow_comments()
+        .build()
+    )
+    sink = FileSink.for_bulk_format("/o", CsvBulkWriters.for_schema(schema)).build()
+    assert written(sink, [("a", None)]) == '"a"|-\n'  # as Flink
+
+
+@pytest.mark.parametrize(
+    ("compression", "ending", "decompress"),
+    [("gzip", ".gz", gzip.decompress), ("bzip2", ".bz2", bz2.decompress), ("none", "", bytes)],
+)
+def test_text_is_compressed_under_a_name_that_says_so(
+    compression: str, ending: str, decompress: Any
+) -> None:
+    spec = FileSink.text("/o", compression=compression).to_spec()
+    assert extension(spec) == f"txt{ending}"
+    assert decompress(encoded(spec, None, ["a", "é"])) == "a\né\n".encode()
+
+
+def test_json_has_rows_as_objects() -> None:
+    values = [Row(word="a", at=(1, None)), ("b", {"n": 2})]
+    text = encoded(FileSink.json("/o").to_spec(), None, values).decode()
+    assert text == '{"word": "a", "at": [1, null]}\n["b", {"n": 2}]\n'
+
+
+@pytest.mark.parametrize("compression", ["snappy", "zstd", "none"])
+def test_parquet_is_compressed_as_asked(compression: str) -> None:
+    row_type = Types.ROW_NAMED(["word", "n"], [Types.STRING(), Types.LONG()])
+    spec = FileSink.parquet("/o", compression=compression).to_spec()
+    data = encoded(spec, row_type, [Row(word="a", n=1)])
+    file = pq.ParquetFile(io.BytesIO(data))
+    assert extension(spec) == "parquet"
+    assert file.read().to_pylist() == [{"word": "a", "n": 1}]
+    wanted = "UNCOMPRESSED" if compression == "none" else compression.upper()
+    assert file.metadata.row_group(0).column(0).compression == wanted
+
+
+@pytest.mark.parametrize(
+    ("sink", "named", "hint"),
+    [
+        (FileSink.csv("/o", delimiter=";"), "delimiter", "sep"),
+        (FileSink.json("/o", dateFormat="yyyy"), "dateFormat", "compression"),
+        (FileSink.text("/o", compression="zip"), "compression='zip'", "gzip"),
+        (FileSink.parquet("/o", header=True), "header", "compression"),
+    ],
+)
+def test_an_option_that_would_have_no_effect_is_refused(
+    sink: FileSink, named: str, hint: str
+) -> None:
+    with pytest.raises(PlanError, match="UNKNOWN_OPTION") as caught:
+        sink.to_spec()
+    assert named in str(caught.value)
+    assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("type_info", "style", "text"),
+    [
+        (Types.TUPLE([Types.STRING(), Types.BOOLEAN()]), "flink", "(a,true)\n(null,false)\n"),
+        (Types.ROW([Types.STRING(), Types.BOOLEAN()]), "flink", "+I[a, true]\n+I[null, false]\n"),
+        (inferred(Types.TUPLE([Types.STRING(), Types.BOOLEAN()])), "flink", None),
+        (Types.TUPLE([Types.STRING(), Types.BOOLEAN()]), "python", None),
+        (None, "flink", None),
+    ],
+)
+def test_the_string_encoder_knows_the_type_of_the_stream(
+    type_info: Any, style: Any, text: str | None
+) -> None:
+    values = [("a", True), (None, False)]
+    sink = FileSink.for_row_format("/out", Encoder.simple_string_encoder(text=style)).build()
+    expected = "".join(f"{value}\n" for value in values) if text is None else text
+    assert encoded(sink.to_spec(), type_info, values).decode() == expected
+
+
+def test_an_encoder_of_the_users_is_called_as_it_is() -> None:
+    sink = FileSink.for_row_format("/out", Encoder(lambda value: f"<{value}>\n".encode())).build()
+    assert encoded(sink.to_spec(), Types.BOOLEAN(), [True]).decode() == "<True>\n"
+
+
+# -- several batches ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sink", "read"),
+    [
+        (FileSink.csv("/o"), lambda data: data.decode()),
+        (FileSink.json("/o"), lambda data: data.decode()),
+        (FileSink.text("/o"), lambda data: data.decode()),
+        (FileSink.text("/o", compression="gzip"), lambda data: gzip.decompress(data).decode()),
+        (FileSink.parquet("/o"), lambda data: pq.read_table(io.BytesIO(data)).to_pylist()),
+    ],
+)
+def test_a_file_of_several_batches_is_that_of_all_records(sink: FileSink, read: Any) -> None:
+    whole = encoded(sink.to_spec(), None, [("a", 1), ("b", 2), ("c", 3)])
+    parts = encoded(sink.to_spec(), None, [("a", 1), ("b", 2)], [("c", 3)])
+    assert read(parts) == read(whole)
+
+
+def test_a_later_batch_of_other_types_is_refused() -> None:
+    with pytest.raises(MillstreamError, match="PARQUET_TYPE"):
+        encoded(FileSink.parquet("/o").to_spec(), None, [("a", 1)], [("b", "two")])
