@@ -33,9 +33,9 @@ test: java lint types docs unit spark parity ## Run all checks and all tests, wi
 # A number from outside comes first. The parts run side by side, without pytest-xdist, which divides the tests one by
 # one: it took 88 s of processor time where one process took 67 s. The three parts of the tests take about equally long.
 # New folders belong to the last part. mypy is quick because it keeps a cache: without it, it takes 8 s more.
-PART := $(BIN)/pytest -q -m 'not spark and not parity'
-check: export MILLSTREAM_EXAMPLES ?= 0.1
-check: lint ## Run what needs no JVM: ruff, mypy, tests with a tenth of the examples
+PART := $(BIN)/pytest -q -m 'not spark and not parity and not processes'
+check: export MILLSTREAM_EXAMPLES ?= 0.05
+check: lint ## Run what needs no JVM: ruff, mypy, tests with a twentieth of the examples
 	@$(BIN)/python tools/side_by_side.py $(BIN)/mypy "$(PART) tests/unit" "$(PART) tests/properties" \
 		"$(PART) tests src --ignore=tests/unit --ignore=tests/properties"
 

@@ -19,13 +19,13 @@ def test_make_test_takes_all(monkeypatch: pytest.MonkeyPatch, factor: str) -> No
 
 
 def test_make_check_takes_every_case_and_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MILLSTREAM_EXAMPLES", "0.1")
+    monkeypatch.setenv("MILLSTREAM_EXAMPLES", "0.05")
     assert crossed(CASES, WAYS) == [("a", "x"), ("b", "y"), ("c", "x"), ("d", "y"), ("e", "x")]
     assert {way for n in range(20) for way in sampled(WAYS, str(n))} == set(WAYS)
     assert sampled(WAYS, "seed") == sampled(WAYS, "seed")
     # Never more than a test asks for.
-    assert [examples(n).max_examples for n in (5, 40, 100)] == [5, 6, 10]
-    assert [scaled(n, fewest=3) for n in (2, 20, 100)] == [2, 3, 10]
+    assert [examples(n).max_examples for n in (3, 40, 200)] == [3, 4, 10]
+    assert [scaled(n, fewest=3) for n in (2, 20, 200)] == [2, 3, 10]
     assert schedules(slots=(1, 3), cuts=(1, "all")) == {
         "cuts": (1, "all"),
         "slots": (3,),

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-NOT_IN_THE_NORMAL_SUITE = {"spark", "parity"}
+NOT_IN_THE_NORMAL_SUITE = {"spark", "parity", "processes"}
 # Where classes live that only Java has a module for; those of windows are all in `window`.
 JAVA_HOMES = [
     "millstream.datastream",

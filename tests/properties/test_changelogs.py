@@ -27,7 +27,7 @@ from millstream.testing import rebatch, run_local
 from tests.support.properties.savepoint_cases import Case
 from tests.support.properties.savepoint_cases import changes as taken_back
 from tests.support.properties.savepoint_runs import ORDERS, Setting, check, drawn_for
-from tests.support.strategies import examples
+from tests.support.strategies import examples, schedules
 
 NAMES = ["user", "price", "time"]
 ORDER = Types.ROW_NAMED(NAMES, [Types.STRING(), Types.LONG(), Types.LONG()])
@@ -98,9 +98,7 @@ def test_windows_are_those_of_the_rows_that_are_left(
 def test_the_cut_does_not_show(rows: list[Row], seed: int) -> None:
     rebatch(
         lambda env: changelog(env, rows).key_by("user").window(WINDOWS[1]).count(),
-        cuts=(1, "random"),
-        seeds=(seed,),
-        slots=(1, 3),
+        **schedules(cuts=(1, "random"), seeds=(seed,), slots=(1, 3)),
     )
 
 

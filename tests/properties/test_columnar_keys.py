@@ -24,7 +24,7 @@ from millstream.kernel.windows.columnar import ColumnarWindowOperator
 from millstream.kernel.windows.kept import KeptWindowOperator
 from millstream.plan.planner import plan
 from millstream.testing import rebatch, run_local
-from tests.support.strategies import examples
+from tests.support.strategies import examples, schedules
 
 NAMES = ["user", "item", "day", "new", "price", "time"]
 RECORD = Types.ROW_NAMED(
@@ -165,7 +165,7 @@ def test_the_cut_does_not_show(
     build = program(
         channels, SELECTORS[selector], assigner, lambda w: w.summarize(*asked), typed=True
     )
-    rebatch(build, cuts=cuts, seeds=(seed,), slots=(1, 3))
+    rebatch(build, **schedules(cuts=cuts, seeds=(seed,), slots=(1, 3)))
 
 
 @pytest.mark.parametrize("selector", SELECTORS)

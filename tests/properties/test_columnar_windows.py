@@ -41,7 +41,7 @@ SCHEDULES = st.fixed_dictionaries(
         "seeds": st.tuples(st.integers(0, 1_000)),
         "slots": st.sampled_from(((1, 2), (1, 4))),
     }
-)
+).map(lambda options: schedules(**options))
 
 Lists = list[list[tuple[str, int, int]]]
 
@@ -107,9 +107,9 @@ def test_columns_and_objects_give_the_same(lists: Lists, assigner: Any, aggregat
 @given(channels(), assigners(), st.sampled_from(AGGREGATES), SCHEDULES)
 @examples(60)
 def test_the_cut_does_not_show(
-    lists: Lists, assigner: Any, aggregate: str, schedules: dict[str, Any]
+    lists: Lists, assigner: Any, aggregate: str, options: dict[str, Any]
 ) -> None:
-    rebatch(program(lists, assigner, aggregate, typed=True), **schedules)
+    rebatch(program(lists, assigner, aggregate, typed=True), **options)
 
 
 @st.composite
@@ -159,12 +159,12 @@ def test_sessions_by_column_and_by_record_are_the_same(
 @given(session_lists(), st.sampled_from((1, 3, 4)), st.sampled_from(AGGREGATES), SCHEDULES)
 @examples(60)
 def test_the_cut_of_sessions_does_not_show(
-    lists: Lists, gap: int, aggregate: str, schedules: dict[str, Any]
+    lists: Lists, gap: int, aggregate: str, options: dict[str, Any]
 ) -> None:
     """Of one channel: with several, whether a late record finds its session may depend on it."""
     build = program(lists[:1], EventTimeSessionWindows.with_gap(gap), aggregate, typed=True)
     with always_by_column():
-        rebatch(build, **schedules)
+        rebatch(build, **options)
 
 
 def test_a_session_sum_too_large_for_a_column_is_added_up_record_by_record() -> None:
@@ -251,9 +251,9 @@ def test_records_kept_as_columns_and_as_objects_are_the_same(lists: Lists, assig
 @given(channels(), assigners(), SCHEDULES)
 @examples(60)
 def test_the_cut_does_not_show_in_records_kept_as_columns(
-    lists: Lists, assigner: Any, schedules: dict[str, Any]
+    lists: Lists, assigner: Any, options: dict[str, Any]
 ) -> None:
-    rebatch(kept_program(lists, assigner, typed=True), **schedules)
+    rebatch(kept_program(lists, assigner, typed=True), **options)
 
 
 def test_times_at_both_ends() -> None:

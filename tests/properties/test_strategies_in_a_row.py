@@ -29,6 +29,7 @@ from tests.support.strategies import (
     even_cut,
     events,
     examples,
+    schedules,
     uneven_channels,
     uneven_cut,
 )
@@ -141,4 +142,6 @@ def test_sums_by_column_behind_three_strategies() -> None:
         )
 
     expected = [(("a", 11), 9), (("a", 12), 19), (("a", 30), 39)]
-    assert [tuple(record) for record in rebatch(program).results.records()] == expected
+    assert [
+        tuple(record) for record in rebatch(program, **schedules()).results.records()
+    ] == expected

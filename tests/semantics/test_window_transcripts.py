@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
+from itertools import product
 
 import pytest
 
 from tests.support.semantics.transcripts import Case, Run, pieces
-from tests.support.semantics.window_cases import BY_HAND, CASES
+from tests.support.semantics.window_cases import BY_HAND, CASES, MADE_AT_RANDOM
+from tests.support.strategies import crossed
 
-every_case = pytest.mark.parametrize("case", CASES, ids=str)
+CUTS: dict[str, Callable[[int], Iterable[int]]] = {
+    "each step in an epoch of its own": range,
+    "all steps in one epoch": lambda count: (),
+}
 by_the_clock = pytest.mark.parametrize(
     "case", [case for case in CASES if case.is_timed_by_hand], ids=str
 )
@@ -34,14 +39,11 @@ def check(case: Case, cut: Callable[[int], Iterable[int]], *, restart: bool = Fa
         assert run.job.state_entries() == 0
 
 
-@every_case
-def test_each_step_in_an_epoch_of_its_own(case: Case) -> None:
-    check(case, range)
-
-
-@every_case
-def test_all_steps_in_one_epoch(case: Case) -> None:
-    check(case, lambda count: ())
+@pytest.mark.parametrize(
+    ("case", "cut"), [*product(BY_HAND, CUTS), *crossed(MADE_AT_RANDOM, CUTS)], ids=str
+)
+def test_in_epochs(case: Case, cut: str) -> None:
+    check(case, CUTS[cut])
 
 
 @by_the_clock

@@ -178,10 +178,16 @@ def comparable(case: Case, results: list[list[Any]], setting: Setting) -> Any:
 
 
 def check(case: Case, data: Input, setting: Setting) -> None:
-    savepoint = before(case, data, setting).job.savepoint()
-    run = going_on(case, data, setting, savepoint)
+    """Compare a job that goes on from a savepoint with the job that the savepoint was taken of.
+
+    A savepoint does not disturb its job: `test_two_jobs_from_one_savepoint_do_not_disturb_each_other`.
+    """
+    taken = before(case, data, setting)
+    run = going_on(case, data, setting, taken.job.savepoint())
     rest(run, data, setting)
-    wanted = expected(case, data, setting)
+    taken.results = {}
+    rest(taken, data, setting)
+    wanted = taken.results
     assert run.results.keys() >= {"out"}
     for name in wanted.keys() & run.results.keys():
         found = run.results[name]

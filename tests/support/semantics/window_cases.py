@@ -15,7 +15,7 @@ from tests.support.semantics import (
 )
 from tests.support.semantics.transcripts import Case
 
-__all__ = ["BY_HAND", "CASES", "JOBS"]
+__all__ = ["BY_HAND", "CASES", "JOBS", "MADE_AT_RANDOM"]
 
 BY_HAND = [
     *cases_aligned.CASES,
@@ -27,7 +27,8 @@ BY_HAND = [
     *cases_functions.CASES,
     *cases_processing.CASES,
 ]
-CASES = [*BY_HAND, *cases_matrix.CASES]
+MADE_AT_RANDOM = cases_matrix.CASES
+CASES = [*BY_HAND, *MADE_AT_RANDOM]
 
 
 def _in_jobs(cases: list[Case], size: int) -> list[list[Case]]:

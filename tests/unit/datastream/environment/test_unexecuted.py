@@ -10,6 +10,8 @@ import pytest
 
 import millstream
 
+pytestmark = pytest.mark.processes
+
 BUILD = """
 from millstream.datastream import StreamExecutionEnvironment
 

@@ -16,7 +16,7 @@ from millstream.kernel.operators.timers import add_timer, remove_timer
 from millstream.testing import collect, run_local
 
 SHARE = min(1.0, float(os.environ.get("MILLSTREAM_EXAMPLES", "1")))
-"""`make check` tries a tenth."""
+"""`make check` tries a twentieth."""
 
 
 class Compared(tuple[int, None]):
