@@ -153,13 +153,26 @@ def _check_column(column: str, columns: list[str]) -> None:
 def source_specs(source: object) -> tuple[SourceSpec, ...]:
     """Return what a source reads."""
     if isinstance(source, Source):
-        return source.parts()
+        specs = source.parts()
+        for spec in specs:
+            _check_bounded(spec)
+        return specs
     hint = "see millstream.datastream.connectors"
     if isinstance(source, type) and issubclass(source, Source):
         hint = f"write {source.__name__}(...), an object and not the class"
     elif hasattr(source, "build"):
         hint = "call build() on it"
     raise _error("NOT_A_SOURCE", f"a Source is needed, got {short_repr(source)}", hint)
+
+
+def _check_bounded(spec: SourceSpec) -> None:
+    """Refuse a method: it would count as True."""
+    if callable(spec.bounded):
+        raise _error(
+            "BAD_SOURCE",
+            f"{type(spec).__name__}.bounded is a method",
+            "write `bounded = True` in the class, or @property before the method",
+        )
 
 
 def _error(code: str, message: str, hint: str) -> PlanError:
