@@ -152,6 +152,11 @@ class SourceCalls:
 
     # -- positions -------------------------------------------------------------------------------
 
+    @property
+    def cuts_anywhere(self) -> bool:
+        """Whether each whole number between two positions is a position: unless `advance` says where."""
+        return type(self.source).advance is ChannelSource.advance
+
     def number(self, position: Position) -> int:
         """The whole number of a position."""
         with self._named("number", position):

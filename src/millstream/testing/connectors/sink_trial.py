@@ -153,13 +153,13 @@ class Trial:
         """The numbers of the records of an epoch."""
         return [epoch * 100 + index for index in range(RECORDS)]
 
-    def error(self, message: str) -> ContractError:
+    def error(self, message: str, hint: str | None = None) -> ContractError:
         told = "".join(f"\n    {step}" for step in self.steps)
         return ContractError(
             "SINK_CONTRACT",
             f"{self.kit.sink_class.__name__} does not keep its contract: {self.scenario}: {message}\n"
             f"  what happened:{told}",
-            hint=self.hint,
+            hint=hint or self.hint,
         )
 
 
@@ -433,7 +433,8 @@ class _as_fault:
         if isinstance(error, Exception) and not isinstance(error, ContractError):
             if isinstance(error, UserCodeError) and isinstance(error.__cause__, Exception):
                 error = error.__cause__
-            told = f"{self.method}() raises {type(error).__name__}: {error}"
             if isinstance(error, PlanError):
-                told = error.message
+                message = error.message.removeprefix("sink 'sink': ")
+                raise self.trial.error(message, error.hint) from error
+            told = f"{self.method}() raises {type(error).__name__}: {error}"
             raise self.trial.error(told) from error

@@ -182,12 +182,12 @@ class _Scenarios(SourceTrial):
                         )
 
     def _borders(self, progress: Progress, name: str) -> Iterator[list[Position]]:
-        """Where to cut a channel: by limits, and anywhere if positions are whole numbers."""
+        """Where to cut a channel: by limits, and at any number if the source has no own `advance`."""
         first, end = progress.first(name), self.latest(progress)[name]
         for limit in (1, 2, 7):
             borders = self.advanced(progress, name, first, end, limit)
             yield borders if borders[-1] == end else [*borders, end]
-        if isinstance(first, int) and isinstance(end, int):
+        if progress.calls.cuts_anywhere and isinstance(first, int) and isinstance(end, int):
             for _ in range(3):
                 inner = [self.random.randint(first, end) for _ in range(4)]
                 yield sorted({first, end, *inner})
@@ -195,13 +195,11 @@ class _Scenarios(SourceTrial):
     def _limits(self) -> None:
         with self.opened() as parts:
             for progress in parts:
-                source = progress.source
                 per_epoch = progress.calls.limits().per_epoch
                 for limit in (1, 3, *([] if per_epoch is None else [per_epoch])):
                     for name, end in self.latest(progress).items():
                         first = progress.first(name)
-                        own = type(source).advance is not ChannelSource.advance
-                        if not own and not isinstance(first, int):
+                        if progress.calls.cuts_anywhere and not isinstance(first, int):
                             continue  # No limit applies, as the contract says.
                         for a, b in pairwise(self.advanced(progress, name, first, end, limit)):
                             count = len(self.read(progress, name, a, b))

@@ -437,13 +437,14 @@ class LocalJob:
         splits: int,
     ) -> list[Block]:
         borders = [start, stop]
-        if isinstance(start, int):
+        calls = self._progress[place[0]].calls
+        if isinstance(start, int) and calls.cuts_anywhere:
             borders = [start + (stop - start) * cut // splits for cut in range(splits + 1)]
-        number, value = channel_number(node.id, place[1]), self._progress[place[0]].calls.number
+        number = channel_number(node.id, place[1])
         ranges = [
             Range(place[1], number, first, last, finished=last == self.end(place))
             for first, last in pairwise(borders)
-            if value(last) > value(first)
+            if calls.number(last) > calls.number(first)
         ]
         return list(blocks(source, ranges, node.name, node.location))
 
