@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from millstream.common.errors import CheckpointError, PlanError
+from millstream.common.errors import CheckpointError, PlanError, short_repr
 from millstream.connectors.sink import Committer, SinkContext, TwoPhaseSink
+from millstream.connectors.sink_calls import committer_of, named_call
 
 __all__ = ["describe_sink", "described_sink", "is_described_sink", "take_back"]
 
@@ -58,20 +59,25 @@ def take_back(
     A dead driver may have committed an epoch to a sink that Spark has not committed. The job that
     continues from the last committed one writes its records again.
     """
-    found: list[tuple[Committer, int]] = []
+    found: list[tuple[Committer, SinkContext, int]] = []
     for uid, detail in manifest["details"].items():
         described = described_sink(detail)
         if described is not None:
-            committer = _made(described, uid).open_committer(SinkContext(job_id=job, sink=uid))
-            found.append((committer, first_epoch + epochs[detail["query"]]))
-    for committer, _ in found:
-        committer.check_take_back()
-    for committer, last in found:
-        committer.take_back(last)
-        committer.close()
+            context = SinkContext(job_id=job, sink=uid)
+            committer = committer_of(_made(described, context), context)
+            found.append((committer, context, first_epoch + epochs[detail["query"]]))
+    for committer, context, _ in found:
+        with named_call(context, "check_take_back()"):
+            committer.check_take_back()
+    for committer, context, last in found:
+        with named_call(context, f"take_back({last})"):
+            committer.take_back(last)
+        with named_call(context, "close()"):
+            committer.close()
 
 
-def _made(described: Described, uid: str) -> TwoPhaseSink:
+def _made(described: Described, context: SinkContext) -> TwoPhaseSink:
+    uid = context.sink
     module, _, name = described["class"].partition(":")
     try:
         made: Any = import_module(module)
@@ -81,7 +87,8 @@ def _made(described: Described, uid: str) -> TwoPhaseSink:
         raise _not_found(described, uid, str(error)) from error
     if not isinstance(made, type) or not issubclass(made, TwoPhaseSink):
         raise _not_found(described, uid, "it is no TwoPhaseSink")
-    return made.from_config(described["config"])
+    with named_call(context, f"from_config({short_repr(described['config'])})"):
+        return made.from_config(described["config"])
 
 
 def _not_found(described: Described, uid: str, why: str) -> CheckpointError:

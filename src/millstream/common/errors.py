@@ -400,6 +400,8 @@ def user_code_error(
     uid: str | None = None,
     record: object = _NO_RECORD,
     location: Location | None = None,
+    subject: str | None = None,
+    hint: str | None = None,
 ) -> UserCodeError:
     """Describe an exception that left a user function.
 
@@ -418,6 +420,10 @@ def user_code_error(
         The record the function was called with, if any; its repr goes into the error.
     location : Location, optional
         Where the program defines the operator; without it, the innermost user frame.
+    subject : str, optional
+        What failed, if that is more exact than the operator: a method of a connector.
+    hint : str, optional
+        What the user can do, if it is no matter of the record.
 
     Returns
     -------
@@ -441,10 +447,10 @@ def user_code_error(
     summary = _exception_line(exc).splitlines()[0]
     return UserCodeError(
         "USER_CODE",
-        f"operator {operator!r} failed: {summary}",
+        f"{subject or f'operator {operator!r}'} failed: {summary}",
         parameters={"exception": type(exc).__name__},
         location=location or (frames[-1] if frames else None),
-        hint="handle such records in the function, or filter them out before it",
+        hint=hint or "handle such records in the function, or filter them out before it",
         operator=operator,
         uid=uid,
         record=None if record is _NO_RECORD else short_repr(record),

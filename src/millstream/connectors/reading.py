@@ -8,7 +8,6 @@ before its position has lost records, and is refused.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,21 +18,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.common.errors import CheckpointError, Location, PlanError, short_repr
+from millstream.common.errors import CheckpointError, Location
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.connectors.source import ChannelName, ChannelSource, Position
+from millstream.connectors.source_calls import BEGUN, SourceCalls
 from millstream.kernel.records.columns import Columns, Values
 from millstream.kernel.records.order import Ints
 from millstream.kernel.stages.programs import Block
 
 Offset = dict[str, Any]
 """Position by name of the channel, and `BEGUN`."""
-BEGUN = "@first"
-"""The key of an offset with the first positions of channels that are new in it, if they are not 0.
-
-A source may answer otherwise when it is asked again, and a replayed epoch must begin where it began.
-"""
 ENDLESS = 100_000
 """How many records an epoch makes of a channel without end and without a limit."""
 CATCH_UP_SECONDS = 10.0
@@ -70,13 +65,16 @@ class Reads:
 
 
 @contextmanager
-def opened(source: ChannelSource) -> Iterator[ChannelSource]:
+def opened(
+    source: ChannelSource, name: str = "source", location: Location | None = None
+) -> Iterator[ChannelSource]:
     """A source that is open for a moment."""
-    source.open()
+    calls = SourceCalls(source, name, location)
+    calls.open()
     try:
         yield source
     finally:
-        source.close()
+        calls.close()
 
 
 def channel_number(source_id: int, channel: ChannelName) -> int:
@@ -126,6 +124,7 @@ class Progress:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.source = source
+        self.calls = SourceCalls(source, name, location)
         self.source_id = source_id
         self.ends = ends
         self.limit = limit
@@ -134,20 +133,20 @@ class Progress:
         self.clock = clock
         self.names: dict[str, ChannelName] = {}
         self.found: dict[str, Position | None] | None = None
-        self.due: dict[str, tuple[float, float]] = {}
+        self.due: dict[str, tuple[float, int, float]] = {}
 
     # -- how far channels can be read ------------------------------------------------------------
 
     def latest(self, offset: Offset | None = None) -> dict[str, Position | None]:
         """All channels by name, and how far they can be read now; asks a bounded source only once."""
         if self.ends is None:
-            answer = self.source.latest_after(_positions(offset or {}))
+            answer = self.calls.latest(_positions(offset or {}))
             if self.source.bounded:
-                self.ends = dict(answer)
+                self.ends = answer
         else:
-            answer = self.ends
+            answer = dict(self.ends)
         self.names |= {str(channel): channel for channel in answer}
-        self.found = {str(channel): self._plain(at) for channel, at in answer.items()}
+        self.found = {str(channel): at for channel, at in answer.items()}
         return self.found
 
     def known(self) -> dict[str, Position | None]:
@@ -160,7 +159,18 @@ class Progress:
 
     def first(self, name: str) -> Position:
         """Where a channel begins."""
-        return self._plain(self.source.first(self.channel(name)))
+        found, latest = self.calls.first(self.channel(name)), self.known().get(name)
+        if latest is not None and self.calls.number(found) > self.calls.number(latest):
+            raise self.calls.broken(
+                f"channel {name} begins at {found!r}, behind its end {latest!r}",
+                "first() must not be behind latest()",
+            )
+        if latest is None and name in self.known() and not isinstance(found, int):
+            raise self.calls.broken(
+                f"channel {name} has no end, and begins at {found!r}",
+                "positions of a channel without end are whole numbers",
+            )
+        return found
 
     # -- the next epoch --------------------------------------------------------------------------
 
@@ -187,22 +197,15 @@ class Progress:
             return start
         if latest is None:
             return start + records
-        channel, number = self.channel(name), self.source.number
-        stop = self._plain(self.source.advance(channel, start, latest, records))
-        if not number(start) <= number(stop) <= number(latest):
-            raise self._broken(
-                f"advance({channel!r}, {start!r}, {latest!r}, {records}) gives {stop!r}",
-                "a position between the two must come back",
-            )
-        return stop
+        return self.calls.advance(self.channel(name), start, latest, records)
 
     def _allowed(self, name: str, start: Position, *, endless: bool) -> int | None:
-        limits = self.source.limits()
+        limits = self.calls.limits()
         records = self.limit if limits.per_epoch is None else limits.per_epoch
         if records is None and endless:
             records = ENDLESS
         if limits.per_second is not None:
-            due = self._due(name, self.source.number(start), limits.per_second)
+            due = self._due(name, self.calls.number(start), limits.per_second)
             return due if records is None else min(records, due)
         return records
 
@@ -212,10 +215,11 @@ class Progress:
         A driver that stood still for long does not make up for all of it at once.
         """
         now = self.clock()
-        asked, due = self.due.get(name, (now, float(start)))
-        due = min(due + (now - asked) * rate, start + max(1.0, CATCH_UP_SECONDS * rate))
-        self.due[name] = now, due
-        return max(int(due) - start, 0)
+        # Counted from where the run found the channel: positions may be too large for a float.
+        asked, begin, due = self.due.get(name, (now, start, 0.0))
+        due = min(due + (now - asked) * rate, start - begin + max(1.0, CATCH_UP_SECONDS * rate))
+        self.due[name] = now, begin, due
+        return max(int(due) - (start - begin), 0)
 
     # -- what an epoch reads ---------------------------------------------------------------------
 
@@ -228,12 +232,12 @@ class Progress:
         for name, stop in after.items():
             number = channel_number(self.source_id, self.channel(name))
             at = before[name] if name in before else begun.get(name, 0)
-            if self.source.number(stop) > self.source.number(at):
+            if self.calls.number(stop) > self.calls.number(at):
                 self.refuse_shorter(name, stop)
                 finished = self.is_finished(name, stop)
                 ranges.append(Range(self.channel(name), number, at, stop, finished))
             if name not in before and not self.is_finished(name, at):
-                if self.source.announces(self.channel(name)):
+                if self.calls.announces(self.channel(name)):
                     announced.append(number)
             if self._has_more(name, stop):
                 backlog.append(number)
@@ -251,18 +255,18 @@ class Progress:
     def commit(self, offset: Offset) -> None:
         """Tell the source that everything before an offset is done."""
         self.known()
-        self.source.commit({self.channel(n): at for n, at in _positions(offset).items()})
+        self.calls.commit({self.channel(n): at for n, at in _positions(offset).items()})
 
     def is_finished(self, name: str, position: Position) -> bool:
         """Whether a channel has nothing behind a position, and never will."""
         latest = self.known().get(name)
-        if latest is None or self.source.number(position) < self.source.number(latest):
+        if latest is None or self.calls.number(position) < self.calls.number(latest):
             return False
         return self.is_final(name)
 
     def is_final(self, name: str) -> bool:
         """Whether a channel ends where the source says now."""
-        return self.source.bounded or self.source.is_final(self.channel(name))
+        return self.source.bounded or self.calls.is_final(self.channel(name))
 
     def lag(self, end: Offset) -> int | None:
         """How many positions wait to be read behind an offset; None if a channel has no end."""
@@ -271,18 +275,18 @@ class Progress:
             if latest is None:
                 return None
             at = end[name] if name in end else self.first(name)
-            waiting += max(self.source.number(latest) - self.source.number(at), 0)
+            waiting += max(self.calls.number(latest) - self.calls.number(at), 0)
         return waiting
 
     def _has_more(self, name: str, position: Position) -> bool:
         latest = self.known().get(name)
-        return latest is not None and self.source.number(latest) > self.source.number(position)
+        return latest is not None and self.calls.number(latest) > self.calls.number(position)
 
     # -- refusals --------------------------------------------------------------------------------
 
     def refuse_shorter(self, name: str, position: Position) -> None:
         """Refuse to go on at a position that a channel does not have: it was longer when it was read."""
-        latest, number = self.known().get(name), self.source.number
+        latest, number = self.known().get(name), self.calls.number
         if latest is not None and number(position) > number(latest):
             raise CheckpointError(
                 "SOURCE_SHORTER",
@@ -299,28 +303,6 @@ class Progress:
                 "another checkpoint directory",
             )
 
-    def _plain(self, position: Position | None) -> Position | None:
-        """A position as it comes back from a log."""
-        if type(position) is int or position is None:
-            return position
-        try:
-            return json.loads(json.dumps(position))
-        except (TypeError, ValueError) as error:
-            raise self._broken(
-                f"the position {short_repr(position)} cannot be written as JSON: {error}",
-                "use whole numbers, or texts and lists of them",
-            ) from None
-
-    def _broken(self, message: str, hint: str) -> PlanError:
-        return broken_source(self.name, message, hint, self.location)
-
-
-def broken_source(
-    name: str, message: str, hint: str, location: Location | None = None
-) -> PlanError:
-    """The error for a source that does not do what the contract says."""
-    return PlanError("BAD_SOURCE", f"source {name!r}: {message}", location=location, hint=hint)
-
 
 def _positions(offset: Offset) -> Offset:
     return {name: position for name, position in offset.items() if name != BEGUN}
@@ -329,15 +311,21 @@ def _positions(offset: Offset) -> Offset:
 # -- in a task -------------------------------------------------------------------------------------
 
 
-def blocks(source: ChannelSource, ranges: Iterable[Range], name: str = "source") -> Iterator[Block]:
+def blocks(
+    source: ChannelSource,
+    ranges: Iterable[Range],
+    name: str = "source",
+    location: Location | None = None,
+) -> Iterator[Block]:
     """The records of some ranges, as the source stage takes them."""
+    calls = SourceCalls(source, name, location)
     for part in ranges:
-        first = at = source.number(part.start)
-        for chunk in source.read(part.channel, part.start, part.stop):
+        first, stop = calls.number(part.start), calls.number(part.stop)
+        at = first
+        for chunk in calls.read(part.channel, part.start, part.stop):
             count = len(chunk)
-            if at + count > source.number(part.stop):
-                raise broken_source(
-                    name,
+            if at + count > stop:
+                raise calls.broken(
                     f"read({part.channel!r}, {part.start!r}, {part.stop!r}) gives more records than "
                     "there are positions",
                     "stop before the position `stop`, or give `number` more room",

@@ -11,6 +11,7 @@ from typing import Any
 from millstream.common.errors import MillstreamError, user_code_error
 from millstream.common.text import TextStyle, checked_style, printed_text
 from millstream.connectors.sink import FunctionSink, PartContext, PartWriter, Sink, SinkContext
+from millstream.connectors.sink_calls import named_call
 
 __all__ = [
     "CalledFunction",
@@ -172,4 +173,5 @@ class _Calls(PartWriter):
     def _call(self, method: str, *arguments: Any) -> None:
         found = getattr(self._function, method, None)
         if found is not None:
-            found(*arguments)
+            with named_call(self._context, f"{method}()"):
+                found(*arguments)

@@ -270,7 +270,8 @@ class ChannelSource(SourceSpec):
         """Return where an epoch that begins at ``start`` ends, not beyond ``stop``.
 
         ``records``: how many records it may read, None for all. It must come further than ``start``. The
-        default counts positions if they are whole numbers; if they are not, no limit applies.
+        default counts positions if they are whole numbers; if they are not, no limit applies. Override
+        it if not every number between two positions is one: bytes of a file, where records are lines.
         """
         limited = records is not None and isinstance(start, int)
         return min(start + records, stop) if limited else stop

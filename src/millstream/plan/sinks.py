@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from millstream.common.errors import CheckpointError, MillstreamError, user_code_error
+from millstream.common.errors import CheckpointError
 from millstream.common.typesystem.certainty import is_declared
 from millstream.connectors.simple_sinks import DriverSink, FrameSink
 from millstream.connectors.sink import (
@@ -23,6 +23,14 @@ from millstream.connectors.sink import (
     Sink,
     SinkContext,
     TwoPhaseSink,
+)
+from millstream.connectors.sink_calls import (
+    begun,
+    committer_of,
+    named_call,
+    stageable,
+    whole_epoch,
+    writer_of,
 )
 from millstream.kernel.calls.context import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.calls.reports import Reports
@@ -62,20 +70,6 @@ class BoundSink:
         if isinstance(self.sink, PartSink):
             with suppress(Exception):
                 self.sink.close()
-
-    @contextmanager
-    def named_errors(self) -> Iterator[None]:
-        """Say which sink an exception belongs to."""
-        try:
-            yield
-        except MillstreamError:
-            raise
-        except BaseException as error:
-            # sys.exit() in a sink would end the thread on which Spark waits.
-            context = self.context
-            raise user_code_error(
-                error, context.name, context.sink, location=context.location
-            ) from error
 
 
 # -- in the tasks ----------------------------------------------------------------------------------
@@ -137,28 +131,32 @@ class _Part:
             # The driver has checked before; a worker need not reach the checkpoint directory.
             with suppress(OSError, pa.ArrowException):
                 context.check()
-        with bound.named_errors():
-            self.writer: PartWriter = bound.sink.open_part(context)
-            try:
-                self.is_new = begins(bound.sink, self.writer, context)
-            except BaseException:
-                with suppress(Exception):
-                    self.writer.close()
-                raise
+        self.context = context
+        self.writer = writer_of(bound.sink, context)
+        try:
+            self.is_new = begins(bound.sink, self.writer, context)
+        except BaseException:
+            with suppress(Exception):
+                self.writer.close()
+            raise
 
     def write(self, records: Records) -> None:
         if self.is_new:
-            with self.bound.named_errors():
-                self.writer.write(_batch(self.bound, records))
+            batch = _batch(self.bound, records)
+            with named_call(self.context, "write()"):
+                self.writer.write(batch)
 
     def finish(self) -> Any:
         if not self.is_new:
             return None
-        with self.bound.named_errors():
-            return self.writer.finish()
+        with named_call(self.context, "finish()"):
+            staged = self.writer.finish()
+        return (
+            stageable(staged, self.context) if isinstance(self.bound.sink, TwoPhaseSink) else None
+        )
 
     def close(self) -> None:
-        with self.bound.named_errors():
+        with named_call(self.context, "close()"):
             self.writer.close()
 
 
@@ -172,8 +170,8 @@ def begins(sink: PartSink, writer: PartWriter, context: PartContext) -> bool:
     """
     if not isinstance(sink, IdempotentSink):
         return True
-    assert isinstance(writer, IdempotentWriter), "an IdempotentSink opens an IdempotentWriter"
-    found = writer.begin()
+    assert isinstance(writer, IdempotentWriter), "`writer_of` has looked"
+    found = begun(writer, context)
     if found is None:
         return True
     if found != context.fingerprint:
@@ -247,13 +245,16 @@ class SinkDriver:
     def recover(self) -> None:
         """Take over from earlier attempts."""
         for number, bound in self.sinks.items():
-            with bound.named_errors():
-                if isinstance(bound.sink, TwoPhaseSink):
-                    committer = bound.sink.open_committer(bound.context)
-                    self.committers[number] = committer
-                    self._last[number] = committer.recover()
-                elif isinstance(bound.sink, IdempotentSink):
-                    self._last[number] = bound.sink.last_epoch(bound.context)
+            context = bound.context
+            if isinstance(bound.sink, TwoPhaseSink):
+                committer = self.committers[number] = committer_of(bound.sink, context)
+                with named_call(context, "recover()"):
+                    found = committer.recover()
+                self._last[number] = whole_epoch(found, context, "recover()")
+            elif isinstance(bound.sink, IdempotentSink):
+                with named_call(context, "last_epoch()"):
+                    found = bound.sink.last_epoch(context)
+                self._last[number] = whole_epoch(found, context, "last_epoch()")
 
     def refuse_later(self, last: int) -> None:
         """Refuse a checkpoint that only knows epochs up to ``last`` if a sink has a later one.
@@ -278,7 +279,7 @@ class SinkDriver:
                 bound = self.sinks[waiting[0]]
                 bound.context.check()
                 number = waiting.pop(0)
-                with bound.named_errors():
+                with named_call(bound.context, f"commit({epoch}, ...)"):
                     self.committers[number].commit(epoch, list(staged[number]))
         except BaseException:
             self.abort(epoch, {number: staged[number] for number in waiting})
@@ -296,14 +297,16 @@ class SinkDriver:
         assert isinstance(bound.sink, DriverSink)
         bound.context.check()
         times = [None if ts == NO_TIMESTAMP else ts for ts in records.ts.tolist()]
-        bound.sink.deliver(bound.context, epoch, list(zip(records.values, times, strict=True)))
+        with named_call(bound.context, f"deliver(..., {epoch}, ...)"):
+            bound.sink.deliver(bound.context, epoch, list(zip(records.values, times, strict=True)))
 
     def write_frame(self, number: int, epoch: int, frame: Any) -> None:
         """Hand the records of an epoch to a sink as a DataFrame."""
         bound = self.sinks[number]
         assert isinstance(bound.sink, FrameSink)
         bound.context.check()
-        bound.sink.write_frame(bound.context, epoch, frame)
+        with named_call(bound.context, f"write_frame(..., {epoch}, ...)"):
+            bound.sink.write_frame(bound.context, epoch, frame)
 
     def close(self) -> None:
         """Release what the sinks hold."""

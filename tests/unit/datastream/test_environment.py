@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from millstream.common import Row, Types, WatermarkStrategy, windows
+from millstream.common import Row, RowKind, Types, WatermarkStrategy, windows
 from millstream.common.errors import ConfigurationError, PlanError, TypeMismatchError
 from millstream.connectors.source import ChannelSource
 from millstream.datastream import (
@@ -116,6 +116,19 @@ def test_there_is_one_class_of_values_with_times() -> None:
 def test_timestamps_may_be_given_apart(env: Env) -> None:
     env.from_collection(["a", "b"], timestamps=(10, 5))
     assert elements(env) == (["a", "b"], [10, 5])
+
+
+def test_rows_of_a_changelog_get_their_type_later(env: Env) -> None:
+    row = Row.of_kind(RowKind.DELETE, "ada", 3)
+    with pytest.raises(TypeMismatchError) as info:
+        env.from_collection([row], Types.ROW([Types.STRING(), Types.LONG()]))
+    check_error(info.value, "ELEMENT_TYPE", here=__file__, hint="give it to changelog(...)")
+
+
+def test_a_key_of_several_fields_is_no_list(env: Env) -> None:
+    with pytest.raises(PlanError) as info:
+        env.from_collection([("a", 1)]).key_by([0, 1])  # type: ignore[call-overload]
+    check_error(info.value, "WRONG_FUNCTION_KIND", here=__file__, hint="a tuple: key_by((0, 1))")
 
 
 def test_element_of_a_wrong_type_is_named_with_index_type_and_line(env: Env) -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from millstream.common import Types
-from millstream.common.errors import CheckpointError, PlanError, UserCodeError
+from millstream.common.errors import CheckpointError, Location, PlanError, UserCodeError
 from millstream.connectors import (
     Committer,
     FunctionSink,
@@ -22,7 +22,9 @@ from millstream.connectors import (
     SinkContext,
     TwoPhaseSink,
 )
+from millstream.connectors.simple_sinks import CalledFunction, CollectingSink
 from millstream.datastream import StreamExecutionEnvironment
+from millstream.datastream.functions import SinkFunction
 from millstream.kernel.calls.reports import Reports
 from millstream.kernel.records.buffers import Records
 from millstream.kernel.records.order import OrderKeys
@@ -179,7 +181,7 @@ def test_a_part_that_is_there_with_other_records_is_refused() -> None:
 def test_a_failure_names_the_sink_and_all_writers_are_closed(fails: str) -> None:
     calls = Calls(fails=fails)
     sinks = bound(Function("a", calls), Function("b", calls))
-    with pytest.raises(UserCodeError, match=f"'it' failed: ValueError: {fails} fails"):
+    with pytest.raises(UserCodeError, match=f"part 1 of epoch 3 failed: ValueError: {fails} fails"):
         write_parts(sinks, [(0, records(1)), (1, records(2))], TASK, Reports())
     assert calls.made[-2:] == ["a close", "b close"]
 
@@ -227,7 +229,7 @@ def test_sinks_after_one_that_fails_forget_what_they_have_staged() -> None:
     calls = Calls(fails="b commit 1 [2]")
     driver = SinkDriver(bound(*(TwoPhase(name, calls) for name in "abc")))
     driver.recover()
-    with pytest.raises(UserCodeError, match="'it' failed"):
+    with pytest.raises(UserCodeError, match=r"sink 'it': commit\(1, ...\) failed"):
         driver.commit(1, {0: [1], 1: [2], 2: [3]})
     # The one that failed may have committed: it is asked again by the next attempt.
     assert calls.made[3:] == ["a commit 1 [1]", "b commit 1 [2]", "c abort 1 [3]"]
@@ -324,3 +326,166 @@ def test_committers_are_closed_and_one_that_fails_keeps_no_other_open() -> None:
     driver.recover()
     driver.close()
     assert closed == ["a", "b"]
+
+
+# -- failures and wrong answers --------------------------------------------------------------------
+
+HERE = Location("app.py", 7, "main")
+
+
+@dataclass
+class Odd(TwoPhaseSink, IdempotentSink):
+    """A sink that is its own writer and committer; some answers are replaced."""
+
+    answers: dict[str, Any]
+
+    def _answer(self, method: str, usual: Any = None) -> Any:
+        answer = self.answers.get(method, usual)
+        if isinstance(answer, BaseException):
+            raise answer  # the author's line
+        return answer
+
+    def open_part(self, context: PartContext) -> IdempotentWriter:
+        return self._answer("open_part", OddWriter(self._answer))  # type: ignore[no-any-return]
+
+    def open_committer(self, context: SinkContext) -> Committer:
+        return self._answer("open_committer", OddCommitter(self._answer))  # type: ignore[no-any-return]
+
+    def last_epoch(self, context: SinkContext) -> int | None:
+        return self._answer("last_epoch")  # type: ignore[no-any-return]
+
+
+@dataclass
+class OddWriter(IdempotentWriter):
+    answer: Any
+
+    def begin(self) -> Any:
+        return self.answer("begin")
+
+    def write(self, batch: Any) -> None:
+        self.answer("write")
+
+    def finish(self) -> Any:
+        return self.answer("finish")
+
+    def close(self) -> None:
+        self.answer("close")
+
+
+@dataclass
+class OddCommitter(Committer):
+    answer: Any
+
+    def recover(self) -> Any:
+        return self.answer("recover")
+
+    def commit(self, epoch: int, staged: list[Any]) -> None:
+        self.answer("commit")
+
+    def take_back(self, epoch: int) -> None:
+        self.answer("take_back")
+
+
+class OddIdempotent(IdempotentSink):
+    def __init__(self, answers: dict[str, Any]) -> None:
+        self.odd = Odd(answers)
+
+    def open_part(self, context: PartContext) -> IdempotentWriter:
+        return self.odd.open_part(context)
+
+    def last_epoch(self, context: SinkContext) -> int | None:
+        return self.odd.last_epoch(context)
+
+
+def run_all(sink: Sink) -> None:
+    """What is called in an epoch, in memory and on Spark."""
+    sinks = bound(sink, location=HERE)
+    driver = SinkDriver(sinks)
+    driver.recover()
+    staged = write_parts(sinks, [(0, records(1))], TASK, Reports())
+    driver.commit(3, {number: [part] for number, part in staged.items()})
+
+
+@pytest.mark.parametrize(
+    ("method", "call"),
+    [
+        ("open_committer", "open_committer()"),
+        ("recover", "recover()"),
+        ("open_part", "open_part() for part 1 of epoch 3"),
+        ("begin", "begin() for part 1 of epoch 3"),
+        ("write", "write() for part 1 of epoch 3"),
+        ("finish", "finish() for part 1 of epoch 3"),
+        ("close", "close() for part 1 of epoch 3"),
+        ("commit", "commit(3, ...)"),
+        ("last_epoch", "last_epoch()"),
+    ],
+)
+def test_an_exception_names_the_sink_the_call_and_the_part(method: str, call: str) -> None:
+    kind = OddIdempotent if method == "last_epoch" else Odd
+    with pytest.raises(UserCodeError) as caught:
+        run_all(kind({method: OSError("no such host")}))
+    error = caught.value
+    assert error.message == f"sink 'it': {call} failed: OSError: no such host"
+    assert "# the author's line" in error.user_traceback
+    assert error.location == HERE
+    assert "records" not in (error.hint or "records")
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ({"open_committer": "c"}, "open_committer() returns 'c'"),
+        ({"recover": "3"}, "recover() returns '3'"),
+        ({"recover": True}, "recover() returns True"),
+        ({"open_part": 7}, "open_part() returns 7"),
+        ({"begin": True}, "begin() returns True"),
+        ({"finish": lambda: 0}, "which cannot be sent to the driver"),
+    ],
+)
+def test_a_wrong_answer_names_the_call_and_what_it_gave(
+    answers: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(PlanError) as caught:
+        run_all(Odd(answers))
+    error = caught.value
+    assert (error.code, error.location) == ("BAD_SINK", HERE)
+    assert error.message.startswith("sink 'it': ")
+    assert message in error.message
+    assert error.hint
+
+
+def test_an_idempotent_sink_with_the_writer_of_another_kind() -> None:
+    class Plain(PartWriter):
+        def write(self, batch: Any) -> None: ...
+
+        def finish(self) -> Any: ...
+
+    with pytest.raises(PlanError, match=r"BAD_SINK.*open_part\(\) returns") as caught:
+        run_all(OddIdempotent({"open_part": Plain()}))
+    assert "IdempotentWriter" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("method", ["open", "close"])
+def test_a_sink_function_that_cannot_be_opened_or_closed(method: str) -> None:
+    class Function(SinkFunction):
+        def invoke(self, value: Any) -> None: ...
+
+    def fails(*_: Any) -> None:
+        raise OSError("no such host")
+
+    function = Function()
+    setattr(function, method, fails)
+    with pytest.raises(UserCodeError) as caught:
+        run_all(CalledFunction(function))
+    assert f"sink 'it': {method}() for part 1 of epoch 3 failed" in caught.value.message
+
+
+def test_a_callback_on_the_driver_that_fails() -> None:
+    def callback(epoch: int, found: Any) -> None:
+        raise OSError("no such host")
+
+    driver = SinkDriver(bound(CollectingSink(callback), location=HERE))
+    with pytest.raises(
+        UserCodeError, match=r"sink 'it': deliver\(\.\.\., 3, \.\.\.\) failed: OSError"
+    ):
+        driver.deliver(0, 3, records(1))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from millstream.common.errors import PlanError
-from millstream.connectors import ChannelSource, Limits, Source
+from millstream.connectors import ChannelName, ChannelSource, Chunk, Limits, Source
 from millstream.connectors.collection import CollectionSource
 from millstream.connectors.generator import GeneratorSource
 from millstream.datastream.connectors import (
@@ -20,6 +20,7 @@ from millstream.datastream.connectors import (
 )
 from millstream.testing import TestSource
 from millstream.testing.connectors import ContractError, check_source
+from millstream.testing.connectors.source_trial import Job
 from tests.support.kit_sources import (
     BoundedWithoutEnd,
     FewTimes,
@@ -151,19 +152,19 @@ def test_built_in_sources_pass(make: Callable[[], Source], expected: Iterable[An
         (ForgetsNewChannels, "channels that appear", "latest() does not name it"),
         (Forgets, "slow arrivals", "latest() does not name channel n any more"),
         (NamesByNumber, "channels that appear", "ends at 3 now"),
-        (NoNumbers, "positions", "is [0, 0]"),
+        (NoNumbers, "positions", "number([2, 4]) is [2, 4]"),
         (Tuples, "replays", "TypeError: unhashable type: 'list'"),
         (Stuck, "cuts", "advance('m', 0, 20, 1) gives 0"),
         (NoLimit, "limits", "may read 1 records, and [0, 20) has 20"),
         (TooMuchAtOnce, "limits", "may read 1 records"),
         (HoldsALock, "positions", "cannot be sent to other processes"),
         (OpensOnce, "open and close", "the connection is closed"),
-        (GivesLists, "replays", "read() yields ['record"),
-        (GivesNothing, "replays", "read() returns None"),
-        (FewTimes, "replays", "a chunk has 20 records and 1 timestamps"),
-        (PairsAsNames, "positions", "('logs', 'm') is neither a text nor a whole number"),
-        (SameNames, "positions", "two channels have the same name"),
-        (BoundedWithoutEnd, "positions", "has no end, and the source is bounded"),
+        (GivesLists, "replays", "read('m', 0, 20) yields ['record"),
+        (GivesNothing, "replays", "read('m', 0, 20) returns None"),
+        (FewTimes, "replays", "a chunk of 20 records and 1 timestamps"),
+        (PairsAsNames, "positions", "('logs', 'm'), which is neither a text nor a whole number"),
+        (SameNames, "positions", "latest() names the channels"),
+        (BoundedWithoutEnd, "positions", "gives no end of channel 'm', and the source is bounded"),
     ],
 )
 def test_a_wrong_source_is_refused(
@@ -194,3 +195,36 @@ def test_a_source_without_a_channel_is_refused(tmp_path: Path) -> None:
 def test_a_source_without_channels_of_its_own_is_no_case_for_the_kit(thing: Any) -> None:
     with pytest.raises(PlanError, match="NOT_A_SOURCE"):
         check_source(lambda: thing)
+
+
+class Lines(ChannelSource):
+    """Lines of a text; positions are bytes, and only `advance` knows where lines begin."""
+
+    text = b"".join(b"line %d\n" % n for n in range(30))
+
+    def latest(self) -> dict[ChannelName, int]:
+        return {"text": len(self.text)}
+
+    def read(self, channel: ChannelName, start: int, stop: int) -> Iterator[Chunk]:
+        yield Chunk(self.text[start:stop].decode().splitlines())
+
+    def advance(self, channel: ChannelName, start: int, stop: int, records: int | None) -> int:
+        lines = self.text[start:stop].splitlines(keepends=True)[:records]
+        return start + sum(map(len, lines))
+
+
+class AnyByte(Lines):
+    advance = ChannelSource.advance  # type: ignore[assignment]
+
+
+def test_a_source_says_where_its_positions_are() -> None:
+    """The kit once cut such a source at any byte, and refused it."""
+    expected = Lines.text.decode().splitlines()
+    assert "cuts" in check_source(Lines, expected=expected)
+
+    for splits in (1, 3):
+        job = Job(Lines(), parallelism=2)
+        found = [value for value, _ in job.job.epoch(7, splits=splits)["out"]]
+        assert found == expected[:7]
+    with pytest.raises(ContractError, match="cuts: channel text, read in pieces"):
+        check_source(AnyByte, expected=expected)

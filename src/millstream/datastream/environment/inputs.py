@@ -10,6 +10,7 @@ from millstream.common.errors import PlanError, TypeMismatchError, short_repr, u
 from millstream.common.stored_values import as_stored
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, infer_from_values
+from millstream.common.types import Row, RowKind
 from millstream.common.typesystem.certainty import inferred
 from millstream.connectors.source import Source, SourceSpec
 from millstream.datastream.building.spark_schema import row_type_of_schema
@@ -90,13 +91,16 @@ def _check_types(values: list[Any], declared: TypeInformation) -> None:
     for index, value in enumerate(values):
         reason = declared.check(value)
         if reason is not None:
+            hint = "change the element, or the declared type"
+            if isinstance(value, Row) and value.get_row_kind() != RowKind.INSERT:
+                hint = "leave out the type here, and give it to changelog(...)"
             raise TypeMismatchError(
                 "ELEMENT_TYPE",
                 f"element {index} of the collection, {short_repr(value)}, "
                 f"is not a {declared}: {reason}",
                 parameters={"index": index, "element": value, "type": str(declared)},
                 location=user_location(),
-                hint="change the element, or the declared type",
+                hint=hint,
             )
 
 
@@ -153,13 +157,26 @@ def _check_column(column: str, columns: list[str]) -> None:
 def source_specs(source: object) -> tuple[SourceSpec, ...]:
     """Return what a source reads."""
     if isinstance(source, Source):
-        return source.parts()
+        specs = source.parts()
+        for spec in specs:
+            _check_bounded(spec)
+        return specs
     hint = "see millstream.datastream.connectors"
     if isinstance(source, type) and issubclass(source, Source):
         hint = f"write {source.__name__}(...), an object and not the class"
     elif hasattr(source, "build"):
         hint = "call build() on it"
     raise _error("NOT_A_SOURCE", f"a Source is needed, got {short_repr(source)}", hint)
+
+
+def _check_bounded(spec: SourceSpec) -> None:
+    """Refuse a method: it would count as True."""
+    if callable(spec.bounded):
+        raise _error(
+            "BAD_SOURCE",
+            f"{type(spec).__name__}.bounded is a method",
+            "write `bounded = True` in the class, or @property before the method",
+        )
 
 
 def _error(code: str, message: str, hint: str) -> PlanError:

@@ -274,6 +274,8 @@ def _better_place(func: Any, kind: FunctionKind) -> str:
         return "derive from KeyedProcessFunction: after key_by that is what process calls"
     if isinstance(func, BroadcastProcessFunction) and kind.base is KeyedBroadcastProcessFunction:
         return "derive from KeyedBroadcastProcessFunction: that is what a keyed stream calls"
+    if kind is KEY and isinstance(func, list) and all(isinstance(f, int | str) for f in func):
+        return f"several fields are a tuple: key_by({tuple(func)!r})"
     for place in _PLACES:
         if isinstance(func, place.base):
             return f"a {place.base.__name__} goes into {place.call}(...)"

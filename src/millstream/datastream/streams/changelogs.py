@@ -25,7 +25,8 @@ class ChangelogMethods(StreamSettings, Generic[T]):
         Rows of kind INSERT and UPDATE_AFTER count once, those of kind UPDATE_BEFORE and DELETE are
         taken back. ``map``, ``filter`` and ``flat_map`` see the rows without their kind. Counts, and
         sums and averages of ``summarize``, over windows that are computed by column take rows back;
-        sinks get them as rows of kind DELETE. Every other operator refuses a changelog.
+        sinks get them as rows of kind DELETE. Every other operator fails when the first row is taken
+        back.
 
         Parameters
         ----------

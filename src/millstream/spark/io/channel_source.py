@@ -23,6 +23,7 @@ from pyspark.sql.datasource import (
 from millstream.common.errors import Location
 from millstream.connectors.reading import Progress, Reads, blocks
 from millstream.connectors.source import ChannelName, ChannelSource, Position
+from millstream.connectors.source_calls import SourceCalls
 from millstream.kernel.records.buffers import BufferRow
 from millstream.kernel.stages.programs import SourceProgram
 from millstream.spark.tasks.named_sources import stream_reader
@@ -36,23 +37,35 @@ if TYPE_CHECKING:
 class ChannelTask:
     """The source stage of a channel source together with the source: one of each in a process."""
 
-    def __init__(self, program: SourceProgram, source: ChannelSource) -> None:
+    def __init__(
+        self,
+        program: SourceProgram,
+        source: ChannelSource,
+        name: str = "source",
+        location: Location | None = None,
+    ) -> None:
         self.program = program
         self.source = source
+        self.name = name
+        self.location = location
         self.is_open = False
+
+    @property
+    def _calls(self) -> SourceCalls:
+        return SourceCalls(self.source, self.name, self.location)
 
     def open_source(self) -> ChannelSource:
         """The source, open."""
         if not self.is_open:
-            self.source.open()
+            self._calls.open()
             self.is_open = True
         return self.source
 
-    def run(self, reads: Reads, task: int, name: str) -> Iterator[BufferRow]:
+    def run(self, reads: Reads, task: int) -> Iterator[BufferRow]:
         """Read what a task is to read."""
         source = self.open_source()
         return self.program.run(
-            blocks(source, reads.ranges, name),
+            blocks(source, reads.ranges, self.name, self.location),
             task,
             announced=reads.announced,
             backlog=reads.backlog,
@@ -62,7 +75,7 @@ class ChannelTask:
         self.program.close()
         if self.is_open:
             self.is_open = False
-            self.source.close()
+            self._calls.close()
 
 
 class ChannelReader:
@@ -125,7 +138,7 @@ class ChannelReader:
             # Spark asks for one empty part if there is none.
             number, reads = partition.value or (0, Reads(()))
             task: ChannelTask = self.ref.get()
-            yield from to_arrow(task.run(reads, number, self.name), self.slots)
+            yield from to_arrow(task.run(reads, number), self.slots)
             if self.closes:
                 task.close()
 
@@ -164,7 +177,8 @@ class ChannelStreamReader(DataSourceStreamReader):
 
     def stop(self) -> None:
         if "progress" in vars(self._reader):
-            self._reader.progress.source.close()
+            with errors_that_travel(self._reader.ref):
+                self._reader.progress.calls.close()
 
 
 def _hush_source_runner() -> None:

@@ -136,11 +136,13 @@ class ChannelInput(Input[ChannelSource]):
         """Where the channels of a bounded source end, as it says when the run begins."""
         if not self.spec.bounded:
             return None
-        with opened(self.spec) as source:
-            return dict(source.latest())
+        with opened(self.spec, self.node.name, self.node.location):
+            progress = Progress(self.spec, name=self.node.name, location=self.node.location)
+            progress.latest()
+        return progress.ends
 
     def travelling(self, program: SourceProgram) -> ChannelTask:
-        return ChannelTask(program, self.spec)
+        return ChannelTask(program, self.spec, self.node.name, self.node.location)
 
     def rows(self, stage: StageOfSource) -> DataFrame:
         limit = stage.configuration.get("millstream.epoch.max-records")
@@ -174,7 +176,10 @@ class ChannelInput(Input[ChannelSource]):
 
     def _lag(self, offset: Any, latest: Mapping[Any, Any] | None) -> int | None:
         found = _parsed(offset)
-        return None if found is None else Progress(self.spec, ends=latest).lag(found)
+        if found is None:
+            return None
+        node = self.node
+        return Progress(self.spec, ends=latest, name=node.name, location=node.location).lag(found)
 
 
 def _parsed(offset: Any) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import cloudpickle
 
-from millstream.common.errors import short_repr
+from millstream.common.errors import PlanError, UserCodeError, short_repr
 from millstream.common.typeinfo import TypeInformation
 from millstream.connectors.sink import (
     Committer,
@@ -25,6 +25,7 @@ from millstream.connectors.sink import (
     SinkContext,
     TwoPhaseSink,
 )
+from millstream.connectors.sink_calls import a_committer, stageable, whole_epoch, writer_of
 from millstream.kernel.calls.context import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.calls.reports import Reports
 from millstream.kernel.records.columns import record_batch
@@ -152,13 +153,13 @@ class Trial:
         """The numbers of the records of an epoch."""
         return [epoch * 100 + index for index in range(RECORDS)]
 
-    def error(self, message: str) -> ContractError:
+    def error(self, message: str, hint: str | None = None) -> ContractError:
         told = "".join(f"\n    {step}" for step in self.steps)
         return ContractError(
             "SINK_CONTRACT",
             f"{self.kit.sink_class.__name__} does not keep its contract: {self.scenario}: {message}\n"
             f"  what happened:{told}",
-            hint=self.hint,
+            hint=hint or self.hint,
         )
 
 
@@ -213,10 +214,12 @@ class Driver:
 
     def _recover(self) -> None:
         if isinstance(self.sink, TwoPhaseSink):
-            self.committer = self.sink.open_committer(self.context)
-            self.last_epoch = self.committer.recover()
+            self.committer = a_committer(self.sink.open_committer(self.context), self.context)
+            found = self.committer.recover()
+            self.last_epoch = whole_epoch(found, self.context, "recover()")
         elif isinstance(self.sink, IdempotentSink):
-            self.last_epoch = self.sink.last_epoch(self.context)
+            found = self.sink.last_epoch(self.context)
+            self.last_epoch = whole_epoch(found, self.context, "last_epoch()")
 
     def _check_last(self) -> None:
         mine = [e for job, sink, e in self.trial.written if (job, sink) == self.key(0)[:2]]
@@ -347,9 +350,10 @@ class TaskAttempt:
         self.trial.steps.append(f"{self}: {step}")
         half = len(self.numbers) // 2
         if step == "opened":
+            sink = self.driver.copy
             with _as_fault(self.trial, "open_part"):
-                sink = self.driver.copy
-                self.writer = sink.open_part(self.context)
+                self.writer = writer_of(sink, self.context)
+            with _as_fault(self.trial, "begin"):
                 self.is_new = begins(sink, self.writer, self.context)
         elif step == "half written":
             self._write(self.numbers[:half])
@@ -370,6 +374,8 @@ class TaskAttempt:
 
         if self.is_new:
             self._call("finish", finish)
+            with _as_fault(self.trial, "finish"):
+                stageable(self.staged, self.context)
         self.done.append("finished")
         return lines
 
@@ -425,5 +431,10 @@ class _as_fault:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, Exception) and not isinstance(error, ContractError):
+            if isinstance(error, UserCodeError) and isinstance(error.__cause__, Exception):
+                error = error.__cause__
+            if isinstance(error, PlanError):
+                message = error.message.removeprefix("sink 'sink': ")
+                raise self.trial.error(message, error.hint) from error
             told = f"{self.method}() raises {type(error).__name__}: {error}"
             raise self.trial.error(told) from error

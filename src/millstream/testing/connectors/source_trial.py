@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import cloudpickle
-import pyarrow as pa
 
 from millstream.common.errors import short_repr
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.connectors.reading import Offset, Progress, Range, Reads, blocks, opened
-from millstream.connectors.source import ChannelName, ChannelSource, Chunk, Position, Source
+from millstream.connectors.source import ChannelSource, Position, Source
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.kernel.records.columns import as_list
 from millstream.plan.options import JobOptions
@@ -64,13 +63,10 @@ class SourceTrial:
     def opened(self) -> Iterator[list[Progress]]:
         """The progress of all parts, each with a copy that nobody has used."""
         sources = self.copies()
-        for source in sources:
-            source.open()
-        try:
-            yield [Progress(source, number) for number, source in enumerate(sources)]
-        finally:
+        with ExitStack() as stack:
             for source in sources:
-                source.close()
+                stack.enter_context(opened(source))
+            yield [Progress(source, number) for number, source in enumerate(sources)]
 
     def latest(self, progress: Progress) -> dict[str, Position]:
         """How far the kit reads the channels."""
@@ -93,7 +89,7 @@ class SourceTrial:
 
     def records(self, source: ChannelSource, ranges: Iterable[Range]) -> list[Record]:
         records: list[Record] = []
-        for block in blocks(_Watched(self, source), ranges, type(source).__name__):
+        for block in blocks(source, ranges):
             times: list[Any] = [None] * len(block.values)
             if block.ts is not None:
                 times = block.ts.tolist()
@@ -109,7 +105,7 @@ class SourceTrial:
         """The offset after the next epoch, by a copy that knows only the one before."""
         with opened(self.copies()[part]) as source:
             progress = Progress(source, part, limit=limit, clock=count(step=1_000).__next__)
-            if source.limits().per_second is not None:
+            if progress.calls.limits().per_second is not None:
                 # A rate counts from the first question.
                 progress.next(plain(offset))
             end: Offset = plain(progress.next(plain(offset)))
@@ -138,54 +134,18 @@ class SourceTrial:
     ) -> list[Position]:
         """The borders of the first epochs of a channel."""
         borders = [start]
-        source, channel = progress.source, progress.channel(name)
-        while source.number(borders[-1]) < source.number(end):
-            stop = plain(source.advance(channel, borders[-1], end, limit))
-            call = f"advance({channel!r}, {borders[-1]!r}, {end!r}, {limit})"
-            if not source.number(borders[-1]) < source.number(stop) <= source.number(end):
+        calls, channel = progress.calls, progress.channel(name)
+        while calls.number(borders[-1]) < calls.number(end):
+            stop = calls.advance(channel, borders[-1], end, limit)
+            if calls.number(borders[-1]) == calls.number(stop):
                 raise self.refusal(
-                    f"{call} gives {stop!r}",
+                    f"advance({channel!r}, {borders[-1]!r}, {end!r}, {limit}) gives {stop!r}",
                     "it must come further than its start, and not further than its stop",
                 )
             borders.append(stop)
             if len(borders) == MOST_EPOCHS:
                 break
         return borders
-
-
-class _Watched(ChannelSource):
-    """A source whose chunks are looked at on their way."""
-
-    def __init__(self, trial: SourceTrial, source: ChannelSource) -> None:
-        self.trial = trial
-        self.source = source
-        self.number = source.number  # type: ignore[method-assign]
-
-    def latest(self) -> Any:
-        return self.source.latest()
-
-    def read(self, channel: ChannelName, start: Position, stop: Position) -> Iterator[Chunk]:
-        chunks = self.source.read(channel, start, stop)
-        if not isinstance(chunks, Iterable):
-            raise self.trial.refusal(
-                f"read() returns {short_repr(chunks)}", "make it a generator: yield Chunk([...])"
-            )
-        for chunk in chunks:
-            self._check(chunk)
-            yield chunk
-
-    def _check(self, chunk: Any) -> None:
-        kinds = list | pa.RecordBatch | pa.Array
-        if not isinstance(chunk, Chunk) or not isinstance(chunk.values, kinds):
-            raise self.trial.refusal(
-                f"read() yields {short_repr(chunk)}",
-                "yield Chunk(values) with a list, a RecordBatch or an Array",
-            )
-        if chunk.timestamps is not None and len(chunk.timestamps) != len(chunk):
-            raise self.trial.refusal(
-                f"a chunk has {len(chunk)} records and {len(chunk.timestamps)} timestamps",
-                "give one timestamp for each record, or none at all",
-            )
 
 
 class Job:

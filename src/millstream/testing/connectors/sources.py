@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 from millstream.common.errors import MillstreamError, PlanError, short_repr, user_location
-from millstream.connectors.reading import BEGUN, Offset, Progress, Range, opened
+from millstream.connectors.reading import Offset, Progress, Range, opened
 from millstream.connectors.source import ChannelSource, Position, Source
+from millstream.connectors.source_calls import BEGUN
 from millstream.testing.connectors.contract import ContractError
 from millstream.testing.connectors.source_trial import (
     ENDLESS_RECORDS,
@@ -124,7 +125,8 @@ class _Scenarios(SourceTrial):
         except ContractError:
             raise
         except MillstreamError as error:
-            raise self.refusal(error.message, error.hint or "") from error
+            message = error.message.removeprefix("source 'source': ")
+            raise self.refusal(message, error.hint or "") from error
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
             raise self.refusal(what, "the cause is in the traceback") from error
@@ -135,54 +137,16 @@ class _Scenarios(SourceTrial):
     def _positions(self) -> None:
         with self.opened() as parts:
             for progress in parts:
-                self._check_names(progress.source)
-                self._check_positions(progress)
+                if not progress.latest():
+                    raise self.refusal(
+                        "latest() names no channel",
+                        "let the kit have some records: it has nothing to check otherwise",
+                    )
+                for name in progress.latest():
+                    progress.first(name)
             if self.expected is not None:
                 given = [record for p in parts for rs in self.whole(p).values() for record in rs]
                 self._check_all([value for value, _ in given], self.expected)
-
-    def _check_names(self, source: ChannelSource) -> None:
-        names = list(source.latest())
-        if not names:
-            raise self.refusal(
-                "latest() names no channel",
-                "let the kit have some records: it has nothing to check otherwise",
-            )
-        for name in names:
-            if not isinstance(name, str | int) or isinstance(name, bool):
-                raise self.refusal(
-                    f"the channel {short_repr(name)} is neither a text nor a whole number",
-                    "a savepoint knows channels by their names: join the parts to a text",
-                )
-        if len({str(name) for name in names}) < len(names):
-            raise self.refusal(
-                f"two channels have the same name in a savepoint, among {names}",
-                "1 and '1' are the same there",
-            )
-
-    def _check_positions(self, progress: Progress) -> None:
-        source = progress.source
-        for name, latest in progress.latest().items():
-            first = progress.first(name)
-            if latest is None:
-                if source.bounded:
-                    raise self.refusal(
-                        f"channel {name} has no end, and the source is bounded",
-                        "say bounded = False, or give the end in latest()",
-                    )
-                latest = first + ENDLESS_RECORDS
-            for position in (first, latest):
-                number = source.number(position)
-                if type(number) is not int or not -(2**63) <= number < 2**63:
-                    raise self.refusal(
-                        f"number({position!r}) is {short_repr(number)}",
-                        "override number(): a whole number of 64 bits that grows along the channel",
-                    )
-            if source.number(first) > source.number(latest):
-                raise self.refusal(
-                    f"channel {name} begins at {first!r}, behind its end {latest!r}",
-                    "first() must not be behind latest()",
-                )
 
     def _check_all(self, values: list[Any], wanted: Iterable[Any]) -> None:
         found, right = Counter(map(hashable, values)), Counter(map(hashable, wanted))
@@ -218,12 +182,12 @@ class _Scenarios(SourceTrial):
                         )
 
     def _borders(self, progress: Progress, name: str) -> Iterator[list[Position]]:
-        """Where to cut a channel: by limits, and anywhere if positions are whole numbers."""
+        """Where to cut a channel: by limits, and at any number if the source has no own `advance`."""
         first, end = progress.first(name), self.latest(progress)[name]
         for limit in (1, 2, 7):
             borders = self.advanced(progress, name, first, end, limit)
             yield borders if borders[-1] == end else [*borders, end]
-        if isinstance(first, int) and isinstance(end, int):
+        if progress.calls.cuts_anywhere and isinstance(first, int) and isinstance(end, int):
             for _ in range(3):
                 inner = [self.random.randint(first, end) for _ in range(4)]
                 yield sorted({first, end, *inner})
@@ -231,13 +195,11 @@ class _Scenarios(SourceTrial):
     def _limits(self) -> None:
         with self.opened() as parts:
             for progress in parts:
-                source = progress.source
-                per_epoch = source.limits().per_epoch
+                per_epoch = progress.calls.limits().per_epoch
                 for limit in (1, 3, *([] if per_epoch is None else [per_epoch])):
                     for name, end in self.latest(progress).items():
                         first = progress.first(name)
-                        own = type(source).advance is not ChannelSource.advance
-                        if not own and not isinstance(first, int):
+                        if progress.calls.cuts_anywhere and not isinstance(first, int):
                             continue  # No limit applies, as the contract says.
                         for a, b in pairwise(self.advanced(progress, name, first, end, limit)):
                             count = len(self.read(progress, name, a, b))
@@ -283,11 +245,11 @@ class _Scenarios(SourceTrial):
                     )
 
     def _longest(self, progress: Progress) -> int:
-        number, ends = progress.source.number, self.latest(progress).items()
+        number, ends = progress.calls.number, self.latest(progress).items()
         return max(number(end) - number(progress.first(name)) for name, end in ends)
 
     def _is_before(self, progress: Progress, offset: Offset) -> bool:
-        number = progress.source.number
+        number = progress.calls.number
         ends = self.latest(progress).items()
         return any(name not in offset or number(offset[name]) < number(end) for name, end in ends)
 

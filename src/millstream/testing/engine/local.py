@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from millstream.common.errors import MillstreamError, PlanError
 from millstream.common.typeinfo import TypeInformation
 from millstream.connectors.reading import Progress, Range, blocks, channel_number
 from millstream.connectors.source import ChannelName, ChannelSource, Position
+from millstream.connectors.source_calls import SourceCalls
 from millstream.kernel.calls.reports import TaskReport
 from millstream.kernel.calls.totals import Totals
 from millstream.kernel.records.buffers import (
@@ -163,7 +162,7 @@ class LocalJob:
         self.records: dict[int, list[StreamRecord]] = {n.id: [] for n in self.component.sinks}
         self.totals = totals or totals_of([self.component])
         self._abort: MillstreamError | None = None
-        self._open: list[ChannelSource] = []
+        self._open: list[SourceCalls] = []
         self._progress = [
             Progress(source, node.id, name=node.name, location=node.location)
             for node, source in self._sources()
@@ -197,9 +196,9 @@ class LocalJob:
         self._sinks.stop()
         self._starting = True
         if not self._open:
-            self._open = [source for _, source in self._sources()]
-            for source in self._open:
-                source.open()
+            for progress in self._progress:
+                progress.calls.open()
+                self._open.append(progress.calls)
 
     def close(self) -> None:
         """Close the functions, as the end of their tasks does."""
@@ -252,11 +251,13 @@ class LocalJob:
             return start
         if latest is None:
             return start + wanted
-        return self._progress[place[0]].source.advance(place[1], start, latest, wanted)
+        progress = self._progress[place[0]]
+        progress.refuse_shorter(str(place[1]), start)
+        return progress.calls.advance(place[1], start, latest, wanted)
 
     def _left(self, place: Place) -> bool:
         """Whether a channel has records that were not read."""
-        latest, number = self.latest(place), self._progress[place[0]].source.number
+        latest, number = self.latest(place), self._progress[place[0]].calls.number
         return latest is not None and number(self.position(place)) < number(latest)
 
     # -- savepoints ------------------------------------------------------------------------------
@@ -436,15 +437,16 @@ class LocalJob:
         splits: int,
     ) -> list[Block]:
         borders = [start, stop]
-        if isinstance(start, int):
-            borders = np.linspace(start, stop, splits + 1).astype(int).tolist()
+        calls = self._progress[place[0]].calls
+        if isinstance(start, int) and calls.cuts_anywhere:
+            borders = [start + (stop - start) * cut // splits for cut in range(splits + 1)]
         number = channel_number(node.id, place[1])
         ranges = [
             Range(place[1], number, first, last, finished=last == self.end(place))
             for first, last in pairwise(borders)
-            if source.number(last) > source.number(first)
+            if calls.number(last) > calls.number(first)
         ]
-        return list(blocks(source, ranges, node.name))
+        return list(blocks(source, ranges, node.name, node.location))
 
     def _stage(
         self, index: int, program: KeyedProgram, rows: list[BufferRow], work: Snapshot
