@@ -257,3 +257,22 @@ def test_a_field_that_cannot_be_added_up_is_refused() -> None:
             run_local(
                 program([[]], "item", ASSIGNERS[0], lambda w, a=asked: w.summarize(a), typed=True)
             )
+
+
+@pytest.mark.parametrize("selector", [lambda r: (r.item, r.user), lambda r: (r.item,)])
+@pytest.mark.parametrize("again", [lambda k: k.sum(1), lambda k: k.window(ASSIGNERS[1]).count()])
+def test_the_tuple_that_was_the_key_of_counts_is_a_key_again(selector: Any, again: Any) -> None:
+    rows = [Row(user="a", item=i % 2, day=None, new=True, price=1, time=i) for i in range(9)]
+    by_column, by_object = (
+        run_local(
+            program(
+                [rows],
+                selector,
+                ASSIGNERS[0],
+                lambda w: again(w.count().key_by(lambda count: count[0])),
+                typed=typed,
+            )
+        )
+        for typed in (True, False)
+    )
+    assert by_column.values() == by_object.values() != []

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millstream.common.typeinfo import TypeInformation
+from millstream.common.typesystem.arrow_decode import decode, whole
 from millstream.kernel.keys.encoding import encode_key
 from millstream.kernel.keys.hashing import Hashes
 from millstream.kernel.records.order import Ints
@@ -199,7 +200,7 @@ def _each_distinct(kind: TypeInformation, column: pa.Array) -> _Encoded:
         column = encoded.dictionary
     except pa.ArrowNotImplementedError:
         codes = np.arange(len(column))
-    values = kind.from_arrow_arrays([column])
+    values = decode(kind, whole(column))
     encodings = [b"n" if value is None else encode_key(value) for value in values]
     firsts = np.frombuffer(b"".join(encoding[:1] for encoding in encodings), np.uint8)
     lengths = np.array([len(encoding) - 1 for encoding in encodings], np.int64)

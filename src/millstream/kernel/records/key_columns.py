@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from millstream.common.recognition import Fields
 from millstream.common.typeinfo import TypeInformation
+from millstream.common.typesystem.arrow_decode import decode, whole
 from millstream.kernel.keys.hashing import Hashes
 from millstream.kernel.records.column_hashing import hash_column, hash_tuples
 from millstream.kernel.records.columns import field_places, field_types
@@ -52,7 +53,7 @@ class KeyColumns:
     def values(self, arrays: Sequence[pa.Array]) -> list[Any]:
         """The keys as Python objects."""
         parts = [
-            kind.from_arrow_arrays([column])
+            decode(kind, whole(column))
             for kind, column in zip(self.kinds, self.columns(arrays), strict=True)
         ]
         return parts[0] if self.alone else list(zip(*parts, strict=True))

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millstream.common import Row
 from millstream.common.time import Instant
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.kernel.keys.encoding import KeyEncodingError
@@ -52,7 +53,25 @@ KINDS: dict[str, tuple[TypeInformation, st.SearchStrategy[Any]]] = {
         st.integers(-(10**9), 10**9).map(lambda seconds: Instant(seconds, 5_000)),
     ),
     "list": (Types.LIST(Types.LONG()), st.lists(st.integers(0, 3), max_size=2)),
+    "pair": (
+        Types.TUPLE([Types.STRING(), Types.LONG()]),
+        st.tuples(_TEXT, st.none() | st.integers(0, 3)),
+    ),
+    "tuple of one": (Types.TUPLE([Types.LONG()]), st.tuples(st.none() | st.integers(0, 3))),
+    "row": (
+        Types.ROW_NAMED(["a", "b"], [Types.LONG(), Types.TUPLE([Types.STRING()])]),
+        st.builds(lambda a, b: Row(a=a, b=(b,)), st.integers(0, 3), _TEXT),
+    ),
 }
+
+
+def column_of(kind: TypeInformation, values: list[Any]) -> pa.Array:
+    """The values as a field of records, where each type has one column."""
+    return Types.TUPLE([kind]).to_arrow_arrays([(value,) for value in values])[0]
+
+
+def values_of(kind: TypeInformation, column: pa.Array) -> list[Any]:
+    return [value for (value,) in Types.TUPLE([kind]).from_arrow_arrays([column])]
 
 
 @st.composite
@@ -69,8 +88,8 @@ def _columns(draw: st.DrawFn) -> tuple[list[TypeInformation], list[tuple[Any, ..
 def test_a_column_has_the_hashes_of_its_values(name: str, data: st.DataObject) -> None:
     kind, values = KINDS[name]
     keys = data.draw(st.lists(values, min_size=1, max_size=30))
-    column = kind.to_arrow_arrays(keys)[0]
-    seen = kind.from_arrow_arrays([column])
+    column = column_of(kind, keys)
+    seen = values_of(kind, column)
     assert hash_column(kind, column).tolist() == [stable_hash(key) for key in seen]
 
 
@@ -80,12 +99,8 @@ def test_columns_have_the_hashes_of_tuples(
     drawn: tuple[list[TypeInformation], list[tuple[Any, ...]]],
 ) -> None:
     kinds, rows = drawn
-    columns = [
-        kind.to_arrow_arrays([row[place] for row in rows])[0] for place, kind in enumerate(kinds)
-    ]
-    seen = zip(
-        *(kind.from_arrow_arrays([c]) for kind, c in zip(kinds, columns, strict=True)), strict=True
-    )
+    columns = [column_of(kind, [row[place] for row in rows]) for place, kind in enumerate(kinds)]
+    seen = zip(*map(values_of, kinds, columns), strict=True)
     assert hash_tuples(kinds, columns).tolist() == [stable_hash(key) for key in seen]
 
 
