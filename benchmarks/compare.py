@@ -71,7 +71,8 @@ def compared(benchmark: Benchmark, old: Path, arguments: argparse.Namespace) -> 
         reports = {}
         for checkout in (first, second):
             times[checkout], reports[checkout] = cpu_seconds(checkout, benchmark, options)
-        assert reports[old]["checksum"] == reports[NEW]["checksum"], benchmark.name
+        if reports[old]["checksum"] != reports[NEW]["checksum"]:
+            raise SystemExit(f"{benchmark.name}: the two checkouts give different results")
         found.append((times[old], times[NEW]))
         print(f"{benchmark.name}: {times[old]:.1f} -> {times[NEW]:.1f} s", file=sys.stderr)
     ratios = sorted(new / before for before, new in found)
@@ -90,6 +91,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=USUAL, metavar="NAME")
     parser.add_argument("--cache", type=Path, default=DEFAULT_CACHE)
     arguments = parser.parse_args()
+    unknown = set(arguments.only) - {b.name for b in [*MILLSTREAM, *MILLSTREAM_WINDOWS]}
+    if unknown or arguments.pairs < 1:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}" if unknown else "no pairs")
     old = arguments.old.resolve()
     chosen = [b for b in [*MILLSTREAM, *MILLSTREAM_WINDOWS] if b.name in arguments.only]
     commits = [

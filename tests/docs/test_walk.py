@@ -10,6 +10,7 @@ from typing import Any
 
 from millstream.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from millstream.testing import run_local
+from tests.test_architecture import FOLDERS
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "millstream"
@@ -44,8 +45,17 @@ def test_the_hops_are_those_of_the_page() -> None:
     page = (ROOT / "docs" / "internals" / "walk.md").read_text()
     table = page[page.index("six hops") : page.index("## The record's way")]
     named = PATH.findall(table)
-    assert [path for path, _ in HOPS if path not in named] == []
+    hops = [path for path, _ in HOPS]
+    assert [path for path in named if path in hops] == hops
     assert len(re.findall(r"^\| \d", table, re.MULTILINE)) == len(HOPS) - 1
+
+
+def test_the_tables_of_folders_have_the_order_of_imports() -> None:
+    page = (ROOT / "docs" / "internals" / "walk.md").read_text()
+    for package, order in FOLDERS.items():
+        table = page[page.index(f"| `{package}/` |") :].split("\n\n")[0]
+        first = [line.split("|")[1] for line in table.splitlines()[2:]]
+        assert tuple(name for cell in first for name in re.findall(r"`(\w+)`", cell)) == order
 
 
 def test_the_files_are_called_in_the_order_of_the_hops() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +9,7 @@ from millstream.common import state as api
 from millstream.common.errors import CheckpointError, PlanError
 from millstream.common.pickling import dumps
 from millstream.kernel.calls.context import OperatorInfo
-from millstream.kernel.state import large
+from millstream.kernel.state import large, stored_pickles
 from millstream.kernel.state.cells import Cursor, MapCell
 from millstream.kernel.state.large import LargeCell, moved_out
 from millstream.kernel.state.pages import Store
@@ -121,7 +120,7 @@ class BroadcastMaps:
 
 def decoded_maps(data: bytes, uid: str) -> dict[str, Any]:
     """The stored broadcast maps of an operator by name, or the handles of large ones."""
-    version, maps = pickle.loads(data)
+    version, maps = stored_pickles.loads(data)
     if version != FORMAT:
         raise CheckpointError(
             "BROADCAST_FORMAT",
