@@ -14,7 +14,7 @@ from millstream.common import Row, Types, WatermarkStrategy
 from millstream.common.errors import MillstreamError, PlanError, TypeMismatchError
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.datastream import RuntimeContext, StreamExecutionEnvironment
-from millstream.datastream.functions import ProcessWindowFunction
+from millstream.datastream.functions import KeyedProcessFunction, ProcessWindowFunction
 from millstream.datastream.state import ValueStateDescriptor
 from millstream.datastream.window import (
     EventTimeSessionWindows,
@@ -110,6 +110,58 @@ def test_the_cut_does_not_show(
     lists: Lists, assigner: Any, aggregate: str, options: dict[str, Any]
 ) -> None:
     rebatch(program(lists, assigner, aggregate, typed=True), **options)
+
+
+class Delayed(KeyedProcessFunction):
+    """Emits each record, and once more some time later: others have been emitted in between."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.last = runtime_context.get_state(ValueStateDescriptor("last", RECORD))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        self.last.update(value)
+        ctx.timer_service().register_event_time_timer(value[2] + 2)
+        yield value
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        last: Any = self.last.value()
+        yield last[0], -last[1], timestamp
+
+
+def behind_keys(lists: Lists, assigner: Any, aggregate: str, *, typed: bool) -> Callable[..., Any]:
+    """A window whose records come from an operator that has them by other keys."""
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(3).with_timestamp_assigner(
+        lambda record, _: record[2]
+    )
+
+    def build(env: StreamExecutionEnvironment) -> Any:
+        records = env.from_collection(lists[0], type_info=RECORD)
+        times = records.assign_timestamps_and_watermarks(strategy)
+        output = RECORD if typed else Types.PICKLED_BYTE_ARRAY()
+        delayed = times.key_by(lambda record: record[1]).process(Delayed(), output_type=output)
+        return getattr(delayed.key_by(lambda record: record[0]).window(assigner), aggregate)(1)
+
+    return build
+
+
+@given(channels(), assigners(), st.sampled_from(AGGREGATES), SCHEDULES)
+@examples(30)
+def test_the_fields_of_a_window_are_those_of_the_first_record_in_the_order(
+    lists: Lists, assigner: Any, aggregate: str, schedules: dict[str, Any]
+) -> None:
+    """Not of the first one that left the operator before it, which may go from key to key."""
+    by_column = behind_keys(lists, assigner, aggregate, typed=True)
+    by_object = behind_keys(lists, assigner, aggregate, typed=False)
+    assert run_local(by_column).records() == run_local(by_object).records()
+    rebatch(by_column, **schedules)
+
+
+@pytest.mark.parametrize("epochs", [1, "all"])
+def test_the_first_of_the_records_that_timers_of_two_keys_emit(epochs: Any) -> None:
+    records = [("b", -2, 9), ("a", -2, 14), ("a", -3, 18), ("a", -2, 19)]
+    window = TumblingEventTimeWindows.of(10)
+    results = run_local(behind_keys([records], window, "max", typed=True), epochs=epochs)
+    assert results.values() == [("b", -2, 9), ("a", 2, 14), ("a", 3, 20)]
 
 
 @st.composite

@@ -28,7 +28,6 @@ from millstream.kernel.records.buffers import (
     ArrowCodec,
     BufferRow,
     Records,
-    concat_records,
     merged,
 )
 from millstream.kernel.records.columns import Columns, Values, as_list
@@ -144,7 +143,8 @@ class PartialEdge(EdgeStep):
         gathered, self._gathered, self._size = self._gathered, [], 0
         if not gathered:
             return
-        records = concat_records(gathered)
+        # An operator may go from key to key; a group has the fields of its first record in the order.
+        records = merged(gathered)
         ts, keys, values = records.ts, records.keys, records.values
         assert isinstance(values, Columns)
         panes = self.panes.at(ts)
