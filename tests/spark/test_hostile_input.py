@@ -168,7 +168,7 @@ def test_a_job_does_not_wait_for_records_that_are_gone(make_env: MakeEnv, tmp_pa
     with pytest.raises(CheckpointError) as caught:
         counted(make_env(), tmp_path, 3, Collecting()).wait(120)
     assert caught.value.code == "SOURCE_SHORTER"
-    assert "'pairs' has 3 records now" in caught.value.message
+    assert "'pairs' ends at 3 now" in caught.value.message
     assert caught.value.location is not None
 
 
