@@ -7,6 +7,7 @@ import pickle
 from typing import Any
 
 MOVED = {
+    "millstream.kernel.buckets": "millstream.kernel.state.buckets",
     "millstream.kernel.keys": "millstream.kernel.keys.identity",
     "millstream.kernel.large": "millstream.kernel.state.large",
     "millstream.kernel.pages": "millstream.kernel.state.pages",
