@@ -105,12 +105,19 @@ def main() -> None:
         ).stdout.strip()
         for checkout in (old, NEW)
     ]
+    names = " ".join(benchmark.name for benchmark in chosen)
     rows = [
+        "",
+        "## Two versions of Millstream",
+        "",
         f"Processor seconds of {commits[0]} and {commits[1]}, {arguments.pairs} alternating pairs:",
         "",
         "| benchmark | records | old, median | new, median | new / old, median | pairs |",
         "|---|---:|---:|---:|---:|---:|",
         *(compared(benchmark, old, arguments) for benchmark in chosen),
+        "",
+        f"- Command: `python benchmarks/compare.py CHECKOUT --pairs {arguments.pairs} "
+        f"--records {arguments.records} --only {names}`",
     ]
     text = "\n".join(rows) + "\n"
     target = NEW / ".bench" / "compare.md"
