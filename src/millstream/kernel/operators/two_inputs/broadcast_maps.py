@@ -104,7 +104,7 @@ class BroadcastMaps:
         return moved_out(content, place, self._store, self._info.uid) or content
 
     def find(self, among: dict[str, Any], descriptor: Any) -> Any:
-        """The map of a descriptor, which must be one that was given to ``broadcast``."""
+        """The map of a descriptor. The program must have given the descriptor to ``broadcast``."""
         name = getattr(descriptor, "name", descriptor)
         found = among.get(name)
         if found is None:

@@ -28,9 +28,9 @@ _THROWN = "CLEANUP_THROW"
 _JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
 _LOADS = {"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_GLOBAL"}
 _TAKEN = {"BUILD_TUPLE", "BUILD_LIST", "BUILD_STRING"}
-"""They take as many values as their argument says, and give one."""
+"""Instructions that make one value out of as many others as their argument says."""
 _CHANGED = {"LOAD_ATTR": 1, "FORMAT_SIMPLE": 1, "FORMAT_VALUE": 1, "BINARY_SUBSCR": 2}
-"""They take so many values, and give one that follows from them."""
+"""Instructions that make one value out of others, with the number of values that they take."""
 
 
 def is_understood() -> bool:
