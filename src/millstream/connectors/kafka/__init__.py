@@ -1,0 +1,1 @@
+"""Kafka by librdkafka: the machinery of `millstream.datastream.connectors.kafka`."""
