@@ -204,7 +204,10 @@ def test_a_bounded_source_that_fails_when_the_job_starts(method: str) -> None:
         ({"advance": "5"}, "number('5') is '5'"),
         ({"read": None}, "read('a', 0, 5) returns None"),
         ({"read": "abc"}, "read('a', 0, 5) returns 'abc'"),
-        ({"read": Chunk([1])}, "read('a', 0, 5) returns Chunk(values=[1], timestamps=None)"),
+        (
+            {"read": Chunk([1])},
+            "read('a', 0, 5) returns Chunk(values=[1], timestamps=None",
+        ),
         ({"read": ["b", "c"]}, "read('a', 0, 5) yields 'b'"),
         ({"read": [Chunk("abc")]}, "read('a', 0, 5) yields a chunk of a str"),  # type: ignore[arg-type]
         ({"read": [Chunk(pa.table({"n": [1]}))]}, "yields a chunk of a Table"),  # type: ignore[arg-type]

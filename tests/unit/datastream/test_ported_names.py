@@ -23,7 +23,7 @@ from millstream.common import (
     constants,
 )
 from millstream.common.absent import METHODS, NAMES
-from millstream.common.errors import ConfigurationError, PlanError, TypeMismatchError
+from millstream.common.errors import ConfigurationError, FormatError, PlanError
 from millstream.common.serializer import TypeSerializer, VoidNamespaceSerializer
 from millstream.connectors.simple_sinks import CollectingSink, PrintSink
 from millstream.datastream import (
@@ -148,7 +148,7 @@ def test_a_field_of_a_row_as_bytes() -> None:
     assert schema.serialize(Row("k", b"v")) == b"v"
     assert schema.serialize(Row("k", bytearray(b"v"))) == b"v"
     assert schema.serialize(Row("k", None)) == b""
-    with pytest.raises(TypeMismatchError, match="NOT_BYTES"):
+    with pytest.raises(FormatError, match="NOT_BYTES"):
         schema.serialize(Row("k", "v"))
     with pytest.raises(ValueError, match="non-negative"):
         RowFieldExtractorSchema(-1)

@@ -90,10 +90,9 @@ class DataGeneratorSource(Source):
     ) -> None:
         self._type = output_type_of(type_info, generator_function, MAP)
         function = plain_callable(generator_function, MAP._replace(call="DataGeneratorSource"))
-        if count is not None:
-            _positive("count", count)
-        last = None if count is None else count - 1
-        limits = _limits(rate_limiter_strategy or RateLimiterStrategy.no_op(), checked_parts(parts))
+        wanted = checked_count(count)
+        last = None if wanted is None else wanted - 1
+        limits = limits_of(rate_limiter_strategy, checked_parts(parts))
         self._source = GeneratorSource(0, last, parts, function, limits)
 
     def parts(self) -> tuple[GeneratorSource]:
@@ -103,13 +102,21 @@ class DataGeneratorSource(Source):
         return self._type
 
 
-def _limits(strategy: RateLimiterStrategy, parts: int) -> Limits:
-    """The share of each channel in a limit for all of them."""
+def limits_of(strategy: RateLimiterStrategy | None, parts: int) -> Limits:
+    """Return the share of each channel in a limit for all of them."""
+    strategy = strategy or RateLimiterStrategy.no_op()
     per_second, per_epoch = strategy.records_per_second, strategy.records_per_epoch
     return Limits(
         per_second=None if per_second is None else per_second / parts,
         per_epoch=None if per_epoch is None else math.ceil(per_epoch / parts),
     )
+
+
+def checked_count(count: int | None) -> int | None:
+    """Return the number of records if it is one, or None for no end."""
+    if count is not None:
+        _positive("count", count)
+    return count
 
 
 def checked_parts(parts: int) -> int:

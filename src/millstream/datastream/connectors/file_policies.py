@@ -1,15 +1,25 @@
-"""Flink's choices about files that Spark makes itself: accepted, checked and explained."""
+"""Choices about files: their folders, sizes and names, and how they are found and merged."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import quote
+
+from millstream.common.errors import FormatError, PlanError, short_repr, user_location
+from millstream.common.types import Row
+from millstream.datastream.connectors.bucket_formats import TimeFormat
 
 __all__ = [
     "BucketAssigner",
+    "DefaultRollingPolicy",
     "FileCompactStrategy",
     "FileCompactor",
     "FileEnumeratorProvider",
     "FileSplitAssignerProvider",
+    "OnCheckpointRollingPolicy",
     "OutputFileConfig",
     "RollingPolicy",
 ]
@@ -44,27 +54,103 @@ class FileSplitAssignerProvider:
 
 @dataclass(frozen=True)
 class BucketAssigner:
-    """Into which subdirectory a record goes."""
+    """Into which subdirectory a record goes.
 
-    format_str: str | None = None
-    timezone_id: str | None = None
+    Make one with the methods below, or with a function of your own: `BucketAssigner.of`.
+    """
+
+    by: Literal["none", "system time", "event time", "fields", "function"] = "none"
+    times: TimeFormat | None = None
+    fields: tuple[str, ...] = ()
+    function: Callable[[Any], str] | None = None
 
     @staticmethod
     def base_path_bucket_assigner() -> BucketAssigner:
-        """Return the choice of no subdirectories, as it is here."""
+        """Return the choice of no subdirectories; it is the default."""
         return BucketAssigner()
 
     @staticmethod
     def date_time_bucket_assigner(
         format_str: str = "yyyy-MM-dd--HH", timezone_id: str | None = None
     ) -> BucketAssigner:
-        """Return the choice of a subdirectory for each hour, or as the format says."""
-        return BucketAssigner(format_str, timezone_id)
+        """Return the choice by the time at which a record is written, as Flink has it."""
+        return BucketAssigner("system time", TimeFormat(format_str, timezone_id))
+
+    @staticmethod
+    def event_time_bucket_assigner(
+        format_str: str = "'day='yyyy-MM-dd/'hour='HH", timezone_id: str = "UTC"
+    ) -> BucketAssigner:
+        """Return the choice by the record's event time; such buckets can get a success marker.
+
+        Examples
+        --------
+        >>> days = BucketAssigner.event_time_bucket_assigner("'day='yyyy-MM-dd")
+        >>> days.bucket("a record", 0)
+        'day=1970-01-01'
+        """
+        return BucketAssigner("event time", TimeFormat(format_str, timezone_id))
+
+    @staticmethod
+    def field_bucket_assigner(*names: str) -> BucketAssigner:
+        """Return the choice by fields of rows, as Hive and Spark name subdirectories.
+
+        Examples
+        --------
+        >>> from millstream.common import Row
+        >>> by_country = BucketAssigner.field_bucket_assigner("country", "year")
+        >>> by_country.bucket(Row(country="a/b", year=2026), None)
+        'country=a%2Fb/year=2026'
+        """
+        return BucketAssigner("fields", fields=names)
+
+    @staticmethod
+    def of(function: Callable[[Any], str]) -> BucketAssigner:
+        """Return the choice by a function from a record to the path of a subdirectory."""
+        return BucketAssigner("function", function=function)
+
+    def bucket(self, value: Any, timestamp: int | None) -> str:
+        """Return the subdirectory of a record."""
+        if self.fields:
+            return "/".join(f"{_escaped(name)}={_shown(value, name)}" for name in self.fields)
+        if self.function is not None:
+            return _checked_bucket(self.function(value))
+        if self.times is None:
+            return ""
+        if self.by == "system time":
+            return self.times.name(int(time.time() * 1_000))
+        if timestamp is None:
+            raise FormatError(
+                "BAD_BUCKET",
+                f"{short_repr(value)} has no event time, and the sink's buckets are named by it",
+                "give the stream a WatermarkStrategy with a timestamp assigner",
+            )
+        return self.times.name(timestamp)
+
+
+def _shown(value: Any, name: str) -> str:
+    found = value[name] if isinstance(value, Row | dict) else getattr(value, name)
+    return "__HIVE_DEFAULT_PARTITION__" if found is None else _escaped(str(found))
+
+
+def _escaped(text: str) -> str:
+    """A text as a part of a path, as Hive writes it."""
+    return quote(text, safe=" !$()+,;@[]{}~&") or "__HIVE_DEFAULT_PARTITION__"
+
+
+def _checked_bucket(path: object) -> str:
+    parts = path.split("/") if isinstance(path, str) else []
+    if parts and all(part and part[0] not in "._" and "\\" not in part for part in parts):
+        return str(path)
+    raise FormatError(
+        "BAD_BUCKET",
+        f"{short_repr(path)} is no subdirectory for records",
+        "give a path such as 'a/b=1'; names that begin with . or _ are hidden from readers",
+    )
 
 
 @dataclass(frozen=True)
 class RollingPolicy:
-    """When a file is closed and the next one begun."""
+    """When a file is closed and the next one begun: with its epoch at the latest."""
 
     part_size: int | None = None
     rollover_interval: int | None = None
@@ -75,17 +161,28 @@ class RollingPolicy:
         part_size: int = 128 << 20,
         rollover_interval: int = 60_000,
         inactivity_interval: int = 60_000,
-    ) -> RollingPolicy:
-        """Return the choice by size and age."""
+    ) -> DefaultRollingPolicy:
+        """Return the choice by size; a file that is about so large is followed by another one.
+
+        The intervals are accepted: no file is open for longer than an epoch.
+        """
         for number in (part_size, rollover_interval, inactivity_interval):
             if not isinstance(number, int) or number <= 0:
                 raise ValueError(f"a rolling policy takes positive numbers, got {number!r}")
-        return RollingPolicy(part_size, rollover_interval, inactivity_interval)
+        return DefaultRollingPolicy(part_size, rollover_interval, inactivity_interval)
 
     @staticmethod
-    def on_checkpoint_rolling_policy() -> RollingPolicy:
-        """Return the choice to close files with each checkpoint, as it is here."""
-        return RollingPolicy()
+    def on_checkpoint_rolling_policy() -> OnCheckpointRollingPolicy:
+        """Return the choice to close files with each epoch only."""
+        return OnCheckpointRollingPolicy()
+
+
+class DefaultRollingPolicy(RollingPolicy):
+    """The choice by size."""
+
+
+class OnCheckpointRollingPolicy(RollingPolicy):
+    """The choice to close files with each epoch only."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +235,13 @@ class OutputFileConfig:
 
 @dataclass(frozen=True)
 class FileCompactStrategy:
-    """When small files are merged."""
+    """When small files are merged: after so many epochs, or when they have so many bytes.
+
+    Examples
+    --------
+    >>> FileCompactStrategy.builder().enable_compaction_on_checkpoint(5).build().num_checkpoints
+    5
+    """
 
     num_checkpoints: int | None = None
     size_threshold: int | None = None
@@ -160,12 +263,12 @@ class FileCompactStrategy:
         def enable_compaction_on_checkpoint(
             self, num_checkpoints_before_compaction: int
         ) -> FileCompactStrategy.Builder:
-            """Set after how many checkpoints."""
+            """Set after how many epochs that have written files into a bucket."""
             self._checkpoints = num_checkpoints_before_compaction
             return self
 
         def set_size_threshold(self, size_threshold: int) -> FileCompactStrategy.Builder:
-            """Set from what size on."""
+            """Set from how many bytes on that wait in a bucket."""
             self._size = size_threshold
             return self
 
@@ -176,6 +279,15 @@ class FileCompactStrategy:
 
         def build(self) -> FileCompactStrategy:
             """Return it."""
+            numbers = [n for n in (self._checkpoints, self._size) if n is not None]
+            if not numbers or any(n < 1 for n in (*numbers, self._threads)):
+                raise PlanError(
+                    "BAD_COMPACTION",
+                    f"files are merged after {self._checkpoints} epochs or {self._size} bytes, by "
+                    f"{self._threads} threads: that is never",
+                    location=user_location(),
+                    hint="call enable_compaction_on_checkpoint(5), or set_size_threshold(1 << 27)",
+                )
             return FileCompactStrategy(self._checkpoints, self._size, self._threads)
 
 
@@ -184,13 +296,14 @@ class FileCompactor:
     """How small files are merged."""
 
     delimiter: bytes | None = None
+    merges: bool = True
 
     @staticmethod
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
-        """Return the choice to put one behind the other."""
+        """Return the choice to put lines one behind the other, with a delimiter between files."""
         return FileCompactor(file_delimiter)
 
     @staticmethod
     def identical_file_compactor() -> FileCompactor:
-        """Return the choice to copy single files."""
-        return FileCompactor()
+        """Return the choice to publish each file as it is, when it would have been merged."""
+        return FileCompactor(merges=False)

@@ -1,10 +1,11 @@
-"""Files as sources and sinks: text, CSV, JSON and Parquet."""
+"""Files as sources and sinks."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from millstream.common.errors import PlanError, short_repr, user_location
@@ -13,6 +14,7 @@ from millstream.common.paths import absolute_path
 from millstream.common.time import to_millis
 from millstream.common.type_aliases import DurationLike
 from millstream.common.typeinfo import TypeInformation
+from millstream.connectors.formats.avro import codec_of, fastavro, parsed_schema
 from millstream.connectors.sink import (
     Committer,
     PartContext,
@@ -30,10 +32,12 @@ from millstream.datastream.connectors.file_formats import (
 )
 from millstream.datastream.connectors.file_policies import (
     BucketAssigner,
+    DefaultRollingPolicy,
     FileCompactor,
     FileCompactStrategy,
     FileEnumeratorProvider,
     FileSplitAssignerProvider,
+    OnCheckpointRollingPolicy,
     OutputFileConfig,
     RollingPolicy,
 )
@@ -45,6 +49,7 @@ __all__ = [
     "BucketAssigner",
     "BulkFormat",
     "BulkWriterFactory",
+    "DefaultRollingPolicy",
     "FileCompactStrategy",
     "FileCompactor",
     "FileEnumeratorProvider",
@@ -52,6 +57,7 @@ __all__ = [
     "FileSource",
     "FileSourceBuilder",
     "FileSplitAssignerProvider",
+    "OnCheckpointRollingPolicy",
     "OutputFileConfig",
     "RollingPolicy",
     "StreamFormat",
@@ -65,7 +71,7 @@ __all__ = [
 class FileSource(Source):
     """Reads files, each of them in order; records of a text file are lines, of others rows.
 
-    Make one with `text`, `csv`, `json` or `parquet`, or in Flink's way with
+    Make one with `text`, `csv`, `json`, `parquet`, `orc` or `avro`, or in Flink's way with
     `for_record_stream_format` or `for_bulk_file_format`. A path is a file, a directory or a
     pattern, on any file system that Hadoop knows.
 
@@ -131,6 +137,36 @@ class FileSource(Source):
     ) -> FileSource:
         """Return a source of rows from Parquet files, see `csv`."""
         return _rows("parquet", paths, schema, watch, options)
+
+    @staticmethod
+    def orc(*paths: str, schema: Any = None, watch: bool = False, **options: object) -> FileSource:
+        """Return a source of rows from ORC files, see `csv`."""
+        return _rows("orc", paths, schema, watch, options)
+
+    @staticmethod
+    def avro(*paths: str, schema: Any = None, watch: bool = False, **options: object) -> FileSource:
+        """Return a source of rows from Avro files.
+
+        Parameters
+        ----------
+        *paths
+            The files, folders or patterns to read.
+        schema
+            The Avro schema that records shall have, as JSON text or as its content; files may have
+            others that fit it. Without one, the schema of the first file is taken when the job starts.
+        watch
+            Also read files that appear later, without an end.
+        **options
+            Spark's options that choose files, such as ``pathGlobFilter="*.avro"``.
+        """
+        fastavro()
+        texts = {key: option_text(value) for key, value in options.items()}
+        if schema is None:
+            return FileSource(_paths(paths), StreamFormat("avro", texts), watch)
+        parsed = parsed_schema(schema)
+        text = schema if isinstance(schema, str) else json.dumps(schema)
+        found = StreamFormat("avro", texts, text, codec_of(parsed).type_info)
+        return FileSource(_paths(paths), found, watch)
 
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
@@ -234,8 +270,8 @@ def _format(stream_format: object) -> StreamFormat:
 class FileSink(TwoPhaseSink):
     """Writes files, exactly once: a reader of the directory sees committed files only.
 
-    A job that is restarted goes on in the same directory. Make one with `text`, `csv`, `json` or
-    `parquet`, or in Flink's way with `for_row_format` or `for_bulk_format`.
+    A job that is restarted goes on in the same directory. Make one with `text`, `csv`, `json`,
+    `parquet`, `orc` or `avro`, or in Flink's way with `for_row_format` or `for_bulk_format`.
 
     Examples
     --------
@@ -247,6 +283,10 @@ class FileSink(TwoPhaseSink):
     writer: BulkWriterFactory
     prefix: str = "part"
     encoder: Callable[[Any], str] | None = None
+    buckets: BucketAssigner = field(default_factory=BucketAssigner)
+    part_size: int | None = None
+    success_delay_ms: int | None = None
+    compaction: tuple[FileCompactStrategy, FileCompactor] | None = None
 
     @staticmethod
     def text(
@@ -283,6 +323,34 @@ class FileSink(TwoPhaseSink):
         return _sink("parquet", path, prefix, options)
 
     @staticmethod
+    def orc(path: str, *, prefix: str = "part", **options: object) -> FileSink:
+        """Return a sink of ORC files, for tuples and rows."""
+        return _sink("orc", path, prefix, options)
+
+    @staticmethod
+    def avro(path: str, schema: Any = None, *, prefix: str = "part", **options: object) -> FileSink:
+        """Return a sink of Avro files, for tuples, rows and dicts.
+
+        Parameters
+        ----------
+        path
+            The directory.
+        schema
+            An `AvroSchema`, or its JSON text; by default the one of the stream's type, in which each
+            field may be null.
+        prefix
+            What file names begin with.
+        **options
+            ``compression``: ``"deflate"`` if not given, or ``"none"``, ``"bzip2"``, ``"xz"``.
+        """
+        given = {} if schema is None else {"schema": str(schema)}
+        if schema is not None:
+            parsed_schema(str(schema))
+        else:
+            fastavro()
+        return _sink("avro", path, prefix, {**given, **options})
+
+    @staticmethod
     def for_row_format(base_path: str, encoder: Any) -> FileSink.RowFormatBuilder:
         """Begin to build a sink of lines as in Flink."""
         return FileSink.RowFormatBuilder(FileSink.text(base_path, encoder))
@@ -291,7 +359,7 @@ class FileSink(TwoPhaseSink):
     def for_bulk_format(
         base_path: str, writer_factory: BulkWriterFactory
     ) -> FileSink.BulkFormatBuilder:
-        """Begin to build a sink of CSV or Parquet files as in Flink."""
+        """Begin to build a sink of CSV, Parquet, ORC or Avro files as in Flink."""
         if not isinstance(writer_factory, BulkWriterFactory):
             raise PlanError(
                 "BAD_FORMAT",
@@ -303,18 +371,51 @@ class FileSink(TwoPhaseSink):
 
     @property
     def prefers_columns(self) -> bool:  # type: ignore[override]
-        """Parquet files have columns; lines are written from records."""
-        return self.writer.format == "parquet"
+        """Parquet and ORC files have columns; lines are written from records."""
+        return self.writer.format in ("parquet", "orc") and not self.is_bucketed
+
+    @property
+    def is_bucketed(self) -> bool:
+        """Whether records go into subdirectories."""
+        return self.buckets.by != "none"
+
+    def to_builder(self) -> FileSink.BulkFormatBuilder:
+        """Begin to build another sink like this one.
+
+        Examples
+        --------
+        >>> days = BucketAssigner.event_time_bucket_assigner("'day='yyyy-MM-dd")
+        >>> FileSink.orc("/data/out").to_builder().with_bucket_assigner(days).build().is_bucketed
+        True
+        """
+        return FileSink.BulkFormatBuilder(self)
+
+    def preprocess(self, stream: Any) -> Any:
+        from millstream.datastream.connectors.buckets import bucketed
+
+        return bucketed(stream, self.buckets, self.success_delay_ms) if self.is_bucketed else stream
 
     def open_part(self, context: PartContext) -> PartWriter:
-        from millstream.spark.io.file_sink import FileWriter
+        from millstream.spark.io.file_writer import FileWriter
 
         return FileWriter(self.to_spec(), context)
 
     def open_committer(self, context: SinkContext) -> Committer:
+        from millstream.spark.io.file_compaction import CompactionRule
         from millstream.spark.io.file_sink import FileCommitter
 
-        return FileCommitter(self.path, context)
+        if self.compaction is None:
+            return FileCommitter(self.path, context)
+        strategy, compactor = self.compaction
+        rule = CompactionRule(
+            self.to_spec(),
+            epochs=strategy.num_checkpoints,
+            size=strategy.size_threshold,
+            threads=strategy.num_threads,
+            merges=compactor.merges,
+            delimiter=compactor.delimiter or b"",
+        )
+        return FileCommitter(self.path, context, rule)
 
     def to_config(self) -> dict[str, Any]:
         # Readers have another working directory.
@@ -347,6 +448,8 @@ class FileSink(TwoPhaseSink):
             options=self.writer.options,
             prefix=self.prefix,
             encoder=self.encoder or self.writer.encoder,
+            bucketed=self.is_bucketed,
+            part_size=self.part_size,
         )
 
     class BaseBuilder:
@@ -360,34 +463,57 @@ class FileSink(TwoPhaseSink):
             return self._note("with_bucket_check_interval", "files are closed with their epoch")
 
         def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> Self:
-            """Accept Flink's choice of subdirectories; all files go into the base directory."""
-            if bucket_assigner != BucketAssigner.base_path_bucket_assigner():
-                self._note("with_bucket_assigner", "all files go into the base directory")
-            return self
+            """Set the subdirectory of each record; by default all files go into the base directory."""
+            return self._with(buckets=bucket_assigner)
+
+        def with_success_marker(self, delay: DurationLike = 0) -> Self:
+            """Write an empty file ``_SUCCESS`` into each bucket of event time when it is complete.
+
+            That is when the watermark is ``delay`` beyond the bucket's end. The marker comes once,
+            after all files of the bucket that were written until then. Late records still go into
+            their bucket.
+            """
+            return self._with(success_delay_ms=to_millis(delay, "delay"))
 
         def with_rolling_policy(self, rolling_policy: RollingPolicy) -> Self:
-            """Accept Flink's choice when a file is closed; it is closed with its epoch."""
-            return self._note("with_rolling_policy", "files are closed with their epoch")
+            """Set how large files become; they are closed with their epoch at the latest."""
+            return self._with(part_size=rolling_policy.part_size)
 
         def with_output_file_config(self, output_file_config: OutputFileConfig) -> Self:
             """Set what file names begin with; the format says how they end."""
-            prefix = output_file_config.get_part_prefix()
-            self._sink = dataclasses.replace(self._sink, prefix=prefix)
+            self._with(prefix=output_file_config.get_part_prefix())
             if output_file_config.get_part_suffix():
                 self._note("part_suffix", "file names end with the name of their format")
             return self
 
         def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> Self:
-            """Accept Flink's way to merge small files; longer epochs make larger files."""
-            return self._note("enable_compact", "longer epochs make larger files")
+            """Merge small files before readers see them: `FileCompactStrategy` says when.
+
+            Text, CSV and JSON are put one behind the other; Parquet, ORC and Avro are written again,
+            whatever the compactor.
+            """
+            return self._with(compaction=(strategy, compactor))
 
         def disable_compact(self) -> Self:
-            """Accept that files are not merged, as they are not."""
-            return self
+            """Publish files as they are; what waits to be merged is published at the next start."""
+            return self._with(compaction=None)
 
         def build(self) -> FileSink:
             """Return the sink."""
-            return self._sink
+            sink = self._sink
+            if sink.success_delay_ms is not None and sink.buckets.by != "event time":
+                raise PlanError(
+                    "NO_EVENT_TIME_BUCKETS",
+                    "a success marker needs buckets by event time: the watermark says when one is "
+                    "complete",
+                    location=user_location(),
+                    hint="with_bucket_assigner(BucketAssigner.event_time_bucket_assigner(...))",
+                )
+            return sink
+
+        def _with(self, **changes: Any) -> Self:
+            self._sink = dataclasses.replace(self._sink, **changes)
+            return self
 
         def _note(self, option: str, why: str) -> Self:
             accepted_without_effect(option, why)
@@ -397,7 +523,7 @@ class FileSink(TwoPhaseSink):
         """Builds a sink of lines."""
 
     class BulkFormatBuilder(BaseBuilder):
-        """Builds a sink of CSV or Parquet files."""
+        """Builds a sink of CSV, Parquet, ORC or Avro files."""
 
 
 class StreamingFileSink(FileSink):

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from millstream.common.csv_text import CsvDialect
-from millstream.common.errors import PlanError, TypeMismatchError, user_location
+from millstream.common.errors import FormatError, PlanError, user_location
 from millstream.common.execution_config import accepted_without_effect
-from millstream.common.serialization import DeserializationSchema, SerializationSchema
+from millstream.common.serialization import DeserializationSchema, SerializationSchema, beginning
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from millstream.common.types import Row
 from millstream.connectors.source import Conversion
@@ -369,18 +369,18 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None]):
 
     def deserialize(self, message: bytes | str) -> Row | None:
         """Return the row of a line, None if it cannot be read and errors are ignored."""
-        text = message.decode() if isinstance(message, bytes) else message
-        if self._comments:
-            text = "".join(line for line in text.splitlines(True) if not line.startswith("#"))
         try:
+            text = message.decode() if isinstance(message, bytes) else message
+            if self._comments:
+                text = "".join(line for line in text.splitlines(True) if not line.startswith("#"))
             return self._row(self._dialect.texts(text))
-        except (ValueError, csv.Error) as error:
+        except (ValueError, TypeError, ArithmeticError, csv.Error) as error:
             if self._ignore_errors:
                 return None
-            raise TypeMismatchError(
+            raise FormatError(
                 "BAD_CSV",
-                f"{text!r:.200} is not a line of {self._type}: {error}",
-                hint="call set_ignore_parse_errors(True) on the builder to get None instead",
+                f"{beginning(message)} is not a line of {self._type}: {error}",
+                "call set_ignore_parse_errors(True) on the builder to get None instead",
             ) from error
 
     def _row(self, texts: list[str]) -> Row:
@@ -390,7 +390,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None]):
     def _value(self, kind: TypeInformation, text: str, column: int) -> Any:
         try:
             return csv_value(kind, text, column, self._dialect)
-        except ValueError:
+        except (ValueError, TypeError, ArithmeticError):
             if self._ignore_errors:
                 return None
             raise

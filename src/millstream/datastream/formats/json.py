@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal, DecimalException
+from decimal import Decimal
 from typing import Any
 
-from millstream.common.errors import PlanError, TypeMismatchError, user_location
-from millstream.common.serialization import DeserializationSchema, SerializationSchema
+from millstream.common.errors import FormatError, PlanError, user_location
+from millstream.common.made_once import Convert, MadeOnce
+from millstream.common.serialization import DeserializationSchema, SerializationSchema, beginning
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation
 from millstream.common.types import Row
 from millstream.datastream.formats.json_schema import row_type_of_json_schema
 from millstream.datastream.formats.json_text import json_text
-from millstream.datastream.formats.values import MissingFieldError, from_plain
+from millstream.datastream.formats.values import (
+    MissingFieldError,
+    decoder,
+    shows_decimals,
+)
 
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
 
@@ -31,8 +36,8 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None]):
 
     def __init__(self, row_type: RowTypeInfo, fail_on_missing: bool, ignore_errors: bool) -> None:
         self._type = row_type
-        self._fail_on_missing = fail_on_missing
         self._ignore_errors = ignore_errors
+        self._decode = MadeOnce(_message_decoder, row_type, fail_on_missing)
 
     @staticmethod
     def builder() -> JsonRowDeserializationSchema.Builder:
@@ -42,17 +47,16 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None]):
     def deserialize(self, message: bytes | str) -> Row | None:
         """Return the row of a message, None if it cannot be read and errors are ignored."""
         try:
-            plain = json.loads(message, parse_float=Decimal)
-            row: Row = from_plain(self._type, plain, require_fields=self._fail_on_missing)
+            row: Row | None = self._decode(message)
         except MissingFieldError:
             raise
-        except (ValueError, TypeError, DecimalException, TypeMismatchError) as error:
+        except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
             if self._ignore_errors:
                 return None
-            raise TypeMismatchError(
+            raise FormatError(
                 "BAD_JSON",
-                f"{message!r:.200} is not a JSON object of {self._type}: {error}",
-                hint="call ignore_parse_errors() on the builder to get None instead",
+                f"{beginning(message)} is not a JSON object of {self._type}: {error}",
+                "call ignore_parse_errors() on the builder to get None instead",
             ) from error
         return row
 
@@ -117,6 +121,11 @@ class JsonRowSerializationSchema(SerializationSchema[Any]):
         """Begin to build one."""
         return JsonRowSerializationSchema.Builder()
 
+    @property
+    def row_type(self) -> RowTypeInfo:
+        """The type of the rows."""
+        return self._type
+
     def serialize(self, value: Any) -> bytes:
         """Return the message of a row."""
         return json_text(self._type, positional_values(self._type, value)).encode()
@@ -137,6 +146,20 @@ class JsonRowSerializationSchema(SerializationSchema[Any]):
             return JsonRowSerializationSchema(named_row_type(self._type, "with_type_info"))
 
 
+def _message_decoder(row_type: RowTypeInfo, require_fields: bool) -> Convert:
+    exact = (
+        json.JSONDecoder(parse_float=Decimal) if shows_decimals(row_type) else json.JSONDecoder()
+    )
+    parse, convert = exact.decode, decoder(row_type, require_fields)
+
+    def decode(message: bytes | str) -> Any:
+        if not isinstance(message, str):
+            message = message.decode(json.detect_encoding(message), "surrogatepass")
+        return convert(parse(message))
+
+    return decode
+
+
 def named_row_type(type_info: TypeInformation | None, setter: str) -> RowTypeInfo:
     """Return a row type if it is one."""
     if isinstance(type_info, RowTypeInfo):
@@ -153,5 +176,5 @@ def positional_values(row_type: RowTypeInfo, value: Any) -> list[Any]:
     """Return the fields of a row in the order of its type."""
     reason = row_type.check(value)
     if reason is not None or value is None:
-        raise TypeMismatchError("FORMAT_VALUE", f"{value!r:.200} is not a {row_type}: {reason}")
+        raise FormatError("FORMAT_VALUE", f"{value!r:.200} is not a {row_type}: {reason}")
     return list(row_type.positional(value))

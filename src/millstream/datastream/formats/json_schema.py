@@ -7,9 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from millstream.common.errors import PlanError, user_location
-from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from millstream.common.typeinfo import (
+    MapTypeInfo,
+    PrimitiveArrayTypeInfo,
+    RowTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+    Types,
+)
 
-__all__ = ["row_type_of_json_schema"]
+__all__ = ["json_schema_of", "row_type_of_json_schema"]
 
 
 def row_type_of_json_schema(schema: str) -> RowTypeInfo:
@@ -66,4 +73,49 @@ _FORMATS = {
     "date": Types.SQL_DATE(),
     "time": Types.SQL_TIME(),
     "date-time": Types.SQL_TIMESTAMP(),
+}
+
+
+def json_schema_of(row_type: RowTypeInfo) -> str:
+    """Return the JSON schema of the objects that rows are written as; each field may be null.
+
+    Examples
+    --------
+    >>> json_schema_of(Types.ROW_NAMED(["n"], [Types.LONG()]))
+    '{"type": "object", "properties": {"n": {"type": ["integer", "null"]}}}'
+    """
+    return json.dumps(_described(row_type))
+
+
+def _described(kind: TypeInformation) -> dict[str, Any]:
+    if isinstance(kind, RowTypeInfo):
+        names = kind.get_field_names()
+        fields = zip(names, map(_described, kind.field_types), strict=True)
+        return {"type": "object", "properties": {name: _or_null(one) for name, one in fields}}
+    if isinstance(kind, MapTypeInfo):
+        return {"type": "object", "additionalProperties": _or_null(_described(kind.value_type))}
+    if isinstance(kind, TupleTypeInfo):
+        items = [_or_null(_described(field)) for field in kind.field_types]
+        return {"type": "array", "items": items}
+    if isinstance(kind, PrimitiveArrayTypeInfo) and kind.holds_bytes:
+        return {"type": "string", "contentEncoding": "base64"}
+    element = getattr(kind, "element_type", None)
+    if element is not None:
+        return {"type": "array", "items": _or_null(_described(element))}
+    return dict(_WRITTEN.get(kind.kind, {}))
+
+
+def _or_null(described: dict[str, Any]) -> dict[str, Any]:
+    found = described.get("type")
+    return described if found is None else {**described, "type": [found, "null"]}
+
+
+_WRITTEN = {
+    **{key: {"type": "string"} for key in ("STRING", "CHAR")},
+    **{key: {"type": "integer"} for key in ("BYTE", "SHORT", "INT", "LONG", "BIG_INT")},
+    **{key: {"type": "number"} for key in ("FLOAT", "DOUBLE", "BIG_DEC")},
+    "BOOLEAN": {"type": "boolean"},
+    "SQL_DATE": {"type": "string", "format": "date"},
+    "SQL_TIME": {"type": "string", "format": "time"},
+    **{key: {"type": "string", "format": "date-time"} for key in ("SQL_TIMESTAMP", "INSTANT")},
 }

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.common import Configuration, Instant, Row, Types
-from millstream.common.errors import PlanError, TypeMismatchError
+from millstream.common.errors import FormatError, PlanError
 from millstream.datastream.connectors.file_system import FileSink, FileSource
 from millstream.datastream.formats.csv import (
     CsvBulkWriters,
@@ -214,13 +214,13 @@ def test_json_and_back_for_any_text_and_number(word: str, n: int) -> None:
 
 def test_json_fields_missing_or_too_many() -> None:
     assert from_json().build().deserialize('{"n": 1, "x": 2}') == Row(word=None, n=1)
-    with pytest.raises(TypeMismatchError, match="no field 'word'"):
+    with pytest.raises(FormatError, match="no field 'word'"):
         from_json().fail_on_missing_field().build().deserialize('{"n": 1}')
 
 
 @pytest.mark.parametrize("message", ["{", "[1]", '{"n": "one"}', '{"n": 1.5}', b"\xff"])
 def test_json_that_cannot_be_read(message: Any) -> None:
-    with pytest.raises(TypeMismatchError) as info:
+    with pytest.raises(FormatError) as info:
         from_json().build().deserialize(message)
     assert info.value.code == "BAD_JSON" and "ignore_parse_errors" in (info.value.hint or "")
     assert from_json().ignore_parse_errors().build().deserialize(message) is None
@@ -228,7 +228,7 @@ def test_json_that_cannot_be_read(message: Any) -> None:
 
 def test_json_rows_that_cannot_be_written() -> None:
     for value in (None, ("a",), ("a", "b")):
-        with pytest.raises(TypeMismatchError, match="FORMAT_VALUE"):
+        with pytest.raises(FormatError, match="FORMAT_VALUE"):
             to_json().serialize(value)
 
 
@@ -287,7 +287,7 @@ def test_csv_null_quotes_and_line_ends() -> None:
 
 def test_csv_field_that_cannot_be_read() -> None:
     builder = CsvRowDeserializationSchema.Builder(ROW)
-    with pytest.raises(TypeMismatchError, match="BAD_CSV"):
+    with pytest.raises(FormatError, match="BAD_CSV"):
         builder.build().deserialize("a,b")
     ignoring = builder.set_ignore_parse_errors(True).build()
     assert ignoring.deserialize("a,b") == Row(word="a", n=None)
@@ -296,7 +296,7 @@ def test_csv_field_that_cannot_be_read() -> None:
 @pytest.mark.parametrize("line", ["a", "a,1,2", "", '"a,1'])
 def test_csv_that_cannot_be_read(line: str) -> None:
     builder = CsvRowDeserializationSchema.Builder(ROW)
-    with pytest.raises(TypeMismatchError) as info:
+    with pytest.raises(FormatError) as info:
         builder.build().deserialize(line)
     assert info.value.code == "BAD_CSV"
     assert builder.set_ignore_parse_errors(True).build().deserialize(line) is None

@@ -1,0 +1,1 @@
+"""Rows made field by field, by number and seed."""

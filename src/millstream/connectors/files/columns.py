@@ -1,0 +1,100 @@
+"""The columns of files, by Spark's names of their types, without Spark."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+_SIMPLE = {
+    "byte": "tinyint",
+    "short": "smallint",
+    "integer": "int",
+    "long": "bigint",
+    "real": "float",
+    "timestamp_ltz": "timestamp",
+    "dec": "decimal",
+    "numeric": "decimal",
+}
+_DDL_COLUMN = re.compile(
+    r"\s*(?:`((?:[^`]|``)+)`|(\w+))\s*[\s:]\s*(\w+)\s*(\([\d\s,]+\))?\s*(NOT\s+NULL)?\s*(?:,|$)",
+    re.IGNORECASE,
+)
+_DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
+ARROW = {
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its name, and its type as Spark writes it; "other" if that is not a plain one."""
+
+    name: str
+    type: str
+
+    @property
+    def arrow(self) -> pa.DataType | None:
+        """The type of its values in Arrow, None if it is not a plain one."""
+        decimal = _DECIMAL.fullmatch(self.type)
+        if decimal is not None:
+            return pa.decimal128(int(decimal[1]), int(decimal[2]))
+        return ARROW.get(self.type)
+
+
+Columns = tuple[Column, ...]
+
+
+def columns_of(schema: Any) -> Columns | None:
+    """The columns of a schema, text or Spark's; None if that takes Spark to tell.
+
+    Examples
+    --------
+    >>> columns_of("word STRING, n LONG")
+    (Column(name='word', type='string'), Column(name='n', type='bigint'))
+    >>> columns_of("words ARRAY<STRING>") is None
+    True
+    """
+    if schema is None:
+        return None
+    if isinstance(schema, str):
+        return _of_ddl(schema)
+    return tuple(
+        Column(field["name"], _type(field["type"], bool(field.get("metadata"))))
+        for field in schema.jsonValue()["fields"]
+    )
+
+
+def _of_ddl(ddl: str) -> Columns | None:
+    found = list(_DDL_COLUMN.finditer(ddl))
+    if sum(len(column[0]) for column in found) != len(ddl):
+        return None
+    return tuple(
+        Column((column[1] or column[2]).replace("``", "`"), _type(column[3] + (column[4] or "")))
+        for column in found
+    )
+
+
+def _type(written: Any, special: bool = False) -> str:
+    """A type as `ARROW` has it; one with more to it than its name says is another."""
+    if special or not isinstance(written, str):
+        return "other"
+    name, bracket, size = written.lower().replace(" ", "").partition("(")
+    name = _SIMPLE.get(name, name)
+    if name == "decimal":
+        size = size or "10,0)"
+        return f"decimal({size if ',' in size else size.replace(')', ',0)')}"
+    return "other" if bracket or name not in ARROW else name

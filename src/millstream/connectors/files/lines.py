@@ -1,0 +1,78 @@
+"""The lines of a fragment, as Hadoop's reader cuts them: at ``\\n``, ``\\r`` and ``\\r\\n``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.connectors.files.opening import ByteStream, Fragment, stream_of
+
+BLOCK_BYTES = 1 << 20
+MARK = b"\xef\xbb\xbf"
+"""What may stand at the beginning of a text, and is no part of it."""
+
+
+def blocks_of_lines(fragment: Fragment, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """The lines that begin in a fragment, many at a time; all of them end with ``\\n``.
+
+    The line in which a fragment begins belongs to the fragment before it, and the last one may end
+    behind the fragment.
+    """
+    start = max(fragment.start - 1, 0)
+    with stream_of(Fragment(fragment.path, start)) as stream:
+        blocks = _whole_lines(stream, block_bytes)
+        at = start
+        for number, block in enumerate(blocks):
+            data = block
+            if number == 0:
+                data = block.removeprefix(MARK) if start == fragment.start else _after_line(block)
+            if fragment.stop is not None and at + len(block) > fragment.stop:
+                # One line more than what ends before the border.
+                skipped = len(block) - len(data)
+                data = data[: max(_line_end(block, fragment.stop - at - 1) - skipped, 0)]
+            if data:
+                yield _with_plain_ends(data)
+            at += len(block)
+            if fragment.stop is not None and at >= fragment.stop:
+                return
+
+
+def _whole_lines(stream: ByteStream, block_bytes: int) -> Iterator[bytes]:
+    """Blocks that end where a line does, or the file."""
+    rest, size = b"", block_bytes
+    while data := bytes(stream.read(size)):
+        block = rest + data
+        # Behind a last \r there may be a \n.
+        end = max(block.rfind(b"\n"), block.rfind(b"\r", 0, -1)) + 1
+        # A line of many blocks is not copied once for each of them.
+        size = block_bytes if end else 2 * size
+        if end:
+            yield block[:end]
+        rest = block[end:]
+    if rest:
+        yield rest
+
+
+def _line_end(data: bytes, at: int) -> int:
+    """Where the line ends that has, or ends with, the byte at some place."""
+    found = [place for end in (b"\n", b"\r") if (place := data.find(end, at)) >= 0]
+    return min(found) + 1 if found else len(data)
+
+
+def _after_line(data: bytes) -> bytes:
+    """The data behind the line in which it begins."""
+    end = _line_end(data, 0)
+    return data[end + 1 :] if data[end - 1 : end + 1] == b"\r\n" else data[end:]
+
+
+def _with_plain_ends(data: bytes) -> bytes:
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return data if data.endswith(b"\n") else data + b"\n"
+
+
+def lines_of(block: bytes) -> pa.Array:
+    """The lines of a block, as bytes."""
+    return pc.split_pattern(pa.array([block[:-1]], pa.binary()), b"\n").flatten()

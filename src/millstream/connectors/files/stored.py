@@ -1,0 +1,72 @@
+"""Files that have columns of their own, with types: how they become the columns of a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from millstream.common.errors import MillstreamError
+from millstream.connectors.files.columns import Column
+
+
+def places_of(
+    columns: Sequence[Column], names: Sequence[str], path: str, *, case_sensitive: bool
+) -> list[int | None]:
+    """Where a file has each column; None if it has not, so that all its values are null."""
+    found: list[int | None] = []
+    for column in columns:
+        same = [
+            place
+            for place, name in enumerate(names)
+            if name == column.name or (not case_sensitive and name.lower() == column.name.lower())
+        ]
+        if len(same) > 1:
+            raise unreadable(path, f"several columns are called {column.name!r}")
+        found.append(same[0] if same else None)
+    return found
+
+
+def fitting(array: pa.Array, column: Column, path: str) -> pa.Array:
+    """A column as its schema has it: types that hold all values of the file's type are right."""
+    wanted = column.arrow
+    assert wanted is not None
+    if array.type == wanted:
+        return array
+    if not holds(array.type, wanted):
+        raise unreadable(
+            path, f"column {column.name!r} is {array.type} there, and the schema says {column.type}"
+        )
+    try:
+        return array.cast(wanted)
+    except pa.ArrowInvalid as error:
+        raise unreadable(path, f"column {column.name!r}: {error}") from None
+
+
+def holds(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether each value of one type is one of another type too."""
+    types = pa.types
+    if types.is_dictionary(found):
+        return bool(found.value_type == wanted)
+    if types.is_integer(found) and types.is_signed_integer(found):
+        if types.is_integer(wanted):
+            return bool(found.bit_width < wanted.bit_width)
+        return bool(wanted == pa.float64() and found.bit_width <= 32)
+    if types.is_timestamp(found) and types.is_timestamp(wanted):
+        same = (found.tz is None) == (wanted.tz is None)
+        return same and found.unit in ("s", "ms", "us")
+    if types.is_decimal(found) and types.is_decimal(wanted):
+        whole = found.precision - found.scale <= wanted.precision - wanted.scale
+        return bool(whole and found.scale <= wanted.scale)
+    return bool(found == pa.float32() and wanted == pa.float64())
+
+
+def unreadable(path: str, why: str) -> MillstreamError:
+    """A file is not what the source takes it for."""
+    return MillstreamError(
+        "SOURCE_FILE_UNREADABLE",
+        f"{path} cannot be read: {why}",
+        parameters={"path": path},
+        hint="repair or remove the file, or give the schema that it has; with "
+        "millstream.files.reader set to spark, Spark's own reader reads it",
+    )

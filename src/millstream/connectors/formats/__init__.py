@@ -1,0 +1,1 @@
+"""Formats of messages and files, below what users call."""
