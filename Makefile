@@ -10,10 +10,10 @@ unexport PYTHONDONTWRITEBYTECODE
 # Where tools/ensure_java.py puts a JDK that it had to download.
 export PATH := $(CURDIR)/.java/home/bin:$(PATH)
 
-.PHONY: help java demo test check lint types docs unit spark parity bench chaos soak clean
+.PHONY: help java demo demo-kafka test check lint types docs unit spark servers connectors parity bench chaos chaos-connectors soak clean
 
 help: ## Show what there is to make
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /: /' | sort
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /: /' | sort
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Millstream needs Python 3.11 or later")'
@@ -28,12 +28,15 @@ java: $(STAMP) ## See that there is a Java that Spark can use; install one where
 demo: java ## Run the fault-tolerant word counter: kill it, restart it, check its counts
 	$(BIN)/python examples/demo.py
 
-test: java lint types docs unit spark parity ## Run all checks and all tests, with all examples of the property tests
+demo-kafka: servers ## Run the word counter through a real broker: kill both, restart them, check the counts
+	$(BIN)/python examples/demo_kafka.py
+
+test: java lint types docs unit spark connectors parity ## Run all checks and all tests, with all examples of the property tests
 
 # A number from outside comes first. The parts run side by side, without pytest-xdist, which divides the tests one by
 # one: it took 88 s of processor time where one process took 67 s. The three parts of the tests take about equally long.
 # New folders belong to the last part. mypy is quick because it keeps a cache: without it, it takes 8 s more.
-PART := $(BIN)/pytest -q -m 'not spark and not parity and not processes'
+PART := $(BIN)/pytest -q -m 'not spark and not servers and not parity and not processes'
 check: export MILLSTREAM_EXAMPLES ?= 0.05
 check: lint ## Run what needs no JVM: ruff, mypy, tests with a twentieth of the examples
 	@$(BIN)/python tools/side_by_side.py $(BIN)/mypy "$(PART) tests/unit" "$(PART) tests/properties" \
@@ -58,18 +61,27 @@ docs: $(DOCS_STAMP) ## Build the documentation into build/site; a broken link or
 	@echo "The documentation is in build/site. To read it: $(BIN)/python -m http.server --directory build/site"
 
 unit: $(STAMP) ## Run the tests that need no JVM, with all examples
-	$(BIN)/pytest -q -n 2 --dist loadfile -m 'not spark and not parity' tests src
+	$(BIN)/pytest -q -n 2 --dist loadfile -m 'not spark and not servers and not parity' tests src
 
 # Each process has a session of its own: `make spark JOBS=2` needs about 8 GB of memory.
 JOBS ?= 1
 spark: java ## Run the tests on real Spark: make spark JOBS=2
-	$(BIN)/pytest -q $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist loadfile) -m spark tests
+	$(BIN)/pytest -q $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist loadfile) -m 'spark and not servers' tests
+
+servers: java ## Install the servers that tests of connectors need, as far as that is possible
+	@$(BIN)/python -m tools.servers install
+
+connectors: servers ## Run the tests of connectors with real servers, some of them on Spark
+	$(BIN)/pytest -q -rs -m servers tests
 
 parity: java ## Run the programs of tests/parity on PyFlink too, in a virtual environment of its own
 	$(BIN)/pytest -q -rs -m parity tests/parity
 
 chaos: java ## Kill a self-verifying job at random points: make chaos SEEDS="1 2 3"
 	$(BIN)/python -m tests.chaos.run $(SEEDS)
+
+chaos-connectors: servers ## Kill jobs that write to real servers, and the servers: make chaos-connectors SEEDS="1 2 3"
+	$(BIN)/python -m tests.chaos.connectors.run $(SEEDS)
 
 soak: java ## Ten minutes at full speed: memory, open files and epoch times over time, as a chart
 	$(BIN)/python benchmarks/soak.py
@@ -80,6 +92,7 @@ bench: java ## Compare with PyFlink, Flink SQL and PySpark; writes benchmarks/RE
 	$(BIN)/python benchmarks/window_state.py
 	$(BIN)/python benchmarks/savepoints.py
 	$(BIN)/python benchmarks/durability.py
+	$(BIN)/python benchmarks/lake.py
 	$(BIN)/python benchmarks/recovery.py
 	$(BIN)/python benchmarks/run.py
 

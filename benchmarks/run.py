@@ -41,8 +41,12 @@ SECTIONS = (
     "chaining.md",
     "savepoints.md",
     "durability.md",
+    "kafka_sink.md",
+    "lake.md",
     "recovery.md",
     "latency.md",
+    "kafka.md",
+    "databases.md",
     "compare.md",
 )
 

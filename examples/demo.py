@@ -22,7 +22,7 @@ import time
 import zlib
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
@@ -163,9 +163,10 @@ class Screen:
             self._waited = int(seconds)
             print(f"\r   starting Spark ... {self._waited} s", end="", flush=True)
 
-    def show(self, tally: Tally) -> None:
-        epoch = f"epoch {max(tally.epochs):>3}   {tally.words:>9,} of {self.words:,} words counted"
-        top = tally.latest.most_common(SHOWN_WORDS)
+    def show(self, progress: str, counts: Counter[str]) -> None:
+        """Draw how far the counter is, and the largest counts."""
+        epoch = f"{progress} of {self.words:,} words counted"
+        top = counts.most_common(SHOWN_WORDS)
         if not self.live:
             best = ", ".join(f"{word} {count:,}" for word, count in top[:3])
             print(f"   {epoch}   {best}", flush=True)
@@ -193,11 +194,9 @@ class DemoError(Exception):
 
 
 @contextmanager
-def counter_process(folder: Path, options: argparse.Namespace) -> Iterator[subprocess.Popen[bytes]]:
-    """The word counter in a process of its own; nothing of it is left afterwards."""
-    script = str(Path(__file__).resolve())
-    command = [sys.executable, script, "--worker", str(folder)]
-    command += ["--words", str(options.words), "--per-epoch", str(options.per_epoch)]
+def process_in(folder: Path, script: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A Python script, with its arguments, as a process; nothing of it is left afterwards."""
+    command = [sys.executable, *script]
     scratch = folder / "scratch"
     scratch.mkdir(exist_ok=True)
     # What a killed process leaves behind goes when the demo's folder goes.
@@ -237,7 +236,7 @@ def watch(
     while True:
         ended = process.poll() is not None
         if tally.refresh():
-            screen.show(tally)
+            screen.show(f"epoch {max(tally.epochs):>3}   {tally.words:>9,}", tally.latest)
             shown = True
         elif not shown:
             screen.wait(time.monotonic() - began)
@@ -257,6 +256,8 @@ def watch(
 def run(folder: Path, options: argparse.Namespace, screen: Screen) -> bool:
     """The demo; True if the counts are right."""
     tally = Tally(folder / "counts")
+    command = [str(Path(__file__).resolve()), "--worker", str(folder)]
+    command += ["--words", str(options.words), "--per-epoch", str(options.per_epoch)]
     print(screen.style("1;36", "A word counter that survives kill -9"))
 
     screen.section(
@@ -265,7 +266,7 @@ def run(folder: Path, options: argparse.Namespace, screen: Screen) -> bool:
         f"{options.words:,} words, {options.per_epoch:,} per epoch, counted with keyed state.",
         "Every count is written to a file; a file appears when its epoch is committed.",
     )
-    with counter_process(folder, options) as process:
+    with process_in(folder, command) as process:
         watch(process, tally, screen, options.kill_after)
         kill(process)
         staged = len(tally.staged())
@@ -279,34 +280,36 @@ def run(folder: Path, options: argparse.Namespace, screen: Screen) -> bool:
         f"with epochs up to {max(tally.epochs)} committed and {files} of the next one staged.",
     )
     screen.section(3, "Restart", "The same program with the same checkpoint folder.")
-    with counter_process(folder, options) as process:
+    with process_in(folder, command) as process:
         watch(process, tally, screen, None)
     tally.refresh()
-    return check(tally, options, screen)
+    return check_counts(tally.rows, tally.latest, options.words, screen)
 
 
-def check(tally: Tally, options: argparse.Namespace, screen: Screen) -> bool:
+def check_counts(
+    rows: list[tuple[str, int]], latest: Counter[str], words: int, screen: Screen
+) -> bool:
     """Compare with a count of the same words without any framework."""
-    expected = Counter(map(word_of, range(options.words)))
+    expected = Counter(map(word_of, range(words)))
     screen.section(4, "Check", "The same words, counted in plain Python:")
     screen.say(f"{'word':<8}{'counter':>10}{'plain Python':>15}")
     for word, count in expected.most_common(SHOWN_WORDS):
-        mark = "" if tally.latest[word] == count else "   wrong"
-        screen.say(f"{word:<8}{tally.latest[word]:>10,}{count:>15,}{mark}")
+        mark = "" if latest[word] == count else "   wrong"
+        screen.say(f"{word:<8}{latest[word]:>10,}{count:>15,}{mark}")
     screen.say(f"and {max(0, len(expected) - SHOWN_WORDS)} more words")
 
-    emitted = Counter(tally.rows)
+    emitted = Counter(rows)
     wanted = {(word, n) for word, count in expected.items() for n in range(1, count + 1)}
     lost, foreign = len(wanted - emitted.keys()), len(emitted.keys() - wanted)
     twice = sum(1 for times in emitted.values() if times > 1)
     screen.say(
         "",
-        f"counts written:        {len(tally.rows):,} (one for each of {options.words:,} words)",
+        f"counts written:        {len(rows):,} (one for each of {words:,} words)",
         f"lost:                  {lost:,}",
         f"written twice:         {twice:,}",
         f"written by mistake:    {foreign:,}",
     )
-    right = tally.latest == expected and not (lost or twice or foreign)
+    right = latest == expected and not (lost or twice or foreign)
     verdict = "nothing lost, nothing twice" if right else "THE COUNTS ARE WRONG"
     print(f"\n{screen.style('1;32' if right else '1;31', verdict)}", flush=True)
     return right
@@ -324,10 +327,14 @@ def main() -> int:
         return 0
     if options.words < options.per_epoch * (options.kill_after + 2):
         parser.error("too few words: there must be epochs left after the kill")
+    return run_in_folder(lambda folder: run(folder, options, Screen(options.words)))
+
+
+def run_in_folder(demo: Callable[[Path], bool]) -> int:
+    """Run a demo in a folder that goes with it; the exit code."""
     folder = Path(tempfile.mkdtemp(prefix="millstream-demo-"))
-    screen = Screen(options.words)
     try:
-        return 0 if run(folder, options, screen) else 1
+        return 0 if demo(folder) else 1
     except DemoError as error:
         log = (folder / "log.txt").read_text(errors="replace").splitlines()
         print(f"\n{error}; the end of its log:\n", *log[-40:], sep="\n", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -14,11 +15,22 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from millstream.datastream import StreamExecutionEnvironment
+    from tools.servers import Kafka, MariaDB, Nats, Postgres, Server
 
 ROOT = Path(__file__).parents[1]
 PARALLELISM = 2
 # Helpers hold no tests.
 collect_ignore = ["support"]
+
+
+def pytest_collection_finish() -> None:
+    """Take what lives until the end out of the garbage collector's sight.
+
+    That are modules and thousands of tests. Each full collection would look at all of them again: it
+    took a seventh of the time of the unit tests.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -39,6 +51,42 @@ def spark() -> Iterator[SparkSession]:
     session = get_session(None, PARALLELISM, settings)
     yield session
     session.stop()
+
+
+def running(name: str) -> Iterator[Server]:
+    """A server that the tests of this process share; tests give their topics and tables own names."""
+    from tools.servers import SERVERS, NotInstalled
+    from tools.servers.__main__ import STRICT
+
+    server = SERVERS[name]
+    try:
+        server.find()
+    except NotInstalled as error:
+        if os.environ.get(STRICT):
+            pytest.fail(f"{name} is not installed: {error}")
+        pytest.skip(f"{name} is not installed: {error}; python -m tools.servers install {name}")
+    with server() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[Kafka]:
+    yield from running("kafka")  # type: ignore[misc]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    yield from running("postgres")  # type: ignore[misc]
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariaDB]:
+    yield from running("mariadb")  # type: ignore[misc]
+
+
+@pytest.fixture(scope="session")
+def nats() -> Iterator[Nats]:
+    yield from running("nats")  # type: ignore[misc]
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.strategies import crossed, examples, sampled, scaled, schedules
+from tests.support.strategies import crossed, examples, sampled, scaled, schedules, thinned
 
 CASES, WAYS = "abcde", ("x", "y")
 
@@ -14,6 +14,7 @@ def test_make_test_takes_all(monkeypatch: pytest.MonkeyPatch, factor: str) -> No
     monkeypatch.setenv("MILLSTREAM_EXAMPLES", factor)
     assert crossed(CASES, WAYS) == [(case, way) for case in CASES for way in WAYS]
     assert sampled(WAYS, "seed") == WAYS
+    assert thinned(CASES, "seed") == list(CASES)
     assert examples(40).max_examples == scaled(40) == 40 * int(factor)
     assert schedules(slots=(1, 3)) == {"slots": (1, 3)}
 
@@ -23,9 +24,12 @@ def test_make_check_takes_every_case_and_every_way(monkeypatch: pytest.MonkeyPat
     assert crossed(CASES, WAYS) == [("a", "x"), ("b", "y"), ("c", "x"), ("d", "y"), ("e", "x")]
     assert {way for n in range(20) for way in sampled(WAYS, str(n))} == set(WAYS)
     assert sampled(WAYS, "seed") == sampled(WAYS, "seed")
+    parts = {tuple(thinned("abcdefg", str(n))) for n in range(20)}
+    assert parts == {("a", "d", "g"), ("b", "e"), ("c", "f")}
+    assert thinned(CASES, "seed", one_in=2) in (["a", "c", "e"], ["b", "d"])
     # Never more than a test asks for.
-    assert [examples(n).max_examples for n in (3, 40, 200)] == [3, 4, 10]
-    assert [scaled(n, fewest=3) for n in (2, 20, 200)] == [2, 3, 10]
+    assert [examples(n).max_examples for n in (3, 40, 200)] == [3, 3, 10]
+    assert [scaled(n, fewest=1) for n in (2, 20, 200)] == [1, 1, 10]
     assert schedules(slots=(1, 3), cuts=(1, "all")) == {
         "cuts": (1, "all"),
         "slots": (3,),

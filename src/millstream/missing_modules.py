@@ -9,24 +9,11 @@ from types import ModuleType
 
 __all__ = ["MODULES", "explain_missing_modules"]
 
-_KAFKA = "read it with Spark's Kafka source and env.from_dataframe(...), write with foreach_batch"
-_SPARK = "use a Spark connector with env.from_dataframe(...) and stream.foreach_batch(...)"
 _GATEWAY = "there is no JVM of Flink; for the one of Spark ask SparkSession.builder.getOrCreate()"
 _JAVA = "it wraps objects of Flink's Java API, and there are none"
 
 MODULES: dict[str, str] = {
     "millstream.table": "use the DataStream API, or Spark SQL with env.from_dataframe(...)",
-    "millstream.datastream.connectors.kafka": _KAFKA,
-    "millstream.datastream.connectors.dynamic_kafka": _KAFKA,
-    "millstream.datastream.connectors.cassandra": _SPARK,
-    "millstream.datastream.connectors.elasticsearch": _SPARK,
-    "millstream.datastream.connectors.kinesis": _SPARK,
-    "millstream.datastream.connectors.pulsar": _SPARK,
-    "millstream.datastream.connectors.rabbitmq": _SPARK,
-    "millstream.datastream.connectors.jdbc": "use Spark's JDBC writer with stream.foreach_batch(...)",
-    "millstream.datastream.connectors.hybrid_source": "use a union of the sources",
-    "millstream.datastream.formats.avro": "use Spark's Avro format with env.from_dataframe(...)",
-    "millstream.datastream.formats.orc": "use Spark's ORC format with env.from_dataframe(...)",
     "millstream.common.io": "input formats are Java objects: use env.from_source(...)",
     "millstream.common.utils": _JAVA,
     "millstream.java_gateway": _GATEWAY,

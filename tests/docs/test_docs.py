@@ -3,6 +3,9 @@
 The blocks of a page are one program, `app.py`, run from top to bottom in an empty directory. A
 ``text`` block is the output of the Python block before it, if no other block and no heading stands
 between them. What is only to be read is a ``console`` block.
+
+A page with the comment ``<!-- needs kafka at localhost:9092 -->`` runs with a server of the tests: the
+address in its blocks is where a reader has one, and stands for that of the server.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
@@ -24,8 +28,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-EXAMPLES = sorted(ROOT.glob("examples/[0-9]*.py"))
+EXAMPLES = sorted(p for p in ROOT.glob("examples/*.py") if "\nPrints:\n" in p.read_text())
 PROGRAM = "app.py"
+NEEDS_SERVER = re.compile(r"(?:<!--|#) needs (\w+) at (\S+)")
 NEEDS_SPARK = re.compile(r"\.execute\w*\(|\bSparkSession\b|\bspark\b")
 GENERATED = {ROOT / "benchmarks/RESULTS.md"}
 TIMEOUT_SECONDS = 600
@@ -65,11 +70,14 @@ def blocks_of(text: str) -> list[Block]:
     return blocks
 
 
-def run_blocks(page: Path) -> None:
-    """Run the blocks of a page as one program."""
+def run_blocks(page: Path, addresses: Mapping[str, str] | None = None) -> None:
+    """Run the blocks of a page as one program; ``addresses``: what stands for those on the page."""
     namespace: dict[str, Any] = {"__name__": "__main__", "__file__": PROGRAM}
     program = ""
-    for block in blocks_of(page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    for shown, real in (addresses or {}).items():
+        text = text.replace(shown, real)
+    for block in blocks_of(text):
         # Lines are numbered as in a file with all blocks so far: errors then show the right ones.
         source = "\n" * program.count("\n") + block.source
         program += block.source
@@ -98,6 +106,7 @@ def _marked(paths: list[Path]) -> list[Any]:
         text = path.read_text(encoding="utf-8")
         code = text if path.suffix == ".py" else "".join(b.source for b in blocks_of(text))
         marks = [pytest.mark.spark] if NEEDS_SPARK.search(_without_docstring(code)) else []
+        marks += [pytest.mark.servers] if NEEDS_SERVER.search(text) else []
         if code:
             found.append(pytest.param(path, id=str(path.relative_to(ROOT)), marks=marks))
     return found
@@ -113,18 +122,32 @@ def test_the_blocks_of_a_page_run(
 ) -> None:
     if request.node.get_closest_marker("spark"):
         request.getfixturevalue("spark")
+    addresses = _addresses(page.read_text(encoding="utf-8"), request)
     monkeypatch.chdir(tmp_path)
-    run_blocks(page)
+    run_blocks(page, addresses)
+
+
+def _addresses(text: str, request: pytest.FixtureRequest) -> dict[str, str]:
+    """The addresses of servers that run, by those that a text shows."""
+    needed = NEEDS_SERVER.findall(text)
+    return {shown: request.getfixturevalue(name).address for name, shown in needed}
 
 
 @pytest.mark.parametrize("example", _marked(EXAMPLES))
-def test_an_example_prints_what_it_says(example: Path, tmp_path: Path) -> None:
-    docstring = ast.get_docstring(ast.parse(example.read_text(encoding="utf-8")))
+def test_an_example_prints_what_it_says(
+    example: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    text = example.read_text(encoding="utf-8")
+    docstring = ast.get_docstring(ast.parse(text))
     assert docstring is not None
     expected = [
         line.removeprefix("    ") for line in docstring.partition("Prints:\n")[2].split("\n")
     ]
-    result = _run([str(example)], tmp_path)
+    for shown, real in _addresses(text, request).items():
+        text = text.replace(shown, real)
+    program = tmp_path / example.name
+    program.write_text(text, encoding="utf-8")
+    result = _run([str(program)], tmp_path)
     assert result.returncode == 0, result.stderr
     assert _trimmed(result.stdout).split("\n") == expected
 
@@ -136,6 +159,16 @@ def test_the_demo_finds_its_counts_right(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.rstrip().splitlines()[-1] == "nothing lost, nothing twice"
     assert "1,200 of 1,200 words counted" in result.stdout
+    assert not list(tmp_path.iterdir()), "the demo leaves nothing where it was started"
+
+
+@pytest.mark.spark
+@pytest.mark.servers
+@pytest.mark.usefixtures("kafka")  # skips where Kafka is not installed; the demo starts its own
+def test_the_demo_with_kafka_finds_its_counts_right(tmp_path: Path) -> None:
+    result = _run([str(ROOT / "examples/demo_kafka.py"), "--words", "9000"], tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.rstrip().splitlines()[-1] == "nothing lost, nothing twice"
     assert not list(tmp_path.iterdir()), "the demo leaves nothing where it was started"
 
 

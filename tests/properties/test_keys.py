@@ -31,7 +31,7 @@ from millstream.datastream.window import (
 from millstream.kernel.keys.encoding import encode_key
 from millstream.testing import rebatch, run_local
 from tests.support.key_pool import POOL, same
-from tests.support.strategies import examples
+from tests.support.strategies import examples, thinned
 
 Record = tuple[Any, int, int]
 TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda r, _: r[2])
@@ -167,8 +167,8 @@ def program(name: str, data: list[Record]) -> Callable[[Any], Any]:
     )
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-@examples(25, fewest=3)
+@pytest.mark.parametrize("name", thinned(PROGRAMS, "forms", one_in=2))
+@examples(25)
 @given(data=inputs())
 def test_the_forms_of_keys_do_not_depend_on_the_schedule(name: str, data: list[Record]) -> None:
     rebatch(program(name, data), **FEW)

@@ -40,7 +40,7 @@ from millstream.datastream.window import (
     TumblingEventTimeWindows,
 )
 from millstream.testing import rebatch, run_local
-from tests.support.strategies import crossed, examples
+from tests.support.strategies import crossed, examples, thinned
 
 Record = tuple[str, int]
 TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda r, _: r[1])
@@ -184,8 +184,10 @@ def program(make: Callable[[Any], Any], data: list[Record]) -> Callable[[Any], A
     )
 
 
-@pytest.mark.parametrize(("name", "policy"), crossed(PROGRAMS, ["fail", "skip"]))
-@examples(10, fewest=3)
+@pytest.mark.parametrize(
+    ("name", "policy"), crossed(thinned(PROGRAMS, "rich", one_in=2), ["fail", "skip"])
+)
+@examples(10)
 @given(steps=INPUTS)
 def test_each_key_has_a_state_of_its_own(
     name: str, policy: Any, steps: list[tuple[str, int]]

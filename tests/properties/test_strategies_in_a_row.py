@@ -3,12 +3,15 @@ nothing depends on how epochs are cut."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.common import Types, WatermarkStrategy
-from millstream.datastream import DataStream, StreamExecutionEnvironment
+from millstream.common.time import MIN_TIMESTAMP
+from millstream.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
 from millstream.datastream.window import TumblingEventTimeWindows
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.testing import LocalJob, rebatch
@@ -145,3 +148,23 @@ def test_sums_by_column_behind_three_strategies() -> None:
     assert [
         tuple(record) for record in rebatch(program, **schedules()).results.records()
     ] == expected
+
+
+class Clocks(KeyedProcessFunction):
+    """Gives each record with the clock before it."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield value, ctx.timer_service().current_watermark()
+
+
+def test_a_strategy_gets_a_record_on_both_ways_before_the_next_one() -> None:
+    def program(env: StreamExecutionEnvironment) -> DataStream:
+        strategy = WatermarkStrategy.for_bounded_out_of_orderness(0)
+        strategy = strategy.with_timestamp_assigner(lambda time, _: time)
+        times = env.from_collection([10, 20]).assign_timestamps_and_watermarks(strategy)
+        both = times.union(times.assign_timestamps_and_watermarks(strategy))
+        again = both.assign_timestamps_and_watermarks(strategy)
+        return again.key_by(lambda _: "all").process(Clocks())
+
+    expected = [(10, MIN_TIMESTAMP), (10, 9), (20, 9), (20, 19)]
+    assert rebatch(program, **schedules()).results.values() == expected

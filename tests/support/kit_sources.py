@@ -59,6 +59,14 @@ class Sparse(Logs):
         yield Chunk(self.lines(channel)[-(-start // 3) : -(-stop // 3)])
 
 
+class Numbered(Sparse):
+    """It says which positions its records have."""
+
+    def read(self, channel: ChannelName, start: int, stop: int) -> Iterator[Chunk]:
+        first, last = -(-start // 3), -(-stop // 3)
+        yield Chunk(self.lines(channel)[first:last], None, [3 * n for n in range(first, last)])
+
+
 class FromTheMiddle(Logs):
     def first(self, channel: ChannelName) -> int:
         return min(2, len(self.lines(channel)))
@@ -70,6 +78,28 @@ class FromTheMiddle(Logs):
 class LeavesOut(Logs):
     def read(self, channel: ChannelName, start: int, stop: int) -> Iterator[Chunk]:
         yield Chunk([line for line in self.lines(channel)[start:stop] if "7" not in line])
+
+
+class NumbersByRange(Numbered):
+    """Positions that count from the start of the range."""
+
+    def read(self, channel: ChannelName, start: int, stop: int) -> Iterator[Chunk]:
+        for chunk in super().read(channel, start, stop):
+            yield Chunk(chunk.values, None, [start + n for n in range(len(chunk))])
+
+
+class NumbersOfOthers(Numbered):
+    """Positions before the range."""
+
+    def read(self, channel: ChannelName, start: int, stop: int) -> Iterator[Chunk]:
+        for chunk in super().read(channel, start, stop):
+            yield Chunk(chunk.values, None, list(range(len(chunk))))
+
+
+class FewNumbers(Numbered):
+    def read(self, channel: ChannelName, start: int, stop: int) -> Iterator[Chunk]:
+        for chunk in super().read(channel, start, stop):
+            yield Chunk(chunk.values, None, [start])
 
 
 class NotReplayable(Logs):

@@ -11,7 +11,7 @@ _JAVA = "it wraps an object of Flink's Java API, and there is none"
 
 NAMES: dict[str, str] = {
     "AssignerWithPeriodicWatermarksWrapper": "use WatermarkStrategy.for_generator(...)",
-    "BulkWriterFactory": "use ParquetBulkWriters or CsvBulkWriters",
+    "BulkWriterFactory": "use ParquetBulkWriters, OrcBulkWriters or the like",
     "CustomCheckpointStorage": "use FileSystemCheckpointStorage(path)",
     "CustomStateBackend": "state is in Spark's state store",
     "StreamTransformer": _JAVA,
@@ -29,7 +29,6 @@ METHODS: dict[str, str] = {
     "get_min_resources": "resources are Spark's",
     "get_preferred_resources": "resources are Spark's",
     "as_queryable_state": "read state of savepoints and checkpoints with millstream.state_processor",
-    "create_input": "input formats are Java objects: use from_source(...)",
     "read_file": "use FileSource with from_source(...)",
     "read_file_stream": "use FileSource with from_source(...)",
     "create_remote_environment": "get_execution_environment(spark=...) takes a Spark session",
@@ -49,8 +48,8 @@ def missing_name(module: str) -> Callable[[str], Any]:
     --------
     >>> from millstream.common.serialization import BulkWriterFactory
     Traceback (most recent call last):
-    ImportError: millstream.common.serialization has no BulkWriterFactory: use ParquetBulkWriters \
-or CsvBulkWriters
+    ImportError: millstream.common.serialization has no BulkWriterFactory: use ParquetBulkWriters, \
+OrcBulkWriters or the like
     """
 
     def absent(name: str) -> NoReturn:

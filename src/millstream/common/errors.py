@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import Any, ClassVar
 
-from millstream.common.secrets import masked_uris
+from millstream.common.secrets import masked_code, masked_uris
 
 __all__ = [
     "CheckpointError",
     "ConfigurationError",
     "EnvironmentSetupError",
+    "FormatError",
     "Location",
     "MillstreamError",
     "PlanError",
@@ -66,7 +67,7 @@ class Location:
 
 
 def _location(code: CodeType, line: int, module_globals: dict[str, Any]) -> Location:
-    text = linecache.getline(code.co_filename, line, module_globals).strip()
+    text = masked_code(linecache.getline(code.co_filename, line, module_globals).strip())
     return Location(code.co_filename, line, code.co_name, text or None)
 
 
@@ -265,6 +266,38 @@ class EnvironmentSetupError(MillstreamError):
     """
 
 
+class FormatError(ValueError):
+    """A message cannot be decoded, or a record cannot be encoded: the data are wrong, not the program.
+
+    It is not a `MillstreamError`, but an exception like those of functions. So an operator whose
+    policy is ``on_error("skip", tag)`` makes a dead letter of the record.
+
+    Parameters
+    ----------
+    code : str
+        A stable name for the kind of error, such as ``BAD_JSON``.
+    message : str
+        What is wrong, with the beginning of the data.
+    hint : str, optional
+        What the user can do.
+
+    Examples
+    --------
+    >>> print(FormatError("BAD_JSON", "b'{' is no JSON object"))
+    [BAD_JSON] b'{' is no JSON object
+    """
+
+    def __init__(self, code: str, message: str, hint: str | None = None) -> None:
+        super().__init__(code, message, hint)
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"[{self.code}] {self.message}{hint}"
+
+
 class UserCodeError(MillstreamError):
     """An exception left a function that the user wrote.
 
@@ -363,7 +396,9 @@ def location_in(file: str, line: int, function: str) -> Location:
     >>> location_in("nowhere.py", 3, "main")
     Location(file='nowhere.py', line=3, function='main', code=None)
     """
-    return Location(file, line, function, linecache.getline(file, line).strip() or None)
+    return Location(
+        file, line, function, masked_code(linecache.getline(file, line).strip()) or None
+    )
 
 
 def _user_frames(trace: TracebackType | None) -> Iterator[Location]:

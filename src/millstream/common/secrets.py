@@ -10,6 +10,7 @@ __all__ = [
     "Redactor",
     "is_masked",
     "is_secret",
+    "masked_code",
     "masked_command",
     "masked_settings",
     "masked_uris",
@@ -120,6 +121,17 @@ def masked_command(command: Sequence[str]) -> tuple[str, ...]:
 def is_masked(command: Sequence[str]) -> bool:
     """Whether something of a command line was masked, so that it cannot be run again."""
     return any(MASK in word for word in command)
+
+
+def masked_code(line: str) -> str:
+    """A line of a program as it may be shown.
+
+    Examples
+    --------
+    >>> masked_code('Database(url, user="ada", password="s3cret", key="id")')
+    'Database(url, user="ada", password="*****", key="id")'
+    """
+    return _masked(line, _spans(line, _is_surely_secret))
 
 
 def masked_uris(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from millstream.common.absent import missing_name
-from millstream.common.errors import PlanError, TypeMismatchError, short_repr, user_location
+from millstream.common.errors import FormatError, PlanError, short_repr, user_location
 from millstream.common.text import TextStyle, checked_style, encoded_text
 from millstream.common.typeinfo import TypeInformation, Types
 
@@ -19,9 +19,25 @@ __all__ = [
     "RowFieldExtractorSchema",
     "SerializationSchema",
     "SimpleStringSchema",
+    "beginning",
 ]
 
 T = TypeVar("T")
+_SHOWN = 100
+
+
+def beginning(message: bytes | str) -> str:
+    """The first bytes of a message, as errors show them.
+
+    Examples
+    --------
+    >>> beginning(b"abc"), beginning(b"a" * 300)[-15:]
+    ("b'abc'", '... (300 bytes)')
+    """
+    if len(message) <= _SHOWN:
+        return repr(message)
+    unit = "characters" if isinstance(message, str) else "bytes"
+    return f"{message[:_SHOWN]!r}... ({len(message)} {unit})"
 
 
 class SerializationSchema(ABC, Generic[T]):
@@ -99,13 +115,28 @@ class SimpleStringSchema(SerializationSchema[str], DeserializationSchema[str]):
     def __init__(self, charset: str = "UTF-8") -> None:
         self._charset = _charset(charset)
 
+    @property
+    def charset(self) -> str:
+        """The charset, as Python names it."""
+        return self._charset
+
     def serialize(self, value: str) -> bytes:
         """The bytes of a text."""
-        return value.encode(self._charset)
+        try:
+            return value.encode(self._charset)
+        except UnicodeEncodeError as error:
+            raise FormatError(
+                "FORMAT_VALUE", f"{short_repr(value)} cannot be written in {self._charset}: {error}"
+            ) from error
 
     def deserialize(self, message: bytes) -> str:
         """The text of a message."""
-        return message.decode(self._charset)
+        try:
+            return message.decode(self._charset)
+        except UnicodeDecodeError as error:
+            raise FormatError(
+                "BAD_TEXT", f"{beginning(message)} is no text in {self._charset}: {error}"
+            ) from error
 
     def get_produced_type(self) -> TypeInformation:
         """STRING."""
@@ -160,10 +191,10 @@ class RowFieldExtractorSchema(SerializationSchema[Any]):
             return b""
         if isinstance(found, bytes | bytearray):
             return bytes(found)
-        raise TypeMismatchError(
+        raise FormatError(
             "NOT_BYTES",
             f"field {self._field_index} of {short_repr(value)} is a {type(found).__name__}, not bytes",
-            hint="encode it before, as in map(lambda row: Row(row[0].encode(), row[1].encode()))",
+            "encode it before, as in map(lambda row: Row(row[0].encode(), row[1].encode()))",
         )
 
 

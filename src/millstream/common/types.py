@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
@@ -67,6 +67,29 @@ def rows_of(
         row._numbered = numbered
         rows.append(row)
     return rows
+
+
+def row_maker(fields: tuple[str, ...] | None) -> Callable[[list[Any]], Row]:
+    """Return the function that makes rows with these fields, each of a list of values, which it keeps.
+
+    Rows without names show their fields as f0, f1 and so on.
+
+    Examples
+    --------
+    >>> row_maker(("a", "b"))([1, 2])
+    Row(a=1, b=2)
+    """
+    insert, new, numbered = RowKind.INSERT, Row.__new__, fields is None
+
+    def make(values: list[Any]) -> Row:
+        row = new(Row)
+        row._fields = fields
+        row._values = values
+        row._row_kind = insert
+        row._numbered = numbered
+        return row
+
+    return make
 
 
 def like(row: Row, values: list[Any]) -> Row:

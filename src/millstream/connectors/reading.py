@@ -21,7 +21,7 @@ import pyarrow as pa
 from millstream.common.errors import CheckpointError, Location
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation, Types
-from millstream.connectors.source import ChannelName, ChannelSource, Position
+from millstream.connectors.source import ChannelName, ChannelSource, Chunk, Position
 from millstream.connectors.source_calls import BEGUN, SourceCalls
 from millstream.kernel.records.columns import Columns, Values
 from millstream.kernel.records.order import Ints
@@ -176,19 +176,44 @@ class Progress:
 
     def next(self, start: Offset) -> Offset:
         """The offset after an epoch that begins at one."""
-        end = _positions(start)
-        begun = {}
-        for name, latest in self.latest(start).items():
-            at = end.get(name)
-            if name not in end:
-                at = self.first(name)
-                if at != 0:
-                    begun[name] = at
-            end[name] = self._next_position(name, at, latest)
+        before = _positions(start)
+        latest = self.latest(start)
+        end, first = self.take_turns(
+            before, lambda name, at: self._next_position(name, at, latest[name])
+        )
+        begun = {name: at for name, at in first.items() if at != 0}
         if begun:
             return {**end, BEGUN: begun}
         # Spark runs an epoch whenever the offset differs.
-        return start if end == _positions(start) else end
+        return start if end == before else end
+
+    def take_turns(
+        self, before: Offset, read: Callable[[str, Position], Position]
+    ) -> tuple[Offset, Offset]:
+        """Positions after an epoch, and where the channels begin that are new in it.
+
+        The epoch reads the channels whose turn it is. When it has read them to their ends, the next ones
+        enter, too, before they are read, so that event time waits for them: otherwise it would run ahead
+        to the end of those that have finished. ``read`` says how far an epoch comes.
+        """
+        first: Offset = {}
+        end, reads = dict(before), True
+        for names in self._turns():
+            first |= {name: self.first(name) for name in names if name not in before}
+            start = {name: before[name] if name in before else first[name] for name in names}
+            for name, at in start.items():
+                end[name] = read(name, at) if reads else at
+            reads = reads and all(self.is_finished(name, at) for name, at in start.items())
+            if not all(self.is_finished(name, end[name]) for name in names):
+                break
+        return end, first
+
+    def _turns(self) -> list[list[str]]:
+        """The channels that are there, by their turns."""
+        turns: dict[int, list[str]] = {}
+        for name in self.known():
+            turns.setdefault(self.calls.turn(self.channel(name)), []).append(name)
+        return [turns[turn] for turn in sorted(turns)]
 
     def _next_position(self, name: str, start: Position, latest: Position | None) -> Position:
         self.refuse_shorter(name, start)
@@ -246,7 +271,7 @@ class Progress:
     def all_reads(self, start: Offset) -> Reads:
         """Everything from an offset to the ends of a bounded source."""
         end = _positions(start)
-        begun = {name: self.first(name) for name in self.latest() if name not in end}
+        begun = {name: self.first(name) for name in self.latest(start) if name not in end}
         for name, latest in self.known().items():
             self.refuse_shorter(name, end.get(name, begun.get(name)))
             end[name] = latest
@@ -268,14 +293,14 @@ class Progress:
         """Whether a channel ends where the source says now."""
         return self.source.bounded or self.calls.is_final(self.channel(name))
 
-    def lag(self, end: Offset) -> int | None:
-        """How many positions wait to be read behind an offset; None if a channel has no end."""
-        waiting = 0
+    def lags(self, end: Offset) -> dict[str, int] | None:
+        """How many positions of each channel wait behind an offset; None if a channel has no end."""
+        waiting = {}
         for name, latest in self.known().items():
             if latest is None:
                 return None
             at = end[name] if name in end else self.first(name)
-            waiting += max(self.calls.number(latest) - self.calls.number(at), 0)
+            waiting[name] = max(self.calls.number(latest) - self.calls.number(at), 0)
         return waiting
 
     def _has_more(self, name: str, position: Position) -> bool:
@@ -323,18 +348,34 @@ def blocks(
         first, stop = calls.number(part.start), calls.number(part.stop)
         at = first
         for chunk in calls.read(part.channel, part.start, part.stop):
+            positions = _positions_of(calls, part, chunk, at, stop)
             count = len(chunk)
-            if at + count > stop:
+            if positions is None and at + count > stop:
                 raise calls.broken(
                     f"read({part.channel!r}, {part.start!r}, {part.stop!r}) gives more records than "
                     "there are positions",
                     "stop before the position `stop`, or give `number` more room",
                 )
             times = _times(chunk.timestamps)
-            yield Block(_values(chunk.values), times, part.number, first, at, part.finished)
-            at += count
+            yield Block(values_of(chunk), times, part.number, first, at, part.finished, positions)
+            at = at + count if positions is None else int(positions[-1]) + 1
         if at == first:
             yield Block([], None, part.number, first, first, part.finished)
+
+
+def _positions_of(calls: SourceCalls, part: Range, chunk: Chunk, at: int, stop: int) -> Ints | None:
+    """The positions that a chunk gives; None: they follow each other without a gap."""
+    if chunk.positions is None or not len(chunk):
+        return None
+    positions = np.asarray(chunk.positions, np.int64)
+    rises = bool((positions[1:] > positions[:-1]).all())
+    if not rises or positions[0] < at or positions[-1] >= stop:
+        raise calls.broken(
+            f"read({part.channel!r}, {part.start!r}, {part.stop!r}) gives a chunk with the positions "
+            f"{positions[0]} to {positions[-1]}, at {at}",
+            "positions grow along the channel, and lie in the range that is read",
+        )
+    return positions
 
 
 def _times(times: Sequence[int | None] | Ints | None) -> Ints | None:
@@ -343,10 +384,12 @@ def _times(times: Sequence[int | None] | Ints | None) -> Ints | None:
     return np.array([MIN_TIMESTAMP if ts is None else ts for ts in times], np.int64)
 
 
-def _values(values: Any) -> Values:
+def values_of(chunk: Chunk) -> Values:
+    """The records of a chunk, as the kernel has them."""
+    values = chunk.values
     if isinstance(values, pa.RecordBatch):
         types = [TypeInformation.from_arrow(field.type) for field in values.schema]
         return Columns(Types.ROW_NAMED(values.schema.names, types), values.columns)
     if isinstance(values, pa.Array):
         return Columns(TypeInformation.from_arrow(values.type), [values])
-    return values  # type: ignore[no-any-return]
+    return values

@@ -21,15 +21,21 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from millstream.common.errors import Location, PlanError, user_location
 from millstream.common.fencing import FencingToken, always_current
 from millstream.common.typeinfo import TypeInformation
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
 __all__ = [
     "Changelog",
     "Committer",
+    "DeliveryGuarantee",
     "FunctionSink",
     "IdempotentSink",
     "IdempotentWriter",
@@ -47,13 +53,23 @@ Changelog = Literal["append", "upsert", "retract"]
 
 ``"append"``: new records only. ``"upsert"``: records that replace the one with the same key, or delete
 it. ``"retract"``: records that are added, and earlier ones that are taken back.
+A sink that takes upserts takes retractions too: a record that is taken back is deleted by its key.
 """
 
 _TAKEN: Mapping[Changelog, frozenset[Changelog]] = {
     "append": frozenset({"append"}),
-    "upsert": frozenset({"append", "upsert"}),
+    # A stream that takes records back before it adds new ones says more than this sink has to know.
+    "upsert": frozenset({"append", "upsert", "retract"}),
     "retract": frozenset({"append", "retract"}),
 }
+
+
+class DeliveryGuarantee(Enum):
+    """How often a record may reach a sink when something fails."""
+
+    EXACTLY_ONCE = 0
+    AT_LEAST_ONCE = 1
+    NONE = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +162,13 @@ class PartWriter(ABC):
     def write(self, batch: Any) -> None:
         """Take records, in order: a list, or a `pyarrow.RecordBatch` if the sink takes columns."""
 
+    def write_timed(self, batch: Any, times: npt.NDArray[np.int64]) -> None:
+        """Take records with their event times in milliseconds; by default `write` gets the records.
+
+        ``times``: one per record, `millstream.common.time.MIN_TIMESTAMP` where a record has none.
+        """
+        self.write(batch)
+
     @abstractmethod
     def finish(self) -> Any:
         """Make sure of all records of the part.
@@ -227,7 +250,8 @@ class Sink:
     takes_columns : bool
         Whether writers get Arrow record batches, not lists of records. The stream needs a type then.
     prefers_columns : bool
-        The same where the stream has a declared type; writers get lists of records of other streams.
+        The same where the stream has a declared type; writers get lists of records of other streams,
+        and of those that have rows of kind DELETE.
     """
 
     changelog: Changelog = "append"
@@ -238,6 +262,10 @@ class Sink:
 
     def validate(self) -> None:
         """Raise a `PlanError` if the sink cannot be used; called when it is given to a stream."""
+
+    def preprocess(self, stream: Any) -> Any:
+        """Return the stream whose records the sink takes: the one it is given to, or steps behind it."""
+        return stream
 
     def travelling(self) -> Iterator[tuple[str, Any]]:
         """The parts of the sink that are sent to the workers, with a name for each."""
@@ -254,6 +282,9 @@ class PartSink(Sink, ABC):
         A task keeps its copy for many epochs: connections that are worth keeping may stay in it. What
         cannot be pickled must not be there before the first call.
         """
+
+    def start(self, context: SinkContext) -> None:
+        """Check what the sink needs: servers, tables, rights. Called on the driver at each start."""
 
     def close(self) -> None:
         """Release the connections that this copy of the sink keeps; the task's process may go on."""

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from millstream.common.errors import MillstreamError, PlanError, short_repr, user_code_error
+from millstream.common.errors import (
+    CheckpointError,
+    MillstreamError,
+    PlanError,
+    short_repr,
+    user_code_error,
+)
 from millstream.connectors.sink import (
     Committer,
     IdempotentSink,
@@ -24,6 +30,7 @@ __all__ = [
     "begun",
     "committer_of",
     "named_call",
+    "same_part",
     "stageable",
     "whole_epoch",
     "writer_of",
@@ -97,6 +104,20 @@ def begun(writer: IdempotentWriter, context: PartContext) -> str | None:
         context,
         f"begin() returns {short_repr(found)}",
         "return the fingerprint that the marker has, a text; None if there is no marker",
+    )
+
+
+def same_part(found: str, context: PartContext) -> None:
+    """Refuse a part that is there already with other records: with another fingerprint."""
+    if found == context.fingerprint:
+        return
+    raise CheckpointError(
+        "PART_CHANGED",
+        f"sink {context.sink!r} has part {context.part} of epoch {context.epoch} already, with "
+        f"other records than the part has now ({found!r}, now {context.fingerprint!r})",
+        location=context.location,
+        hint="the epoch is replayed with another number of tasks, or a function is not "
+        "deterministic: start the job on as many cores as before, until the epoch is through",
     )
 
 

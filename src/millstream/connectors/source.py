@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    from millstream.kernel.steps.decode import Decoder
+
 __all__ = [
     "ChannelName",
     "ChannelSource",
@@ -66,6 +68,13 @@ class Source(ABC):
         """Return what makes records of what is read, None if that is the same."""
         return None
 
+    def decoder(self) -> Decoder | None:
+        """Return what decodes what is read, many records at a time; None if nothing has to be.
+
+        Records that cannot be decoded fail the job, or follow ``on_error`` of the stream.
+        """
+        return None
+
 
 class SourceSpec(Source):
     """A source that a job reads as one. The plan knows sources by these methods only."""
@@ -101,6 +110,10 @@ class SourceSpec(Source):
     def describe_channels(self) -> str:
         """Return what `explain` says about the channels."""
 
+    def describe_reading(self, configuration: Mapping[str, str]) -> str | None:
+        """Return what `explain` says about who reads it, None if there is no choice."""
+        return None
+
     def signature(self) -> str:
         """Return what tells this source from others where the program gives no uid."""
         inner: Any = getattr(self, "function", None) or self
@@ -128,6 +141,10 @@ class Chunk:
     timestamps
         Their event times in milliseconds, one for each, None for a record without one. By default no
         record has one; a timestamp assigner of the watermark strategy overrides them.
+    positions
+        The whole number of each record's position, growing. To be given where positions have gaps: the
+        job otherwise counts records from the start of the range, so that the same record would have
+        another number after another cut into epochs.
 
     Examples
     --------
@@ -137,6 +154,7 @@ class Chunk:
 
     values: list[Any] | pa.RecordBatch | pa.Array
     timestamps: Sequence[int | None] | npt.NDArray[np.int64] | None = None
+    positions: Sequence[int] | npt.NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -253,10 +271,20 @@ class ChannelSource(SourceSpec):
     ) -> Mapping[ChannelName, Position | None]:
         """Return `latest` for a job that stands at these positions, by the names as texts.
 
-        For a source whose channels depend on what was read: one that goes on with another source when
-        the first has been read to its end.
+        For a source that has to compare them with what is there, to see that records were lost; or that
+        sees by them what it chose to read when the job began, such as a version of a table. A bounded
+        source is asked once in each start of the job, with no positions in the first.
         """
         return self.latest()
+
+    def turn(self, channel: ChannelName) -> int:
+        """Return when a channel is read: after all channels with smaller numbers have ended.
+
+        Channels of a later turn are announced in the epoch that reads the last records before them, and
+        are read from the next epoch on. Channels that others wait for must end: those of a bounded
+        source do, and those of which `is_final` says so.
+        """
+        return 0
 
     # -- how much an epoch reads -----------------------------------------------------------------
 

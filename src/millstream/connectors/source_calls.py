@@ -150,6 +150,15 @@ class SourceCalls:
         with self._named("announces", channel):
             return self.source.announces(channel)
 
+    def turn(self, channel: ChannelName) -> int:
+        with self._named("turn", channel):
+            turn: Any = self.source.turn(channel)
+        if type(turn) is not int:
+            raise self.broken(
+                f"turn({_shown(channel)}) gives {short_repr(turn)}", "return a whole number"
+            )
+        return turn
+
     # -- positions -------------------------------------------------------------------------------
 
     @property
@@ -220,6 +229,7 @@ class SourceCalls:
                 f"{call} yields a chunk of a {type(chunk.values).__name__}",
                 "the values of a Chunk are a list, a pyarrow.RecordBatch or a pyarrow.Array",
             )
+        self._check_positions(call, chunk)
         times = chunk.timestamps
         if times is None:
             return
@@ -234,6 +244,22 @@ class SourceCalls:
             raise self.broken(
                 f"{call} yields a chunk with the timestamp {short_repr(wrong)}",
                 "event times are whole numbers of milliseconds; None for a record without one",
+            )
+
+    def _check_positions(self, call: str, chunk: Chunk) -> None:
+        given = chunk.positions
+        if given is None:
+            return
+        whole = isinstance(given, np.ndarray) and given.dtype == np.int64
+        if not whole and not all(type(one) is int for one in given):
+            raise self.broken(
+                f"{call} yields a chunk with the positions {short_repr(given)}",
+                "give number(position) of each record, a whole number",
+            )
+        if len(given) != len(chunk):
+            raise self.broken(
+                f"{call} yields a chunk of {len(chunk)} records and {len(given)} positions",
+                "give one position for each record, or none at all",
             )
 
     # -- errors ----------------------------------------------------------------------------------

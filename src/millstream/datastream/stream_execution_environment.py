@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from millstream.common.type_variables import V
     from millstream.common.types import Row
     from millstream.datastream.timestamped_value import TimestampedValue
+    from millstream.kernel.steps.decode import Decoder
 
 __all__ = ["StreamExecutionEnvironment"]
 
@@ -313,15 +314,20 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         found = declared_type(type_info) or source.get_produced_type()
         convert = source.conversion()
         if convert is None:
-            return self._sources(source_name, specs, found, strategy)
+            return self._sources(source_name, specs, found, strategy, source.decoder())
         read = self._sources(source_name, specs, convert.read_type, None)
         records = read.flat_map(convert.function, found).name("Parse")
         return records.assign_timestamps_and_watermarks(strategy)
 
     def _sources(
-        self, name: str, specs: Sequence[SourceSpec], type_info: Any, strategy: Any
+        self,
+        name: str,
+        specs: Sequence[SourceSpec],
+        type_info: Any,
+        strategy: Any,
+        decoder: Decoder | None = None,
     ) -> DataStream:
-        streams = [self._source(name, spec, type_info, strategy) for spec in specs]
+        streams = [self._source(name, spec, type_info, strategy, decoder) for spec in specs]
         return streams[0].union(*streams[1:]) if len(streams) > 1 else streams[0]
 
     def add_source(
@@ -335,7 +341,12 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         return self.from_source(source_func, strategy, source_name, type_info)
 
     def _source(
-        self, name: str, spec: SourceSpec, type_info: Any, strategy: Any = None
+        self,
+        name: str,
+        spec: SourceSpec,
+        type_info: Any,
+        strategy: Any = None,
+        decoder: Decoder | None = None,
     ) -> DataStream:
         # A custom generator is stateful, so it is an operator of its own behind the source.
         apart = strategy is not None and strategy.kind == "custom"
@@ -345,6 +356,7 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
             source=spec,
             output_type=type_info,
             strategy=None if apart else strategy,
+            decoder=decoder,
         )
         return stream.assign_timestamps_and_watermarks(strategy) if apart else stream
 

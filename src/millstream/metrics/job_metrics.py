@@ -93,13 +93,29 @@ class StateMetrics:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceMetrics:
-    """A source: the records read, how many per second lately, and how many wait, if that is known."""
+    """A source.
+
+    Attributes
+    ----------
+    uid, name
+        Which source it is.
+    read, rate
+        The records read, and how many per second lately.
+    backlog
+        How many records wait, if that is known.
+    lag
+        The same for each channel, such as a partition, by its name.
+    skipped
+        The records that could not be decoded and were skipped, see ``on_error``.
+    """
 
     uid: str
     name: str
     read: int = 0
     rate: float = 0.0
     backlog: int | None = None
+    lag: Mapping[str, int] = field(default_factory=dict)
+    skipped: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,7 +291,7 @@ class JobMetrics:
             "counters": _each(_whole),
         }
         parts: dict[str, Callable[[Any], Any]] = {
-            "sources": _each(lambda one: _made(SourceMetrics, one)),
+            "sources": _each(lambda one: _made(SourceMetrics, one, lag=_each(_whole))),
             "operators": _each(lambda one: _made(OperatorMetrics, one, state=_state, **user)),
             "sinks": _each(lambda one: _made(SinkMetrics, one, **user)),
             "epochs": lambda found: tuple(_made(EpochMetrics, one) for one in _list(found)),

@@ -25,6 +25,7 @@ from millstream.kernel.steps.chain import (
     Stay,
     TimestampStep,
 )
+from millstream.kernel.steps.decode import DecodeStep
 from millstream.kernel.steps.routing import Place
 from millstream.kernel.steps.stateless import (
     ChangelogStep,
@@ -113,10 +114,18 @@ class Compiler:
     def _source(self, source: SourceNode) -> SourceProgram:
         root = Step(self._info(source))
         parent, timeline = root, None
+        decode = None
+        if source.decoder is not None:
+            decode = self._with_policy(source, DecodeStep(self._info(source), source.decoder))
+            root.children.append(decode)
+            parent = self._stored(source, decode)
         if source.strategy is not None:
-            parent = self._timestamps(source, source.strategy, root, source)
+            parent = clock = self._timestamps(source, source.strategy, parent, source)
             timeline = _timeline(source, source.strategy)
-        self._grow(source, parent, source, timeline)
+            if decode is not None:
+                decode.clock = clock
+                decode = None
+        self._grow(source, parent, source, timeline, aside=decode)
         return SourceProgram(
             self.component.uids[source.id],
             Chain(root),
@@ -248,8 +257,8 @@ class Compiler:
             elif reader.id in self.component.hosted or isinstance(reader, SinkNode):
                 parent.children.append(self._edge(node, reader, number, entry, timeline))
             elif isinstance(reader, TimestampsNode):
-                step = self._timestamps(reader, reader.strategy, parent, entry)
-                self._grow(reader, step, entry, _timeline(reader, reader.strategy))
+                timed = self._timestamps(reader, reader.strategy, parent, entry)
+                self._grow(reader, timed, entry, _timeline(reader, reader.strategy))
             else:
                 assert isinstance(reader, StatelessNode)
                 step = self._stateless(reader)
@@ -292,7 +301,7 @@ class Compiler:
         step.children.append(stored)
         return stored
 
-    def _timestamps(self, node: Node, strategy: Any, parent: Step, entry: Node) -> Step:
+    def _timestamps(self, node: Node, strategy: Any, parent: Step, entry: Node) -> TimestampStep:
         step = TimestampStep(
             self._info(node),
             node.id,

@@ -24,6 +24,7 @@ from millstream.plan.options import JobOptions
 from millstream.plan.physical import NOTHING, Stored
 from millstream.plan.planner import Component, plan
 from millstream.plan.restoring import state_layouts
+from millstream.plan.used_fields import used_fields
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,8 @@ class _Text:
             yield f"  source stage: {self._title(source)}"
             ends = "" if source.source.bounded else "; without end"
             yield f"    channels: {source.source.describe_channels()}{ends}"
+            if (reading := source.source.describe_reading(self.options.configuration)) is not None:
+                yield f"    read by: {reading}{self._columns(source)}"
             yield from self._fused(source, source, "    ")
         for number, level in enumerate(component.levels, start=1):
             yield f"  keyed stage {number}: one exchange by key into {self._slots()}"
@@ -101,6 +104,14 @@ class _Text:
                     yield "      on error: skip"
                 yield from self._fused(node, node, "      ")
             yield from self._passing(number)
+
+    def _columns(self, source: SourceNode) -> str:
+        """The fields that are read, if somebody reads only some."""
+        used = used_fields(self.component, source)
+        names = getattr(source.output_type, "field_names", None)
+        if used is None or names is None or len(used) == len(names):
+            return ""
+        return f"; nobody reads {', '.join(n for i, n in enumerate(names) if i not in used)}"
 
     def _slots(self) -> str:
         count = self.options.slot_count

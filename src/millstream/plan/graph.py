@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from millstream.common.errors import Location, PlanError
 from millstream.common.typeinfo import TypeInformation
@@ -18,6 +18,9 @@ from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.connectors.sink import Changelog, Sink
 from millstream.connectors.source import SourceSpec
 from millstream.kernel.steps.routing import Place
+
+if TYPE_CHECKING:
+    from millstream.kernel.steps.decode import Decoder
 
 StatelessKind = Literal["map", "flat_map", "filter", "process", "async", "changelog"]
 KeyedKind = Literal["process", "reduce", "window", "co_process", "broadcast", "interval_join"]
@@ -55,10 +58,14 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceNode(Node):
-    """A source, read once per query however many branches use it."""
+    """A source, read once per query however many branches use it.
+
+    ``decoder``: makes records of what is read.
+    """
 
     source: SourceSpec
     strategy: WatermarkStrategy | None = None
+    decoder: Decoder | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ The rules, in the order they apply:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -377,20 +378,17 @@ def _levels(
 ) -> _Levels:
     """The levels of all nodes.
 
-    Custom watermark generators on sources come first, alone: no other operator's clock is known
-    before they have spoken.
+    Strategies on sources that need a stage come first, alone: no other operator's clock is known before
+    they have spoken.
     """
     levels = _Levels()
-    custom = any(
-        isinstance(node, TimestampsNode) and node.strategy.kind == "custom"
-        for node in _of(graph, live)
-    )
+    apart = any(_needs_stage(graph, node) for node in _of(graph, live))
     for node in _of(graph, live):
         if isinstance(node, TimestampsNode):
             follows_results = any(levels.of[other] for other in node.inputs)
-            hosted, least = node.strategy.kind == "custom" or follows_results, 0
+            hosted, least = follows_results or _needs_stage(graph, node), 0
         else:
-            hosted, least = isinstance(node, KeyedNode) or reads_watermark(node), int(custom)
+            hosted, least = isinstance(node, KeyedNode) or reads_watermark(node), int(apart)
         if hosted:
             meet = _timelines_meet(node, timing, levels)
             levels.add(node, chains.links(node, may_chain=not meet), least)
@@ -398,6 +396,27 @@ def _levels(
             levels.pass_on(node)
         chains.place(node, hosted=hosted)
     return levels
+
+
+def _needs_stage(graph: JobGraph, node: Node) -> bool:
+    """Whether a strategy on sources cannot be a step of the source's task.
+
+    Custom generators are stateful. A strategy that gets the records of a source on several ways sees
+    them in one order only behind an exchange: a task sends many records along one way, then the next.
+    """
+    if not isinstance(node, TimestampsNode):
+        return False
+    ways = Counter(_ways_from_sources(graph, node))
+    return node.strategy.kind == "custom" or max(ways.values(), default=0) > 1
+
+
+def _ways_from_sources(graph: JobGraph, node: Node) -> Iterator[int]:
+    """The source of each way that records take to a node without a keyed operator in between."""
+    if isinstance(node, SourceNode):
+        yield node.id
+    for other in node.inputs:
+        if not isinstance(graph[other], KeyedNode):
+            yield from _ways_from_sources(graph, graph[other])
 
 
 def _timelines_meet(node: Node, timing: Mapping[int, Timing], levels: _Levels) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.common.errors import CheckpointError
+from millstream.common.types import Row, RowKind
 from millstream.common.typesystem.certainty import is_declared
 from millstream.connectors.simple_sinks import DriverSink, FrameSink
 from millstream.connectors.sink import (
@@ -28,6 +29,7 @@ from millstream.connectors.sink_calls import (
     begun,
     committer_of,
     named_call,
+    same_part,
     stageable,
     whole_epoch,
     writer_of,
@@ -144,7 +146,7 @@ class _Part:
         if self.is_new:
             batch = _batch(self.bound, records)
             with named_call(self.context, "write()"):
-                self.writer.write(batch)
+                self.writer.write_timed(batch, records.ts)
 
     def finish(self) -> Any:
         if not self.is_new:
@@ -172,18 +174,9 @@ def begins(sink: PartSink, writer: PartWriter, context: PartContext) -> bool:
         return True
     assert isinstance(writer, IdempotentWriter), "`writer_of` has looked"
     found = begun(writer, context)
-    if found is None:
-        return True
-    if found != context.fingerprint:
-        raise CheckpointError(
-            "PART_CHANGED",
-            f"sink {context.sink!r} has part {context.part} of epoch {context.epoch} already, with "
-            f"other records than the part has now ({found!r}, now {context.fingerprint!r})",
-            location=context.location,
-            hint="the epoch is replayed with another number of tasks, or a function is not "
-            "deterministic: start the job on as many cores as before, until the epoch is through",
-        )
-    return False
+    if found is not None:
+        same_part(found, context)
+    return found is None
 
 
 def _part_context(
@@ -215,10 +208,18 @@ def fingerprint(records: Records) -> str:
 
 
 def _batch(bound: BoundSink, records: Records) -> list[Any] | pa.RecordBatch:
-    if not bound.takes_columns:
+    if not bound.takes_columns or (not bound.sink.takes_columns and _has_kinds(records)):
         return as_list(records.values)
     assert bound.context.type_info is not None, "the plan refuses streams without a type"
     return record_batch(records.values, bound.context.type_info)
+
+
+def _has_kinds(records: Records) -> bool:
+    """Whether a row is taken back: a column could not say so."""
+    values = records.values
+    return isinstance(values, list) and any(
+        isinstance(value, Row) and value.get_row_kind() is not RowKind.INSERT for value in values
+    )
 
 
 # -- on the driver ---------------------------------------------------------------------------------
@@ -246,6 +247,9 @@ class SinkDriver:
         """Take over from earlier attempts."""
         for number, bound in self.sinks.items():
             context = bound.context
+            if isinstance(bound.sink, PartSink):
+                with named_call(context, "start()"):
+                    bound.sink.start(context)
             if isinstance(bound.sink, TwoPhaseSink):
                 committer = self.committers[number] = committer_of(bound.sink, context)
                 with named_call(context, "recover()"):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from millstream.connectors.source import SourceSpec
 
-FileFormat = Literal["text", "csv", "json", "parquet"]
+FileFormat = Literal["text", "csv", "json", "parquet", "orc", "avro"]
 
 _TEXT_COMPRESSION = ("none", "gzip", "bzip2")
 FILE_SINK_OPTIONS: Mapping[FileFormat, Mapping[str, tuple[str, ...]]] = {
@@ -21,13 +21,15 @@ FILE_SINK_OPTIONS: Mapping[FileFormat, Mapping[str, tuple[str, ...]]] = {
         **dict.fromkeys(("sep", "quote", "escape", "lineSep", "nullValue"), ()),
     },
     "parquet": {"compression": ("none", "snappy", "gzip", "zstd", "lz4", "brotli")},
+    "orc": {"compression": ("none", "snappy", "zlib", "zstd", "lz4")},
+    "avro": {"compression": ("none", "deflate", "bzip2", "xz"), "schema": ()},
 }
 """The options of Spark's writers that file sinks have, and the values of those that are a choice."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilesSpec(SourceSpec):
-    """Reads files through Spark; each file is a channel.
+    """Reads files; each of them is a channel. Spark lists them.
 
     ``watch`` False lists the files once, at the first start, and ends when they are read.
     """
@@ -47,6 +49,21 @@ class FilesSpec(SourceSpec):
     def describe_channels(self) -> str:
         unknown = "; files to come are unknown, so none is waited for"
         return "one a file" + (unknown if self.watch else "")
+
+    def describe_reading(self, configuration: Mapping[str, str]) -> str:
+        # These import Arrow's readers, which only jobs with files need.
+        from millstream.connectors.files.choice import READER_KEY, refusal
+        from millstream.connectors.files.columns import columns_of
+
+        columns = columns_of(self.schema)
+        reason = refusal(self.path, self.format, self.options, columns)
+        if configuration.get(READER_KEY) == "spark" and self.format != "avro":
+            reason = READER_KEY
+        if reason is not None:
+            return f"Spark's reader: {reason}"
+        if self.format in ("text", "avro") or columns is not None:
+            return "the workers"
+        return "the workers, unless Spark finds columns that only its own reader knows"
 
     def signature(self) -> str:
         return f"files {self.path}"
@@ -112,10 +129,16 @@ class DataFrameSpec(SourceSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class FilesSinkSpec:
-    """Files to write: where, and how."""
+    """Files to write: where, and how.
+
+    ``bucketed``: records come as triples: the path of a subdirectory, whether it is complete, and the
+    record. ``part_size``: from how many bytes on a file is followed by another one.
+    """
 
     path: str
     format: FileFormat
     options: Mapping[str, str] = field(default_factory=dict)
     prefix: str = "part"
     encoder: Callable[[Any], str] | None = None
+    bucketed: bool = False
+    part_size: int | None = None

@@ -22,7 +22,7 @@ _HINT = "make what it holds (a lock, a connection, a session) in open(), not bef
 
 def travelling(node: Node) -> Iterator[tuple[str, Any]]:
     """The parts of an operator that are sent to the workers, with a name for each."""
-    for name in ("function", "selector", "second", "strategy"):
+    for name in ("function", "selector", "second", "strategy", "decoder"):
         part = getattr(node, name, None)
         if part is not None:
             yield name, part

@@ -114,7 +114,8 @@ def replace_sources(graph: JobGraph, sources: Sources) -> None:
                 hint=f"sources are {', '.join(names)}",
             )
         for node in found:
-            graph.update(node.id, source=_spec_of(source, node))
+            decoder = source.decoder() if isinstance(source, Source) else None
+            graph.update(node.id, source=_spec_of(source, node), decoder=decoder)
     _check_sources(graph)
 
 

@@ -283,7 +283,10 @@ class _Part:
         return idle or any(there != 0 for there in self._left().values())
 
     def _is_last(self, reads: Mapping[Place, int]) -> bool:
-        return all(self.job.stop(place, reads) == self.job.end(place) for place in self.places)
+        ranges = self.job.ranges(reads)
+        return all(
+            place in ranges and ranges[place][1] == self.job.end(place) for place in self.places
+        )
 
     def _epoch(self, reads: Mapping[Place, int] | None, *, end: bool) -> None:
         """Run an epoch until it succeeds. It is replayed as it was: the same records and time."""

@@ -14,7 +14,8 @@ from millstream.checkpoint.folder import CheckpointFolder, Run
 from millstream.checkpoint.savepoints import Savepoint
 from millstream.checkpoint.small_files import Unreadable, read_small
 from millstream.common.errors import CheckpointError
-from millstream.spark.io.file_sink import SinkFolder
+from millstream.spark.io.sink_folder import SinkFolder
+from tests.support.strategies import thinned
 
 Ask = Callable[[Path], object]
 LOCAL = pafs.LocalFileSystem()
@@ -106,7 +107,7 @@ WITH_NAMES: dict[str, Callable[[list[str]], object]] = {
 """The content of each file with many names of files in it."""
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", thinned(FILES, "large"))
 def test_a_large_file_of_many_names_is_read(tmp_path: Path, name: str) -> None:
     """A source may have read a million files: these lists have no small limit."""
     content = WITH_NAMES[name]([f"/in/{number:0100d}" for number in range(60_000)])

@@ -223,3 +223,9 @@ def test_passwords_of_uris_are_not_shown() -> None:
     )
     assert "hunter2" not in str(error)
     assert "s3://key:*****@bucket/x" in str(error)
+
+
+def test_a_password_in_the_users_line_is_not_shown() -> None:
+    location = {"password": "s3cret99", "location": user_location()}["location"]
+    assert isinstance(location, Location)
+    assert "s3cret99" not in str(location)

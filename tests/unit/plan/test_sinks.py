@@ -282,7 +282,7 @@ class Taking(Sink):
         ("upsert", "upsert", True),
         ("upsert", "retract", False),
         ("retract", "append", False),
-        ("retract", "upsert", False),
+        ("retract", "upsert", True),
         ("retract", "retract", True),
     ],
 )

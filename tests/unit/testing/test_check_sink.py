@@ -29,6 +29,7 @@ from tests.support.spark.example_sinks import (
     read_lines,
     read_words,
 )
+from tests.support.strategies import sampled, scaled, thinned
 
 # -- sinks that keep their contract ----------------------------------------------------------------
 
@@ -44,16 +45,17 @@ def lines_of(folder: Path) -> list[str]:
 
 EVERY = 9
 """So many scenarios are for sinks of all kinds."""
+CRASHES = scaled(16, fewest=4)
 
 
-@pytest.mark.parametrize("sink", [SqliteSink, ColumnSink])
+@pytest.mark.parametrize("sink", sampled([SqliteSink, ColumnSink], "passes"))
 def test_an_idempotent_sink_passes(sink: Callable[[str], PartSink]) -> None:
-    passed = check_sink(in_database(sink), read_words)
+    passed = check_sink(in_database(sink), read_words, crashes=CRASHES)
     assert len(passed) == EVERY + 2 and "replayed in other parts" in passed
 
 
 def test_a_two_phase_sink_passes() -> None:
-    passed = check_sink(in_database(StagingSink), read_words)
+    passed = check_sink(in_database(StagingSink), read_words, crashes=CRASHES)
     assert len(passed) == EVERY + 5 and "the driver dies in recover()" in passed
 
 
@@ -68,7 +70,7 @@ def test_the_file_sink_passes() -> None:
         lines_of,
         record=lambda n: f"line {n}",
         type_info=Types.STRING(),
-        crashes=12,
+        crashes=scaled(12, fewest=4),
     )
     assert len(passed) == EVERY + 5
 
@@ -321,37 +323,37 @@ class Fails(StagingCommitter):
         super().commit(epoch, staged)
 
 
-@pytest.mark.parametrize(
-    ("sink", "scenario", "told"),
-    [
-        (idempotent(MarkerLater), "a task dies in finish()", "too often"),
-        (idempotent(MarkerFirst), "a task dies in finish()", "missing"),
-        (idempotent(MarkerNotCompared), "two attempts of one task", "too often"),
-        (idempotent(MarkerGoesBack), "two attempts of one task", "too often"),
-        (idempotent(MarkerOfAllJobs), "neighbours in one place", "raises CheckpointError"),
-        (idempotent(MarkerOfAllParts), "nothing fails", "PART_CHANGED"),
-        (idempotent(NoFingerprint), "replayed in other parts", "missing"),
-        (idempotent(AnotherFingerprint), "a task is lost", "PART_CHANGED"),
-        (idempotent(LastBatchOnly), "nothing fails", "missing"),
-        (AnyJobsEpoch, "the last epoch", "must be None"),
-        (Held, "nothing fails", "cannot be sent to the workers"),
-        (two_phase(VisibleAtOnce), "a task is lost", "must not be seen"),
-        (two_phase(SharedPlace), "a task is lost", "too often"),
-        (two_phase(committer=CommitsTwice), "the epoch is committed and not logged", "too often"),
-        (two_phase(committer=LosesAPart), "nothing fails", "missing"),
-        (two_phase(committer=TakesAllThatIsStaged), "a task is lost", "too often"),
-        (two_phase(committer=HalfAnEpoch), "the driver dies in commit()", "missing"),
-        (two_phase(committer=ForgetsWhatIsHalfCommitted), "the driver dies in commit()", "missing"),
-        (two_phase(committer=RepeatsWhatIsHalfCommitted), "", "too often"),
-        (two_phase(committer=RecoversNothing), "the driver dies before the commit", "recover()"),
-        (two_phase(committer=RecoversForAll), "neighbours in one place", "missing"),
-        (two_phase(committer=TakesNothingBack), "epochs are taken back", "must not be seen"),
-        (two_phase(committer=TakesTheMarkersBackFirst), "epochs are taken back", "seen"),
-        (two_phase(committer=TakesTooMuchBack), "epochs are taken back", "missing"),
-        (two_phase(committer=AbortsWhatIsCommitted), "an epoch is aborted", "missing"),
-        (two_phase(committer=Fails), "the epoch is committed and not logged", "commit() raises"),
-    ],
-)
+FAULTS: list[tuple[Callable[[str], PartSink], str, str]] = [
+    (idempotent(MarkerLater), "a task dies in finish()", "too often"),
+    (idempotent(MarkerFirst), "a task dies in finish()", "missing"),
+    (idempotent(MarkerNotCompared), "two attempts of one task", "too often"),
+    (idempotent(MarkerGoesBack), "two attempts of one task", "too often"),
+    (idempotent(MarkerOfAllJobs), "neighbours in one place", "raises CheckpointError"),
+    (idempotent(MarkerOfAllParts), "nothing fails", "PART_CHANGED"),
+    (idempotent(NoFingerprint), "replayed in other parts", "missing"),
+    (idempotent(AnotherFingerprint), "a task is lost", "PART_CHANGED"),
+    (idempotent(LastBatchOnly), "nothing fails", "missing"),
+    (AnyJobsEpoch, "the last epoch", "must be None"),
+    (Held, "nothing fails", "cannot be sent to the workers"),
+    (two_phase(VisibleAtOnce), "a task is lost", "must not be seen"),
+    (two_phase(SharedPlace), "a task is lost", "too often"),
+    (two_phase(committer=CommitsTwice), "the epoch is committed and not logged", "too often"),
+    (two_phase(committer=LosesAPart), "nothing fails", "missing"),
+    (two_phase(committer=TakesAllThatIsStaged), "a task is lost", "too often"),
+    (two_phase(committer=HalfAnEpoch), "the driver dies in commit()", "missing"),
+    (two_phase(committer=ForgetsWhatIsHalfCommitted), "the driver dies in commit()", "missing"),
+    (two_phase(committer=RepeatsWhatIsHalfCommitted), "", "too often"),
+    (two_phase(committer=RecoversNothing), "the driver dies before the commit", "recover()"),
+    (two_phase(committer=RecoversForAll), "neighbours in one place", "missing"),
+    (two_phase(committer=TakesNothingBack), "epochs are taken back", "must not be seen"),
+    (two_phase(committer=TakesTheMarkersBackFirst), "epochs are taken back", "seen"),
+    (two_phase(committer=TakesTooMuchBack), "epochs are taken back", "missing"),
+    (two_phase(committer=AbortsWhatIsCommitted), "an epoch is aborted", "missing"),
+    (two_phase(committer=Fails), "the epoch is committed and not logged", "commit() raises"),
+]
+
+
+@pytest.mark.parametrize(("sink", "scenario", "told"), thinned(FAULTS, "faults"))
 def test_a_fault_is_found(sink: Callable[[str], PartSink], scenario: str, told: str) -> None:
     with pytest.raises(ContractError) as info:
         check_sink(in_database(sink), read_words, crashes=8)

@@ -23,6 +23,7 @@ from millstream.testing.connectors import ContractError, check_source
 from millstream.testing.connectors.source_trial import Job
 from tests.support.kit_sources import (
     BoundedWithoutEnd,
+    FewNumbers,
     FewTimes,
     Forgets,
     ForgetsNewChannels,
@@ -40,6 +41,9 @@ from tests.support.kit_sources import (
     NoLimit,
     NoNumbers,
     NotReplayable,
+    Numbered,
+    NumbersByRange,
+    NumbersOfOthers,
     OneBehind,
     OpensOnce,
     OtherOrder,
@@ -103,7 +107,7 @@ def folder(tmp_path: Path) -> Folder:
 # -- right ones -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("source", [Logs, Segments, Sparse])
+@pytest.mark.parametrize("source", [Logs, Segments, Sparse, Numbered])
 def test_a_right_source_passes(folder: Folder, source: Callable[[Path], Source]) -> None:
     assert folder.check(source, expected=folder.there) == UNBOUNDED
 
@@ -159,6 +163,9 @@ def test_built_in_sources_pass(make: Callable[[], Source], expected: Iterable[An
         (TooMuchAtOnce, "limits", "may read 1 records"),
         (HoldsALock, "positions", "cannot be sent to other processes"),
         (OpensOnce, "open and close", "the connection is closed"),
+        (NumbersByRange, "cuts", "read in pieces at"),
+        (NumbersOfOthers, "cuts", "gives a chunk with the positions 0 to"),
+        (FewNumbers, "replays", "a chunk of 20 records and 1 positions"),
         (GivesLists, "replays", "read('m', 0, 20) yields ['record"),
         (GivesNothing, "replays", "read('m', 0, 20) returns None"),
         (FewTimes, "replays", "a chunk of 20 records and 1 timestamps"),

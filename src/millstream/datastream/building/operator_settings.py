@@ -247,6 +247,8 @@ def refuse_policy(node: Node) -> None:
     elif isinstance(node, SinkNode):
         hint = "what cannot be written is lost: filter such records out before the sink"
     elif isinstance(node, SourceNode):
+        if node.decoder is not None:
+            return
         hint = "call it on what reads the source, or on assign_timestamps_and_watermarks(...)"
     raise PlanError(
         "NO_ERROR_POLICY",

@@ -12,6 +12,7 @@ from millstream.datastream.connectors.number_seq import NumberSequenceSource
 if TYPE_CHECKING:
     from millstream.common.type_aliases import TypeLike
     from millstream.common.type_variables import V
+    from millstream.connectors.source import Source
     from millstream.datastream.environment.settings import EnvironmentSettings
     from millstream.datastream.job_client import JobListener
     from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -92,6 +93,13 @@ class MoreSources:
     def generate_sequence(self, start: int, end: int) -> DataStream[int]:
         """Make a stream of whole numbers; the older form of `from_sequence`."""
         return self.from_sequence(start, end)
+
+    def create_input(
+        self, input_format: Source, type_info: TypeLike[V] | None = None
+    ) -> DataStream[V]:
+        """Make a stream of what an input format reads, such as `AvroInputFormat`: it is a source."""
+        strategy = WatermarkStrategy.no_watermarks()
+        return self._me.from_source(input_format, strategy, type(input_format).__name__, type_info)
 
     @classmethod
     def create_local_environment(

@@ -316,6 +316,8 @@ _OPTIONS: dict[str, tuple[ConfigOption[Any], Setter]] = dict(
                 _pass_on("millstream.epoch.max-files", _at_least_one)),
         _option("millstream.epoch.max-records", "long",
                 _pass_on("millstream.epoch.max-records", _at_least_one)),
+        _option("millstream.files.reader", "string",
+                _pass_on("millstream.files.reader", lambda k, v: _one_of(k, v, ("auto", "spark")))),
         _option("millstream.worker.memory", "string",
                 _pass_on("millstream.worker.memory", _bytes_or_none)),
     ]

@@ -69,7 +69,8 @@ class SinkMethods(StreamSettings, Generic[T]):
                 hint="see millstream.datastream.connectors; functions go into add_sink(...)",
             )
         sink.validate()
-        return self._sink(type(sink).__name__, sink)
+        sink_input: SinkMethods[Any] = sink.preprocess(self)
+        return sink_input._sink(type(sink).__name__, sink)
 
     def add_sink(self, sink_func: SinkLike[T] | Sink) -> DataStreamSink:
         """Call a function for each record, in the task that writes it. A `Sink` does as well."""

@@ -161,7 +161,8 @@ class Totals:
         self._parts = parts or JobParts()
         self._now = now
         self._read = {uid: Rate(RATE_SECONDS, now) for uid in self._parts.sources}
-        self._backlogs: dict[str, int] = {}
+        self._lags: dict[str, dict[str, int]] = {}
+        self._undecoded = dict.fromkeys(self._parts.sources, 0)
         self._written = dict.fromkeys(self._parts.sinks, 0)
         functions = [*self._parts.operators, *self._parts.sinks]
         self._operators = {uid: _Operator(now) for uid in functions}
@@ -176,6 +177,8 @@ class Totals:
             # An operator that only passes records on has no metrics.
             if uid in self._operators:
                 self._operators[uid].add(report.subtask, of_operator)
+            elif uid in self._undecoded:
+                self._undecoded[uid] += of_operator.skipped
         for name, accumulator in report.accumulators:
             known = self._accumulators.get(name)
             if known is None:
@@ -187,9 +190,9 @@ class Totals:
         """Take in how many records a sink has got."""
         self._written[uid] += number
 
-    def set_backlog(self, uid: str, number: int) -> None:
-        """Note how many records of a source wait to be read."""
-        self._backlogs[uid] = number
+    def set_lags(self, uid: str, lags: Mapping[str, int]) -> None:
+        """Note how many records of each channel of a source wait to be read."""
+        self._lags[uid] = dict(lags)
 
     def end_epoch(self, query: int, number: int, **times_ms: int) -> None:
         """Note the last epoch of a query, and what is known of its times."""
@@ -207,7 +210,9 @@ class Totals:
                 name=name,
                 read=self._read[uid].count,
                 rate=self._read[uid].per_second(),
-                backlog=self._backlogs.get(uid),
+                backlog=sum(self._lags[uid].values()) if uid in self._lags else None,
+                lag=self._lags.get(uid, {}),
+                skipped=self._undecoded[uid],
             )
             for uid, name in parts.sources.items()
         }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, ParamSpec
 
@@ -62,7 +62,10 @@ from millstream.kernel.time.watermarks import (
 
 @dataclass(slots=True)
 class Block:
-    """Consecutive records of one channel fragment, as a source reads them."""
+    """Consecutive records of one channel fragment, as a source reads them.
+
+    ``positions``: theirs, if there are gaps between them.
+    """
 
     values: Values
     ts: Ints | None
@@ -70,6 +73,7 @@ class Block:
     frag: int
     first_pos: int
     finished: bool = False
+    positions: Ints | None = None
 
 
 P = ParamSpec("P")
@@ -176,6 +180,8 @@ class SourceProgram(Program):
         ts = block.ts if block.ts is not None else np.full(n, NO_TIMESTAMP, np.int64)
         stamps = np.full(n, MIN_TIMESTAMP, np.int64)
         keys = OrderKeys.of_fragment(stamps, block.channel, block.frag, block.first_pos)
+        if block.positions is not None:
+            keys = replace(keys, pos=block.positions)
         self.chain.push(block.values, ts, keys)
 
     def _control_rows(

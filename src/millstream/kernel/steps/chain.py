@@ -59,6 +59,7 @@ class TimestampStep(Step):
         self.behind = strategy.out_of_orderness_ms + 1
         self.field = field_read_by(strategy.assigner)
         self.watermarks: dict[tuple[int, int], int] = {}
+        self.last_stamps: Ints = np.empty(0, np.int64)
 
     def push(self, flow: Flow) -> None:
         if isinstance(flow.values, Columns):
@@ -92,8 +93,19 @@ class TimestampStep(Step):
             if not self.at_epoch_end:
                 stamps[0] = before
                 stamps[1:] = after[:-1]
+        self.last_stamps = stamps
         keys = flow.base_keys if flow.rows is None else flow.base_keys.take(flow.rows)
         return Flow(flow.values, ts, replace(keys, stamp=stamps), None, flow.weights())
+
+    def stamps_between(self, keys: OrderKeys, passed: Ints, asked: Ints) -> Ints:
+        """The stamps of records that a step before this one has kept back.
+
+        ``passed``: the places of those of a flow that have just come here, ``asked`` of the others.
+        """
+        place = (int(keys.channel[0]), int(keys.frag[0]))
+        after = MIN_TIMESTAMP if self.at_epoch_end else self.watermarks.get(place, MIN_TIMESTAMP)
+        stamps = self.last_stamps if len(passed) else np.empty(0, np.int64)
+        return np.append(stamps, after)[np.searchsorted(passed, asked)]
 
 
 def times_in_column(columns: Columns, field: int | str | None) -> Ints | None:

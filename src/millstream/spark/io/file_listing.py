@@ -7,11 +7,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
+from millstream.common.errors import MillstreamError, PlanError
 from millstream.common.paths import absolute_path, local_path
+from millstream.connectors.files.avro import schema_of_file
+from millstream.connectors.files.choice import LISTING_OPTIONS, FileReader
+from millstream.connectors.files.opening import GLOB, Fragment
 from millstream.plan.specs import FilesSpec
 from millstream.spark.io.xxhash64 import xxhash64
 
@@ -21,13 +26,6 @@ if TYPE_CHECKING:
 DEFAULT_EPOCH_BYTES = 256 << 20
 SMALL_FILE = 64 << 10
 SMALL_EPOCH_BYTES = 512 << 20
-COMPRESSED = (".gz", ".bz2", ".zst", ".zstd", ".lz4", ".snappy", ".deflate", ".xz")
-LISTING_OPTIONS = ("pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter")
-"""Options of Spark's that leave out files of a folder."""
-
-
-GLOB = frozenset("{}[]*?\\")
-"""What makes Spark take a path as a pattern."""
 
 
 def streaming_path(spark: SparkSession, path: str) -> str:
@@ -59,11 +57,21 @@ def file_channel() -> Column:
 
 
 def with_schema(spark: SparkSession, spec: FilesSpec) -> FilesSpec:
-    """A spec that knows its schema: if nobody gave one, Spark looks at the files."""
+    """A spec that knows its schema: if nobody gave one, Spark looks at the files, but not at Avro's."""
     if spec.schema is not None or spec.format == "text":
         return spec
+    if spec.format == "avro":
+        return replace(spec, schema=schema_of_file(_a_file(spark, spec)))
     read = spark.read.format(spec.format).options(**spec.options).load(absolute_path(spec.path))
     return replace(spec, schema=read.schema)
+
+
+def spark_schema(spec: FilesSpec) -> StructType:
+    """The schema of a spec, be it text; without columns if it has none."""
+    schema = spec.schema
+    if schema is None:
+        return StructType()
+    return cast(StructType, StructType.fromDDL(schema) if isinstance(schema, str) else schema)
 
 
 def file_reader(spark: SparkSession, spec: FilesSpec, reader: Any) -> Any:
@@ -82,24 +90,47 @@ class ListedFile:
     length: int
 
 
-def channels_with_records(spark: SparkSession, spec: FilesSpec) -> list[int]:
+def channels_with_records(
+    spark: SparkSession, spec: FilesSpec, reader: FileReader | None = None
+) -> list[int]:
     """The channels of the files that will speak: one that never does would hold the clock.
 
     A line of text is a record, so that a length is enough to know. A small file of another format may
-    hold a header, a schema or white space only: Spark has to look.
+    hold a header, a schema or white space only: somebody has to look, Spark if it reads the files.
     """
     files = _listed_here(spec)
     if files is None:
         files = _listed_by_spark(spark, spec)
     small = [] if spec.format == "text" else [f for f in files if f.length < SMALL_FILE]
-    channels = {file.channel for file in files}
+    channels = {file.channel for file in files} - {file.channel for file in small}
+    if reader is not None:
+        return sorted(channels | {file.channel for file in small if _speaks(file, reader)})
     if small:
-        channels -= {file.channel for file in small}
         paths = [re.sub(r"([\[\]{}*?\\])", r"\\\1", file.path) for file in small]
         speaking = file_reader(spark, spec, spark.read).load(paths)
         heard = speaking.select(file_channel().alias("id")).distinct()
         channels |= {row["id"] for row in heard.collect()}
     return sorted(channels)
+
+
+def _speaks(file: ListedFile, reader: FileReader) -> bool:
+    """Whether a file has a record; one that cannot be read fails in its turn, if it is still there."""
+    try:
+        return any(len(arrays[0]) for arrays in reader.read(Fragment(file.path)))
+    except (OSError, MillstreamError):
+        return True
+
+
+def _a_file(spark: SparkSession, spec: FilesSpec) -> str:
+    files = _listed_here(spec)
+    files = _listed_by_spark(spark, spec) if files is None else files
+    if not files:
+        raise PlanError(
+            "SOURCE_REFUSED",
+            f"there is no file in {spec.path} to take the schema from",
+            hint="give the source a schema=",
+        )
+    return min(file.path for file in files)
 
 
 def _listed_by_spark(spark: SparkSession, spec: FilesSpec) -> list[ListedFile]:
@@ -136,6 +167,14 @@ def plain_path(path: str) -> str | None:
     """The path of a local file or folder; None for one elsewhere, or one that has to be looked up."""
     local = local_path(path)
     return local if local is not None and PLAIN_PATH.fullmatch(local) else None
+
+
+def is_plain_folder(path: str) -> bool:
+    """Whether a path is a file or folder of this machine in which no folder stands for a value."""
+    place = plain_path(path)
+    if place is None or not os.path.exists(place):
+        return False
+    return all(entry.is_file() for entry in entries(place))
 
 
 def entries(place: str) -> Iterator[Path]:

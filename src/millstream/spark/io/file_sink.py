@@ -7,6 +7,9 @@ manifest (this is the commit) and moves the files up, each under the name of its
 before the manifest leaves only staged files, which the replayed epoch writes again; a crash after it
 leaves moves to be finished, which the next start does. An epoch with a manifest is never written again.
 When its files have their names, an empty file ``<epoch>.published`` says so: readers may take them away.
+Files may lie in subfolders, the buckets; the manifest also names the buckets that are complete with the
+epoch, and each gets an empty file ``_SUCCESS`` when the epoch's files have their names. With compaction
+the files wait in the sink's own folder, and are merged before they are seen: `file_compaction`.
 
 A manifest is created once: of two drivers that write one epoch the second publishes what the first has
 committed. Each attempt to run the job has a folder ``attempt-<number>`` from which it creates its
@@ -18,13 +21,11 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.fs as pafs
 
 from millstream.checkpoint.durable import (
@@ -33,45 +34,36 @@ from millstream.checkpoint.durable import (
     is_local,
     make_folder,
     move,
-    sync_file,
     sync_folder,
 )
-from millstream.checkpoint.folder import open_path, sink_folder
+from millstream.checkpoint.folder import open_path
 from millstream.checkpoint.small_files import (
-    MOST_MANIFEST_BYTES,
-    BadFile,
-    Shape,
-    Unreadable,
-    is_inside,
-    is_pairs,
     number_of,
-    numbers_of,
-    read_small,
 )
 from millstream.checkpoint.trust import give_rights_of
 from millstream.common.errors import CheckpointError, Location, MillstreamError
-from millstream.connectors.sink import Committer, PartContext, PartWriter, SinkContext
-from millstream.kernel.keys.hashing import stable_hash
+from millstream.connectors.sink import Committer, SinkContext
 from millstream.plan.specs import FilesSinkSpec
-from millstream.spark.io.file_formats import FileEncoder, extension
+from millstream.spark.io.file_compaction import (
+    CompactionRule,
+    Compactor,
+    release,
+    undo_compactions,
+)
+from millstream.spark.io.sink_folder import ATTEMPT, RETRACTED, VERSION, SinkFolder
 
 log = logging.getLogger("millstream")
-VERSION = 2
 KEPT_MANIFESTS = 100
-ATTEMPT = "attempt-"
-PUBLISHED = ".published"
-RETRACTED = ".retracted"
 INVALID = ".invalid"
 REMOVALS = 10
 
 
-# Version 1 belongs to jobs whose checkpoints have a format before 3, and those are refused.
-_MANIFEST: Shape = {"version": lambda value: value == VERSION, "files": is_pairs}
-
-
 @dataclass(frozen=True)
 class StagedFile:
-    """A file that a task has written aside, relative to the sink's own folder, and its final name."""
+    """A file that a task has written aside, relative to the sink's own folder, and its final name.
+
+    The name of a file in a bucket begins with the path of the bucket.
+    """
 
     staged: str
     name: str
@@ -79,123 +71,25 @@ class StagedFile:
 
 
 @dataclass(frozen=True)
-class SinkFolder:
-    """The part of an output folder that belongs to one sink of one job."""
+class StagedPart:
+    """Files of a part of an epoch, and the buckets that are complete with this epoch."""
 
-    fs: pafs.FileSystem
-    folder: str
-    job: str
-    sink: str
-
-    @property
-    def own(self) -> str:
-        return f"{self.folder}/_millstream/{sink_folder(self.job, self.sink)}"
-
-    def name(self, prefix: str, epoch: int, part: int, ending: str) -> str:
-        """The name of a published file. Jobs and sinks may share a folder: each has its own names."""
-        return f"{prefix}-{self._mark(epoch)}{part:04d}.{ending}"
-
-    def _mark(self, epoch: int) -> str:
-        return f"{self.job[:8]}-{stable_hash(self.sink):08x}-{epoch:08d}-"
-
-    def manifest(self, epoch: int) -> str:
-        return f"{self.own}/{epoch:08d}.json"
-
-    def published_mark(self, epoch: int) -> str:
-        return f"{self.own}/{epoch:08d}{PUBLISHED}"
-
-    def manifests(self) -> list[int]:
-        """The epochs that have a manifest."""
-        names = self._names()
-        return numbers_of(name.removesuffix(".json") for name in names if name.endswith(".json"))
-
-    def attempts(self) -> dict[int, str]:
-        """The folders that attempts create their manifests from, by their numbers."""
-        names = (name for name in self._names() if name.startswith(ATTEMPT))
-        found = {name: number_of(name.removeprefix(ATTEMPT)) for name in names}
-        return {n: f"{self.own}/{name}" for name, n in found.items() if n is not None}
-
-    def retracted(self) -> list[str]:
-        """The manifests whose epochs are being taken back."""
-        return [f"{self.own}/{name}" for name in self._names() if name.endswith(RETRACTED)]
-
-    def _names(self) -> list[str]:
-        found = self.fs.get_file_info(pafs.FileSelector(self.own, allow_not_found=True))
-        return sorted(info.base_name for info in found)
-
-    def files(self, manifest: str) -> list[tuple[str, str]]:
-        """The files that a manifest names: where each was staged, and where it is when published.
-
-        A manifest can only name files of this sink, job and epoch: no other file is touched.
-        """
-        epoch = int(manifest.rpartition("/")[2].partition(".")[0])
-        try:
-            found = read_small(self.fs, manifest, _MANIFEST, most_bytes=MOST_MANIFEST_BYTES)
-            if found is None:
-                raise FileNotFoundError(f"{manifest} is gone")
-            listed: list[tuple[str, str]] = [tuple(pair) for pair in found.content["files"]]
-            for staged, name in listed:
-                self._check(staged, name, epoch)
-        except Unreadable:
-            raise
-        except BadFile as error:
-            raise CheckpointError(
-                "CHECKPOINT_DAMAGED",
-                f"{manifest} is no manifest of this sink's: {error}",
-                hint="nothing was moved; move it away and start the job again: an epoch that is not "
-                "finished comes again, and gets files of the same names",
-            ) from error
-        return [(f"{self.own}/{staged}", f"{self.folder}/{name}") for staged, name in listed]
-
-    def _check(self, staged: str, name: str, epoch: int) -> None:
-        if not is_inside(staged) or not staged.startswith("staging/"):
-            raise BadFile(f"{staged} is not a staged file of this sink's")
-        mark = re.escape(self._mark(epoch))
-        if "/" in name or not re.fullmatch(rf".*-{mark}\d+\.[\w.]+", name, re.DOTALL):
-            raise BadFile(f"{name} is not the name of a file of this sink's epoch {epoch}")
-
-
-class FileWriter(PartWriter):
-    """Writes a part of an epoch aside, under a name that no other attempt of a task has."""
-
-    def __init__(self, spec: FilesSinkSpec, context: PartContext) -> None:
-        self.spec = spec
-        self.context = context
-        self.place = SinkFolder(*open_path(spec.path), context.job_id, context.sink)
-        name = self.place.name(spec.prefix, context.epoch, context.part, extension(spec))
-        staged = f"staging/{context.attempt:08d}/{name}.{context.task_attempt}"
-        self.file = StagedFile(staged, name, 0)
-        self.encoder: FileEncoder | None = None
-
-    @property
-    def path(self) -> str:
-        return f"{self.place.own}/{self.file.staged}"
-
-    def write(self, batch: list[Any] | pa.RecordBatch) -> None:
-        with readable_errors(self.place, self.context.location):
-            if self.encoder is None:
-                fs = self.place.fs
-                fs.create_dir(self.path.rpartition("/")[0], recursive=True)
-                stream = fs.open_output_stream(self.path, compression=None)
-                self.encoder = FileEncoder(self.spec, self.context.type_info, stream)
-            self.encoder.write(batch)
-        self.file = replace(self.file, records=self.file.records + len(batch))
-
-    def finish(self) -> StagedFile:
-        assert self.encoder is not None, "a part without records is not opened"
-        with readable_errors(self.place, self.context.location):
-            self.encoder.close()
-            sync_file(self.place.fs, self.path)
-        return self.file
+    files: tuple[StagedFile, ...]
+    complete: tuple[str, ...] = ()
 
 
 class FileCommitter(Committer):
     """One folder, written by one attempt to run a job."""
 
-    def __init__(self, path: str, context: SinkContext) -> None:
+    def __init__(
+        self, path: str, context: SinkContext, compaction: CompactionRule | None = None
+    ) -> None:
         self.attempt = context.attempt
         self.location = context.location
         self.place = SinkFolder(*open_path(path), context.job_id, context.sink)
+        self.compacts = compaction is not None
+        single = CompactionRule(FilesSinkSpec(path=path, format="text"), merges=False)
+        self._compactor = Compactor(self.place, self._right, self._staging, compaction or single)
         self._committed: list[int] = []
 
     @property
@@ -232,12 +126,17 @@ class FileCommitter(Committer):
             # Nobody else can commit from here on: what has no manifest by now will never have one.
             for retracted in place.retracted():
                 finish_taking_back(place, retracted)
+            self._compactor.recover()
             self._committed = place.manifests()
             while self._committed and not self.is_committed(self._committed[-1]):
                 self._committed.pop()
+            make_folder(self.fs, self._staging, shared=True)
             # Those before the last one were published before it was committed.
             if self._committed:
                 self._publish(self._committed[-1])
+            if not self.compacts:
+                # The program has merged files before, and does not any more.
+                self._compactor.run(everything=True)
             self._forget_staged()
             make_folder(self.fs, self._staging, shared=True)
         return self._committed[-1] if self._committed else None
@@ -261,14 +160,14 @@ class FileCommitter(Committer):
             return False
         return True
 
-    def commit(self, epoch: int, staged: list[StagedFile]) -> None:
+    def commit(self, epoch: int, staged: list[StagedPart]) -> None:
         """Publish an epoch: the manifest first, then the files it names.
 
         If it is committed already, what was committed is published, and these files are forgotten.
         """
         with readable_errors(self.place, self.location):
             if not self.is_committed(epoch):
-                self._require(staged)
+                self._require(_files(staged))
                 # Without a manifest it says nothing, and with one it would keep the files back.
                 with suppress(FileNotFoundError):
                     self.fs.delete_file(self.place.published_mark(epoch))
@@ -278,8 +177,8 @@ class FileCommitter(Committer):
             self._prune()
             self._forget_rest()
 
-    def abort(self, epoch: int, staged: list[StagedFile]) -> None:
-        for file in staged:
+    def abort(self, epoch: int, staged: list[StagedPart]) -> None:
+        for file in _files(staged):
             self.fs.delete_file(f"{self.place.own}/{file.staged}")
 
     def check_take_back(self) -> None:
@@ -291,6 +190,7 @@ class FileCommitter(Committer):
         # A driver that only seems to be dead cannot commit such an epoch again.
         for path in place.attempts().values():
             _remove(place.fs, path)
+        undo_compactions(place, epoch)
         for retracted in place.retracted():
             finish_taking_back(place, retracted)
         for later in place.manifests():
@@ -303,6 +203,13 @@ class FileCommitter(Committer):
                 retracted = f"{place.own}/{later:08d}{RETRACTED}"
                 move(place.fs, place.manifest(later), retracted)
                 finish_taking_back(place, retracted)
+        # The job is another one from here on, and nobody merges the files of this one.
+        release(place)
+
+    def close(self) -> None:
+        if self.compacts:
+            # What waits is committed: it may be seen, and no other epoch may come.
+            self._compactor.run(everything=True)
 
     def _require(self, files: Iterable[StagedFile]) -> None:
         """Make sure of what the tasks say that they have written."""
@@ -318,11 +225,18 @@ class FileCommitter(Committer):
                 )
         sync_folder(self.fs, self._staging)
 
-    def _create_manifest(self, epoch: int, files: Iterable[StagedFile]) -> bool:
+    def _create_manifest(self, epoch: int, parts: Iterable[StagedPart]) -> bool:
         """Commit an epoch; False if somebody else has."""
         place = self.place
-        listed = [[file.staged, file.name] for file in files]
-        content = {"version": VERSION, "attempt": self.attempt, "files": listed}
+        listed = [[file.staged, file.name] for file in _files(parts)]
+        content: dict[str, Any] = {"version": VERSION, "attempt": self.attempt, "files": listed}
+        complete = sorted({bucket for part in parts for bucket in part.complete})
+        # Late records make a bucket complete once more: the marker belongs to the first time.
+        new = [bucket for bucket in complete if not exists(self.fs, place.marker(bucket))]
+        if new:
+            content["complete"] = new
+        if self.compacts:
+            content["pending"] = True
         try:
             return create(self.fs, place.manifest(epoch), json.dumps(content).encode(), self._right)
         except FileNotFoundError as error:
@@ -333,19 +247,41 @@ class FileCommitter(Committer):
         place = self.place
         if exists(self.fs, place.published_mark(epoch)):
             return
-        for staged, final in place.files(place.manifest(epoch)):
+        manifest = place.manifest(epoch)
+        folders = {place.folder}
+        for staged, final in place.files(manifest):
+            folders |= place.made(final.rpartition("/")[0], folders)
             if exists(self.fs, staged):
                 # Another driver may publish the same files now.
                 with suppress(FileNotFoundError):
                     self.fs.move(staged, final)
-            if not exists(self.fs, final):
+            if not exists(self.fs, final) and not self._is_released(final):
                 raise _lost(place, epoch, staged, final)
-        sync_folder(self.fs, place.folder)
+        for folder in sorted(folders):
+            sync_folder(self.fs, folder)
+        if self.compacts:
+            try:
+                self._compactor.run(place.buckets(manifest))
+            except FileNotFoundError as error:
+                if exists(self.fs, self._right):
+                    raise
+                raise self._no_right() from error
+        # A reader that sees a marker sees all files of the bucket.
+        for marker in place.markers(manifest):
+            self.fs.create_dir(marker.rpartition("/")[0], recursive=True)
+            with self.fs.open_output_stream(marker):
+                pass
         with self.fs.open_output_stream(place.published_mark(epoch)):
             pass  # the name of the file is the mark
         for earlier in [other for other in self._committed if other < epoch][-1:]:
             with suppress(FileNotFoundError):
                 self.fs.delete_file(place.published_mark(earlier))
+
+    def _is_released(self, path: str) -> bool:
+        """Whether a pending file was published as it is, when an epoch was taken back."""
+        place = self.place
+        name = path.removeprefix(f"{place.pending}/")
+        return name != path and exists(self.fs, f"{place.folder}/{name}")
 
     def _forget_staged(self) -> None:
         """Delete what earlier attempts have staged and not committed."""
@@ -367,6 +303,8 @@ class FileCommitter(Committer):
         while len(self._committed) > KEPT_MANIFESTS:
             with suppress(FileNotFoundError):
                 self.fs.delete_file(self.place.manifest(self._committed.pop(0)))
+        if self.compacts and self._committed:
+            self._compactor.prune(self._committed[0])
 
     def _no_right(self) -> MillstreamError:
         """Why the right to commit is gone: somebody has taken it, or the whole folder away."""
@@ -392,6 +330,10 @@ class FileCommitter(Committer):
         )
 
 
+def _files(parts: Iterable[StagedPart]) -> list[StagedFile]:
+    return [file for part in parts for file in part.files]
+
+
 @contextmanager
 def readable_errors(place: SinkFolder, location: Location | None) -> Iterator[None]:
     """Say what a refusal of the file system is about; the restart strategy tries it again."""
@@ -409,6 +351,9 @@ def readable_errors(place: SinkFolder, location: Location | None) -> Iterator[No
 
 def finish_taking_back(place: SinkFolder, retracted: str) -> None:
     """Delete the files of an epoch that is taken back."""
+    for marker in place.markers(retracted):
+        with suppress(FileNotFoundError):
+            place.fs.delete_file(marker)
     for paths in place.files(retracted):
         for path in paths:
             with suppress(FileNotFoundError):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,28 +17,35 @@ from pyspark.sql import functions as F
 
 from millstream.checkpoint.spark_files import QueryFiles
 from millstream.common.errors import PlanError
-from millstream.common.paths import absolute_path
+from millstream.common.paths import absolute_path, local_path
 from millstream.common.typeinfo import TypeInformation, Types
+from millstream.connectors.files.avro import AvroReader
+from millstream.connectors.files.choice import READER_KEY, FileReader, reader_of, refusal
+from millstream.connectors.files.columns import Columns as FileColumns
+from millstream.connectors.files.columns import columns_of
+from millstream.connectors.files.opening import COMPRESSED, unreachable
+from millstream.connectors.formats.avro import codec_of, parsed_schema
 from millstream.connectors.reading import Progress, opened
 from millstream.connectors.source import ChannelName, ChannelSource, Position, SourceSpec
 from millstream.kernel.stages.programs import SourceProgram
 from millstream.plan.graph import SourceNode
 from millstream.plan.specs import DataFrameSpec, FilesSpec, SocketSpec
 from millstream.spark.io.channel_source import ChannelReader, ChannelTask, channel_rows
-from millstream.spark.io.csv_lines import csv_lines, spark_schema
 from millstream.spark.io.file_listing import (
-    COMPRESSED,
     DEFAULT_EPOCH_BYTES,
     SMALL_EPOCH_BYTES,
     channels_with_records,
     entries,
     file_channel,
     file_reader,
+    is_plain_folder,
     plain_path,
+    spark_schema,
     streaming_path,
     with_schema,
 )
-from millstream.spark.io.source_tasks import CsvTask, FileTask, FrameTask, PositionTask, SourceTask
+from millstream.spark.io.fragments import LISTED, FragmentTask, fragment_bytes, fragments, listing
+from millstream.spark.io.source_tasks import FileTask, FrameTask, PositionTask, SourceTask
 from millstream.spark.tasks.failures import file_gone
 from millstream.spark.tasks.named_sources import stream_reader
 from millstream.spark.tasks.rows import SCHEMA
@@ -47,7 +55,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+log = logging.getLogger("millstream")
 S = TypeVar("S", bound=SourceSpec)
+UsedFields = Callable[[TypeInformation], frozenset[int] | None]
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,8 @@ class Input(ABC, Generic[S]):
     """One source as Spark reads it.
 
     ``begin``: what the savepoint that the run began from says of the source, nothing if there is none.
+    ``stands``: the offset of the last epoch that the run has planned.
+    ``used``: the places of the fields that are read, of records of a type; None if all are.
     """
 
     spark: SparkSession
@@ -73,6 +85,8 @@ class Input(ABC, Generic[S]):
     spec: S
     uid: str
     begin: Mapping[str, Any] = field(default_factory=dict)
+    stands: Mapping[str, Any] = field(default_factory=dict)
+    used: UsedFields = lambda _: None
 
     def travelling(self, program: SourceProgram) -> Any:
         """The object that the workers get: the program of the source stage, and what it needs."""
@@ -82,7 +96,7 @@ class Input(ABC, Generic[S]):
     def rows(self, stage: StageOfSource) -> DataFrame:
         """The rows behind the source stage."""
 
-    def announced(self) -> list[int]:
+    def announced(self, configuration: Mapping[str, str]) -> list[int]:
         """The channels to announce when the run begins, unless the source does it itself."""
         return []
 
@@ -94,8 +108,8 @@ class Input(ABC, Generic[S]):
         """Whether a bounded source has been read to its end, as far as Spark does not know it."""
         return True
 
-    def backlog(self, progress: Mapping[str, Any]) -> int | None:
-        """How many records wait to be read, by Spark's progress; None if that is not known."""
+    def lags(self, progress: Mapping[str, Any]) -> Mapping[str, int] | None:
+        """How many records of each channel wait, by Spark's progress; None if that is not known."""
         return None
 
     def refuse_missing(self, files: QueryFiles, name: str, batch: int) -> None:
@@ -103,12 +117,17 @@ class Input(ABC, Generic[S]):
 
 
 def input_of(
-    spark: SparkSession, node: SourceNode, uid: str, begin: Mapping[str, Any] | None = None
+    spark: SparkSession,
+    node: SourceNode,
+    uid: str,
+    begin: Mapping[str, Any] | None = None,
+    stands: Mapping[str, Any] | None = None,
+    used: UsedFields = lambda _: None,
 ) -> Input[Any]:
     """How Spark reads a source."""
     spec: Any = node.source
     found = next(reads for kind, reads in INPUTS.items() if isinstance(spec, kind))
-    return found(spark, node, spec, uid, begin or {})
+    return found(spark, node, spec, uid, begin or {}, stands or {}, used)
 
 
 @contextmanager
@@ -133,12 +152,16 @@ class ChannelInput(Input[ChannelSource]):
 
     @cached_property
     def ends(self) -> Mapping[ChannelName, Position | None] | None:
-        """Where the channels of a bounded source end, as it says when the run begins."""
+        """Where the channels of a bounded source end, as it says when the run begins.
+
+        A run that goes on asks what there is for a job that stands where it stands: a source may have
+        chosen then what it reads, such as a version of a table.
+        """
         if not self.spec.bounded:
             return None
         with opened(self.spec, self.node.name, self.node.location):
             progress = Progress(self.spec, name=self.node.name, location=self.node.location)
-            progress.latest()
+            progress.latest({**(self.stands or self.begin.get("offset") or {})})
         return progress.ends
 
     def travelling(self, program: SourceProgram) -> ChannelTask:
@@ -168,18 +191,19 @@ class ChannelInput(Input[ChannelSource]):
 
     def at_end(self, progress: Mapping[str, Any]) -> bool:
         """A rate lets a source pause before its end."""
-        return self._lag(progress["endOffset"], self.ends) == 0
+        lags = self._lags(progress["endOffset"], self.ends)
+        return lags is not None and not any(lags.values())
 
-    def backlog(self, progress: Mapping[str, Any]) -> int | None:
+    def lags(self, progress: Mapping[str, Any]) -> Mapping[str, int] | None:
         latest = _parsed(progress["latestOffset"]) if self.ends is None else self.ends
-        return None if latest is None else self._lag(progress["endOffset"], latest)
+        return None if latest is None else self._lags(progress["endOffset"], latest)
 
-    def _lag(self, offset: Any, latest: Mapping[Any, Any] | None) -> int | None:
+    def _lags(self, offset: Any, latest: Mapping[Any, Any] | None) -> Mapping[str, int] | None:
         found = _parsed(offset)
         if found is None:
             return None
         node = self.node
-        return Progress(self.spec, ends=latest, name=node.name, location=node.location).lag(found)
+        return Progress(self.spec, ends=latest, name=node.name, location=node.location).lags(found)
 
 
 def _parsed(offset: Any) -> dict[str, Any] | None:
@@ -191,10 +215,54 @@ def _parsed(offset: Any) -> dict[str, Any] | None:
 
 
 class FilesInput(Input[FilesSpec]):
-    """Files, which Spark lists, splits and reads."""
+    """Files, which Spark lists. The workers read them where they can, and else Spark does."""
+
+    @cached_property
+    def known(self) -> FilesSpec:
+        """The spec, with the schema that Spark finds if nobody gave one."""
+        return with_schema(self.spark, self.spec)
+
+    def reader(self, configuration: Mapping[str, str]) -> FileReader | None:
+        """The reader in the workers; None if Spark's own has to read the files."""
+        spec = self.known
+        if spec.format == "avro":
+            return AvroReader(spec.schema)
+        columns = columns_of(spark_schema(spec)) or ()
+        reason = self._refusal(configuration, columns)
+        if reason is not None:
+            log.info("source %r is read by Spark's reader: %s", self.node.name, reason)
+            return None
+        return reader_of(
+            spec.format,
+            spec.options,
+            columns,
+            case_sensitive=self._says("spark.sql.caseSensitive").lower() == "true",
+            used=None if spec.format == "text" else self.used(self._value()),
+        )
+
+    def _refusal(self, configuration: Mapping[str, str], columns: FileColumns) -> str | None:
+        """Why Spark's reader has to read the files: `explain` does not know the session."""
+        if configuration.get(READER_KEY) == "spark":
+            return READER_KEY
+        if self._says("spark.sql.files.ignoreCorruptFiles").lower() == "true":
+            return "spark.sql.files.ignoreCorruptFiles"
+        spec, corrupt = self.known, self._says("spark.sql.columnNameOfCorruptRecord")
+        found = refusal(spec.path, spec.format, spec.options, columns, corrupt)
+        return found or unreachable(absolute_path(spec.path))
+
+    def _says(self, setting: str) -> str:
+        return str(self.spark.conf.get(setting))
+
+    def _value(self) -> TypeInformation:
+        """The type of the records that the workers read."""
+        if self.spec.format == "text":
+            return Types.STRING()
+        if self.spec.format == "avro":
+            return codec_of(parsed_schema(self.known.schema)).type_info
+        return row_type(spark_schema(self.known))
 
     def rows(self, stage: StageOfSource) -> DataFrame:
-        spec = with_schema(self.spark, self.spec)
+        spec = self.known
         reader: Any = self.spark.read
         path = absolute_path(spec.path)
         if stage.streaming:
@@ -202,41 +270,64 @@ class FilesInput(Input[FilesSpec]):
                 **_epoch_limit(stage.configuration)
             )
             path = streaming_path(self.spark, spec.path)
-        frame, task = self._read(spec, reader, path, stage)
+        frame, task = self._read_by_workers(reader, path, stage) or self._read_by_spark(
+            reader, path, stage
+        )
         return _mapped(frame, task, stage)
 
-    def _read(
-        self, spec: FilesSpec, reader: Any, path: str, stage: StageOfSource
+    def _read_by_workers(
+        self, reader: Any, path: str, stage: StageOfSource
+    ) -> tuple[DataFrame, SourceTask] | None:
+        spec, found = self.known, self.reader(stage.configuration)
+        files = None if found is None else listing(reader, spec, path)
+        if found is None or files is None:
+            return None
+        # There are more columns if the names of folders have values: Spark's reader knows which.
+        if files.columns != LISTED and spec.format != "avro":
+            return None
+        files = _unread(files, self.begin.get("files_read", ()))
+        task = FragmentTask(
+            stage.ref,
+            stage.slots,
+            self._value(),
+            found,
+            ignores_missing=self._ignores_missing(),
+            location=self.node.location,
+        )
+        size, local = fragment_bytes(self.spark), local_path(spec.path) is not None
+        return fragments(files, found, size, stage.tasks, local=local), task
+
+    def _read_by_spark(
+        self, reader: Any, path: str, stage: StageOfSource
     ) -> tuple[DataFrame, SourceTask]:
         place = file_channel().alias("ms_channel"), F.input_file_block_start().alias("ms_frag")
-        files_read = self.begin.get("files_read", ())
-        csv = csv_lines(self.spark, spec)
-        if csv is not None:
-            lines = reader.format("text").options(**spec.options).load(path)
-            # There are more columns if the names of folders have values: Spark's reader knows which.
-            if lines.columns == ["value"]:
-                value = row_type(spark_schema(spec))
-                lines = _unread(lines, files_read).select(
-                    csv.well_formed(F.col("value")).alias("value"), *place
-                )
-                return lines, CsvTask(stage.ref, stage.slots, value, csv)
+        spec = self.known
         frame = file_reader(self.spark, spec, reader).load(path)
         value = Types.STRING() if spec.format == "text" else row_type(frame.schema)
         names = frame.columns
         task = FileTask(stage.ref, stage.slots, value, names)
-        return _unread(frame, files_read).select(*names, *place), task
+        unread = _unread(frame, self.begin.get("files_read", ()))
+        return unread.select(*names, *place), task
 
-    def announced(self) -> list[int]:
+    def announced(self, configuration: Mapping[str, str]) -> list[int]:
         """The files of a bounded read; those to come in a folder that is watched are not known."""
         if self.spec.watch:
             return []
         with readable_refusal(self.node):
-            return channels_with_records(self.spark, self.spec)
+            return channels_with_records(self.spark, self.known, self.reader(configuration))
 
     def is_capped(self, configuration: Mapping[str, str]) -> bool:
-        """Plain text files of a bounded, local read."""
+        """Files that the workers read, and plain text files of a bounded, local read."""
         spec = self.spec
-        if spec.watch or spec.format == "parquet":
+        columns = columns_of(spec.schema)
+        if (
+            (columns is not None or spec.format == "text")
+            and configuration.get(READER_KEY) != "spark"
+            and refusal(spec.path, spec.format, spec.options, columns) is None
+            and is_plain_folder(spec.path)
+        ):
+            return True
+        if spec.watch or spec.format in ("parquet", "orc", "avro"):
             return False
         place = plain_path(spec.path)
         if place is None or not os.path.exists(place):
@@ -253,10 +344,13 @@ class FilesInput(Input[FilesSpec]):
 
     def refuse_missing(self, files: QueryFiles, name: str, batch: int) -> None:
         """Spark would read the other files and say nothing."""
-        ignored = str(self.spark.conf.get("spark.sql.files.ignoreMissingFiles", "false"))
-        if not ignores_missing(self.spec, ignored):
+        if not self._ignores_missing():
             for path in files.missing_files(name, batch):
                 raise file_gone(path, self.node.location)
+
+    def _ignores_missing(self) -> bool:
+        ignored = str(self.spark.conf.get("spark.sql.files.ignoreMissingFiles", "false"))
+        return ignores_missing(self.spec, ignored)
 
 
 def ignores_missing(spec: FilesSpec, default: str) -> bool:

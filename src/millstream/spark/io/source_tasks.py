@@ -14,7 +14,6 @@ from millstream.common.typeinfo import TypeInformation
 from millstream.connectors.reading import channel_number
 from millstream.kernel.records.columns import Columns, concat_columns_of
 from millstream.kernel.stages.programs import Block
-from millstream.spark.io.csv_lines import CsvLines
 from millstream.spark.tasks.rows import to_arrow
 from millstream.spark.tasks.worker import ProgramRef, errors_that_travel
 
@@ -118,29 +117,6 @@ class FileTask(SourceTask):
         position = positions.get(place, 0)
         positions[place] = position + len(values)
         yield Block(values, None, *place, position, finished=True)
-
-
-class CsvTask(FileTask):
-    """Files of rows of which Spark hands over the lines."""
-
-    def __init__(
-        self, ref: ProgramRef, slots: tuple[int, ...], value: TypeInformation, csv: CsvLines
-    ) -> None:
-        super().__init__(ref, slots, value, ["value"])
-        self.csv = csv
-
-    def _block(
-        self, place: tuple[int, int], parts: list[Columns], positions: dict[tuple[int, int], int]
-    ) -> Iterator[Block]:
-        lines = self.csv.without_blanks(concat_columns_of(parts).arrays[0])
-        # Where a file begins, its header comes before the first record.
-        position = positions.get(place, -1 if self.csv.header and place[1] == 0 else 0)
-        positions[place] = position + len(lines)
-        if position < 0:
-            lines, position = lines[1:], 0
-        if len(lines):
-            values = Columns(self.value, self.csv.columns(lines))
-            yield Block(values, None, *place, position, finished=True)
 
 
 class PositionTask(SourceTask):

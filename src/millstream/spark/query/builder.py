@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from millstream.checkpoint.folder import Run
 from millstream.checkpoint.lease import Fence
+from millstream.checkpoint.spark_files import QueryFiles, parsed_offset
 from millstream.common.errors import MillstreamError, PlanError
+from millstream.connectors.source import ChannelSource
 from millstream.kernel.keys.hashing import stable_hash
 from millstream.kernel.snapshot.births import Births
 from millstream.kernel.snapshot.build import waiting_edges
@@ -18,6 +20,7 @@ from millstream.plan.graph import SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component
 from millstream.plan.travel import refuse_what_cannot_travel
+from millstream.plan.used_fields import used_fields
 from millstream.spark.io.inputs import Input, StageOfSource, input_of, readable_refusal
 from millstream.spark.io.writer import EpochReport, Writer
 from millstream.spark.query.keyed_stage import batch_stage, streaming_stage
@@ -25,7 +28,7 @@ from millstream.spark.savepoint.progress import RestoreLine
 from millstream.spark.savepoint.restore import Restore, forget_values
 from millstream.spark.tasks.dependencies import work_place
 from millstream.spark.tasks.memory import worker_bytes
-from millstream.spark.tasks.named_sources import stream_reader
+from millstream.spark.tasks.named_sources import BY_NAME, source_name, stream_reader
 from millstream.spark.tasks.rows import SCHEMA, slot_values
 from millstream.spark.tasks.worker import ProgramRef, wall_clock_ms
 
@@ -57,11 +60,26 @@ class QueryBuilder:
         self.place = work_place(options.dependencies, spark, python)
         compiler = Compiler(component, options, batch=not streaming, wall_clock_ms=wall_clock_ms)
         self.programs: Programs = compiler.compile()
-        self.inputs = {node.id: self._input(node) for node in component.sources}
+        # The first source of the query is the control channel.
+        numbered = enumerate(component.sources, 1)
+        self.inputs = {node.id: self._input(place, node) for place, node in numbered}
 
-    def _input(self, node: SourceNode) -> Input[Any]:
+    def _input(self, place: int, node: SourceNode) -> Input[Any]:
         uid = self.component.uids[node.id]
-        return input_of(self.spark, node, uid, self.begin.get(uid))
+        used = partial(used_fields, self.component, node)
+        stands = self._stands(place, uid) if isinstance(node.source, ChannelSource) else None
+        return input_of(self.spark, node, uid, self.begin.get(uid), stands, used)
+
+    def _stands(self, place: int, uid: str) -> dict[str, Any] | None:
+        """The offset of a source after the last epoch that the run has planned, if there is one."""
+        files = QueryFiles(self.run_info.query_path(self.component.index))
+        last = files.last_planned() if self.streaming else -1
+        if last < 0:
+            return None
+        named = self.spark.conf.get(BY_NAME, "false") == "true"
+        name = source_name(uid) if named else str(place)
+        found: dict[str, Any] | None = parsed_offset(files.offsets(last).get(name, "-"))
+        return found
 
     def ref(self, name: str, program: Any) -> ProgramRef:
         """A program ready to travel; what cannot be pickled is an error of the program's."""

@@ -81,7 +81,7 @@ class Stream:
         # died before it was heard. Later its finished channels must not come back.
         spoken = control.has_spoken()
         channels = {
-            node.id: self.builder.inputs[node.id].announced()
+            node.id: self.builder.inputs[node.id].announced(options.configuration)
             for node in component.sources
             if component.has_clock(node.id) and not spoken and not self._is_known(node)
         }
@@ -179,9 +179,9 @@ class Stream:
         self.noted = epoch
         self.totals.add_progress(self.component.index, epoch, times)
         for found, source in self._with_progress(progress):
-            waiting = found.backlog(source)
+            waiting = found.lags(source)
             if waiting is not None:
-                self.totals.set_backlog(found.uid, waiting)
+                self.totals.set_lags(found.uid, waiting)
 
     def _with_progress(self, progress: Any) -> Iterator[tuple[Input[Any], Any]]:
         """The sources, each with its part of Spark's progress. The control source comes first."""

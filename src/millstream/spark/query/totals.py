@@ -43,10 +43,10 @@ class EpochTotals:
             if self._last.get(query) == epoch:
                 self._totals.end_epoch(query, epoch, **phases(durations_ms))
 
-    def set_backlog(self, uid: str, number: int) -> None:
-        """Note how many records of a source wait to be read."""
+    def set_lags(self, uid: str, lags: Mapping[str, int]) -> None:
+        """Note how many records of each channel of a source wait to be read."""
         with self._lock:
-            self._totals.set_backlog(uid, number)
+            self._totals.set_lags(uid, lags)
 
     def last_epochs(self) -> dict[int, int]:
         """The last epoch that each query has written."""

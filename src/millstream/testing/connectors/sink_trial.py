@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import cloudpickle
+import numpy as np
 
 from millstream.common.errors import PlanError, UserCodeError, short_repr
 from millstream.common.typeinfo import TypeInformation
@@ -106,11 +107,11 @@ class Trial:
 
     def crashing(self, line: int | None, action: Callable[[], Any]) -> int:
         """Do something and crash before its n-th line, if there is one; returns how many ran."""
-        with CrashAt(self.kit.package, line) as crash:
-            try:
-                action()
-            except Crash as found:
-                self.steps.append(f"the process dies at {found}")
+        crash = CrashAt(self.kit.package, line)
+        try:
+            crash.run(action)
+        except Crash as found:
+            self.steps.append(f"the process dies at {found}")
         return crash.lines
 
     # -- what must be seen --------------------------------------------------------------------------
@@ -213,6 +214,7 @@ class Driver:
         return lines
 
     def _recover(self) -> None:
+        self.sink.start(self.context)
         if isinstance(self.sink, TwoPhaseSink):
             self.committer = a_committer(self.sink.open_committer(self.context), self.context)
             found = self.committer.recover()
@@ -387,7 +389,8 @@ class TaskAttempt:
         else:
             batch = values
         if self.is_new:
-            self._call("write", lambda writer: writer.write(batch))
+            times = np.array(numbers, np.int64)
+            self._call("write", lambda writer: writer.write_timed(batch, times))
 
     def _call(self, name: str, action: Callable[[PartWriter], object]) -> None:
         assert self.writer is not None

@@ -26,8 +26,8 @@ from millstream.testing.sinks import CollectSink
 ENDLESS_RECORDS = 50
 """How far the kit reads a channel without end."""
 MOST_EPOCHS = 24
-Record = tuple[Any, int | None]
-"""(value, event time)"""
+Record = tuple[Any, Any]
+"""(value, event time); if the source gives positions, (value, (event time, position))"""
 
 
 @dataclass
@@ -93,6 +93,8 @@ class SourceTrial:
             times: list[Any] = [None] * len(block.values)
             if block.ts is not None:
                 times = block.ts.tolist()
+            if block.positions is not None:
+                times = list(zip(times, block.positions.tolist(), strict=True))
             records += zip(as_list(block.values), times, strict=True)
         return records
 
@@ -167,6 +169,13 @@ class Job:
     def epoch(self, reads: int | None) -> list[Any]:
         found = self.job.epoch(reads).get("out", [])
         return [value for value, _ in found]
+
+    def rest(self) -> list[Any]:
+        """Everything that is there, in as many epochs as there are turns."""
+        found = self.epoch(ENDLESS_RECORDS if self.is_endless else None)
+        while not self.is_endless and not self.job.exhausted():
+            found += self.epoch(None)
+        return found
 
     def savepoint(self) -> LocalSavepoint:
         return self.job.savepoint()

@@ -15,7 +15,6 @@ from millstream.connectors.source import ChannelSource, Position, Source
 from millstream.connectors.source_calls import BEGUN
 from millstream.testing.connectors.contract import ContractError
 from millstream.testing.connectors.source_trial import (
-    ENDLESS_RECORDS,
     Job,
     Record,
     SourceTrial,
@@ -274,7 +273,7 @@ class _Scenarios(SourceTrial):
         some = stopped.epoch(3)
         for parallelism in TASKS:
             later = Job(self.make(), parallelism, stopped.savepoint())
-            rest = later.epoch(ENDLESS_RECORDS if later.is_endless else None)
+            rest = later.rest()
             with self.opened() as parts:
                 given = [r for p in parts for records in self.whole(p).values() for r in records]
             missing = Counter(hashable(v) for v, _ in given)
@@ -326,10 +325,10 @@ class _Scenarios(SourceTrial):
         """First for one object that lives on, then for copies that know only an offset."""
         assert appear is not None
         job = Job(self.make(), parallelism=2)
-        job.epoch(None)
+        job.rest()
         known = set(job.job.places())
         wanted = list(appear())
-        found = job.epoch(None)
+        found = job.rest()
         if set(job.job.places()) == known:
             raise self.refusal(
                 "a channel has appeared, and latest() does not name it",
@@ -370,8 +369,8 @@ class _Scenarios(SourceTrial):
         """A whole job, one object of the source, records between its epochs."""
         assert arrive is not None
         job = Job(self.make(), parallelism=2)
-        job.epoch(None)
+        job.rest()
         for _ in range(ROUNDS):
             wanted = list(arrive())
-            self._check_arrived(job.epoch(None), wanted)
+            self._check_arrived(job.rest(), wanted)
             self._check_arrived(job.epoch(None), [])

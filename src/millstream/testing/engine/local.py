@@ -223,8 +223,13 @@ class LocalJob:
             (number, progress.channel(name)): (node, source)
             for number, (node, source) in enumerate(self._sources())
             for progress in [self._progress[number]]
-            for name in progress.latest()
+            for name in progress.latest(self._stands(number))
         }
+
+    def _stands(self, number: int) -> dict[str, Position]:
+        """The positions of a source, by the names of its channels."""
+        positions = self.committed.positions.items()
+        return {str(channel): at for (source, channel), at in positions if source == number}
 
     def latest(self, place: Place) -> Position | None:
         """How far a channel can be read, as it has said last; None: it has no end."""
@@ -241,9 +246,38 @@ class LocalJob:
         found = self.committed.positions.get(place)
         return self._progress[place[0]].first(str(place[1])) if found is None else found
 
-    def stop(self, place: Place, reads: Reads) -> Position:
-        """How far an epoch reads a channel."""
-        start, latest = self.position(place), self.latest(place)
+    def ranges(self, reads: Reads) -> dict[Place, tuple[Position, Position]]:
+        """The range of each channel that an epoch knows by its end; of those that wait it is empty."""
+        return {
+            (number, progress.channel(name)): found
+            for number, progress in enumerate(self._progress)
+            for name, found in self._ranges_of(number, progress, reads).items()
+        }
+
+    def _ranges_of(
+        self, number: int, progress: Progress, reads: Reads
+    ) -> dict[str, tuple[Position, Position]]:
+        ranges: dict[str, tuple[Position, Position]] = {}
+
+        def read(name: str, start: Position) -> Position:
+            stop = self._stop((number, progress.channel(name)), reads, start)
+            ranges[name] = start, stop
+            return stop
+
+        before = self._stands(number)
+        known = progress.latest(before)
+        if self.batch:
+            # There is one epoch: no channel waits for its turn.
+            for name in known:
+                read(name, before[name] if name in before else progress.first(name))
+            return ranges
+        _, first = progress.take_turns(before, read)
+        return {name: (at, at) for name, at in first.items()} | ranges
+
+    def _stop(self, place: Place, reads: Reads, start: Position) -> Position:
+        """How far an epoch reads a channel from a position on."""
+        latest, progress = self.latest(place), self._progress[place[0]]
+        progress.refuse_shorter(str(place[1]), start)
         wanted = reads.get(place, 0) if isinstance(reads, Mapping) else reads
         if wanted is None:
             return start if latest is None else latest
@@ -251,8 +285,6 @@ class LocalJob:
             return start
         if latest is None:
             return start + wanted
-        progress = self._progress[place[0]]
-        progress.refuse_shorter(str(place[1]), start)
         return progress.calls.advance(place[1], start, latest, wanted)
 
     def _left(self, place: Place) -> bool:
@@ -329,7 +361,7 @@ class LocalJob:
         work = self.committed.copy()
         self._sinks.start(self.programs.sink_edges, work.epoch)
         read = self._read(work, reads, splits)
-        control = self._control(end and self._abort is None)
+        control = self._control(work, end and self._abort is None)
         rows = [*control_rows(control, self.options.slot_count), *read]
         for index, program in enumerate(self.programs.stages):
             rows = self._stage(index, program, rows, work)
@@ -355,20 +387,25 @@ class LocalJob:
         """Whether all records have been read."""
         return not any(self._left(place) for place in self.places())
 
-    def _control(self, end: bool) -> Control:
+    def _control(self, work: Snapshot, end: bool) -> Control:
         return Control(
             started=self._starting,
-            announced=self._announced(),
+            announced=self._announced(work),
             ended=self.component.timelines() if end else frozenset(),
         )
 
-    def _announced(self) -> tuple[tuple[int, int], ...]:
+    def _announced(self, work: Snapshot) -> tuple[tuple[int, int], ...]:
         """All channels that may still bring something; after the start only those that are new."""
         channels: dict[int, list[int]] = {node.id: [] for node in self.component.sources}
         found = False
         for place, (node, source) in self.places().items():
             new = self._starting or place not in self.committed.positions
-            if new and source.announces(place[1]) and self.position(place) != self.end(place):
+            if (
+                place in work.positions
+                and new
+                and source.announces(place[1])
+                and self.position(place) != self.end(place)
+            ):
                 found = True
                 channels[node.id].append(channel_number(node.id, place[1]))
         return tuple(self.component.announced(channels)) if found or self._starting else ()
@@ -401,10 +438,10 @@ class LocalJob:
         rows: list[BufferRow] = []
         self._abort = None
         found: dict[int, list[Block]] = {node.id: [] for node in self.component.sources}
-        for place, (node, source) in self.places().items():
-            start = self.position(place)
-            self._progress[place[0]].refuse_shorter(str(place[1]), start)
-            stop = self._stop_at_mark(source, place[1], start, self.stop(place, reads))
+        sources = list(self._sources())
+        for place, (start, stop) in self.ranges(reads).items():
+            node, source = sources[place[0]]
+            stop = self._stop_at_mark(source, place[1], start, stop)
             work.positions[place] = stop
             found[node.id] += self._blocks(node, source, place, start, stop, splits)
         for node in self.component.sources:

@@ -157,7 +157,7 @@ def written(type_info: Any, values: Any) -> Any:
     stream = pa.BufferOutputStream()
     encoder = FileEncoder(FilesSinkSpec(path="out", format="parquet"), type_info, stream)
     encoder.write(values)
-    encoder.parquet.close()  # type: ignore[union-attr]
+    encoder.file.close()
     return pq.read_table(io.BytesIO(stream.getvalue()))
 
 

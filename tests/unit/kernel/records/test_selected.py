@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from itertools import count
+from itertools import count, product
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ from millstream.kernel.records.order import OrderKeys
 from millstream.kernel.records.selected import NotSelected, Selected
 from millstream.plan.options import JobOptions
 from millstream.testing import LocalJob
+from tests.support.strategies import crossed
 
 RECORD = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
 VALUES = [(name, n, 10 * n) for n, name in enumerate("abcabcaabbca")]
@@ -129,9 +130,10 @@ def results(running: LocalJob) -> list[Any]:
     return [value for value, _ in found]
 
 
-@pytest.mark.parametrize("typed", [True, False])
-@pytest.mark.parametrize("skips", [True, False])
-@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize(
+    ("name", "skips", "typed"),
+    [(name, *way) for name, way in crossed(OPERATORS, product([True, False], repeat=2))],
+)
 def test_a_selector_sees_each_record_once(name: str, typed: bool, skips: bool) -> None:
     counting = Counting()
 

@@ -31,7 +31,7 @@ from millstream.plan.graph import JobGraph, KeyedNode, SinkNode
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.testing import LocalJob
 from tests.support.kernel_support import Function, first, keyed_job, source_of, values
-from tests.support.strategies import crossed
+from tests.support.strategies import crossed, thinned
 
 UID = "the-uid"
 Events = list[tuple[Any, int]]
@@ -314,7 +314,9 @@ def counting() -> Function:
     return Function(counted, fired, n=lambda context: context.get_state(descriptor))
 
 
-@pytest.mark.parametrize(("shelf", "slots"), crossed([build.SHELF_ROWS, 200, 20], [1, 3]))
+@pytest.mark.parametrize(
+    ("shelf", "slots"), crossed(thinned([build.SHELF_ROWS, 200, 20], "shelves"), [1, 3])
+)
 def test_many_keys_on_many_pages_and_shelves(
     slots: int, shelf: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from millstream.kernel.state.slot import HEADER, SlotState, decoded_header, enco
 from millstream.metrics import StateMetrics
 from millstream.plan.options import JobOptions
 from millstream.testing.engine.local import LocalJob
+from tests.support.strategies import sampled
 
 
 class Keep(KeyedProcessFunction):
@@ -128,7 +129,7 @@ def reported(operators: int, *, deep: bool) -> int:
     return one.reported
 
 
-@pytest.mark.parametrize("deep", [True, False])
+@pytest.mark.parametrize("deep", sampled([True, False], "reports"))
 def test_reports_grow_with_the_number_of_operators_and_no_faster(deep: bool) -> None:
     few, many = reported(8, deep=deep), reported(32, deep=deep)
     assert many < 4.5 * few

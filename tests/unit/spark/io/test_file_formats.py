@@ -5,18 +5,24 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
-from millstream.common import Row, Types
+from millstream.common import Configuration, Instant, Row, Types
 from millstream.common.errors import MillstreamError, PlanError
 from millstream.common.serialization import Encoder
 from millstream.common.typesystem.certainty import inferred
 from millstream.datastream.connectors.file_system import FileSink
+from millstream.datastream.formats.avro import AvroBulkWriters, AvroSchema
 from millstream.datastream.formats.csv import CsvBulkWriters, CsvSchema
+from millstream.datastream.formats.orc import OrcBulkWriters
 from millstream.plan.specs import FilesSinkSpec
 from millstream.spark.io.file_formats import FileEncoder, extension
 
@@ -164,3 +170,106 @@ def test_a_file_of_several_batches_is_that_of_all_records(sink: FileSink, read: 
 def test_a_later_batch_of_other_types_is_refused() -> None:
     with pytest.raises(MillstreamError, match="PARQUET_TYPE"):
         encoded(FileSink.parquet("/o").to_spec(), None, [("a", 1)], [("b", "two")])
+
+
+# -- ORC and Avro ----------------------------------------------------------------------------------
+
+TYPED = Types.ROW_NAMED(
+    ["word", "n", "at", "day", "tags", "inner", "exact", "whole", "counts"],
+    [
+        Types.STRING(),
+        Types.INT(),
+        Types.INSTANT(),
+        Types.SQL_DATE(),
+        Types.LIST(Types.STRING()),
+        Types.ROW_NAMED(["x"], [Types.DOUBLE()]),
+        Types.BIG_DEC(),
+        Types.BIG_INT(),
+        Types.MAP(Types.STRING(), Types.SQL_TIMESTAMP()),
+    ],
+)
+TYPED_ROWS = [
+    Row("a", 1, Instant(5, 0), date(2026, 1, 31), ["x", None], Row(1.5), Decimal("1.5"), 2**90, {}),
+    Row(None, None, None, None, None, None, None, None, {"k": datetime(2026, 1, 31, 5)}),
+]
+
+
+def avro_records(data: bytes) -> list[Any]:
+    return list(fastavro.reader(io.BytesIO(data)))
+
+
+@pytest.mark.parametrize("compression", ["none", "deflate", "bzip2", "xz"])
+def test_avro_files_of_a_type(compression: str) -> None:
+    sink = FileSink.avro("/o", compression=compression)
+    assert extension(sink.to_spec()) == "avro"
+    first, second = avro_records(encoded(sink.to_spec(), TYPED, TYPED_ROWS[:1], TYPED_ROWS[1:]))
+    assert first == {
+        "word": "a",
+        "n": 1,
+        "at": datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC),
+        "day": date(2026, 1, 31),
+        "tags": ["x", None],
+        "inner": {"x": 1.5},
+        "exact": Decimal("1.5"),
+        "whole": Decimal(2**90),
+        "counts": {},
+    }
+    assert second["word"] is None and second["counts"] == {"k": datetime(2026, 1, 31, 5)}
+
+
+def test_avro_files_of_tuples_and_of_unknown_records() -> None:
+    spec = FileSink.avro("/o").to_spec()
+    pairs = Types.TUPLE([Types.STRING(), Types.LONG()])
+    expected = [{"f0": "a", "f1": 1}, {"f0": "b", "f1": None}]
+    for type_info in (pairs, None):
+        assert avro_records(encoded(spec, type_info, [("a", 1), ("b", None)])) == expected
+
+
+def test_avro_files_with_a_schema() -> None:
+    schema = """{"type": "record", "name": "R", "fields": [
+        {"name": "word", "type": "string"}, {"name": "n", "type": "int", "default": 7}]}"""
+    writer = AvroBulkWriters.for_generic_record(AvroSchema(schema))
+    spec = FileSink.for_bulk_format("/o", writer).build().to_spec()
+    assert spec == FileSink.avro("/o", schema).to_spec()
+    data = encoded(spec, None, [{"word": "a"}, Row(word="b", n=1)])
+    assert avro_records(data) == [{"word": "a", "n": 7}, {"word": "b", "n": 1}]
+
+
+def test_records_that_are_no_avro_records() -> None:
+    spec = FileSink.avro("/o", '{"type": "record", "name": "R", "fields": []}').to_spec()
+    with pytest.raises(MillstreamError, match=r"AVRO_RECORD.*'text'"):
+        encoded(spec, None, ["text"])
+    with pytest.raises(MillstreamError, match="AVRO_RECORD"):
+        encoded(FileSink.avro("/o").to_spec(), None, [(object(),)])
+    for wrong in (Types.MAP(Types.LONG(), Types.LONG()), Types.PICKLED_BYTE_ARRAY()):
+        row = Types.ROW_NAMED(["m"], [wrong])
+        with pytest.raises(PlanError, match="AVRO_TYPE"):
+            encoded(FileSink.avro("/o").to_spec(), row, [({},)])
+    with pytest.raises(PlanError, match=r"AVRO_TYPE.*'a b'"):
+        encoded(FileSink.avro("/o").to_spec(), Types.ROW_NAMED(["a b"], [Types.LONG()]), [(1,)])
+    with pytest.raises(PlanError, match="BAD_AVRO_SCHEMA"):
+        FileSink.avro("/o", "{")
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "zlib", "zstd", "lz4"])
+def test_orc_files(compression: str) -> None:
+    spec = FileSink.orc("/o", compression=compression).to_spec()
+    assert extension(spec) == "orc"
+    pairs = Types.ROW_NAMED(["word", "n"], [Types.STRING(), Types.LONG()])
+    data = encoded(spec, pairs, [("a", 1)], [("b", None)])
+    table = orc.read_table(io.BytesIO(data))
+    assert table.to_pylist() == [{"word": "a", "n": 1}, {"word": "b", "n": None}]
+
+
+def test_orc_writers_in_flinks_way() -> None:
+    pairs = Types.ROW_NAMED(["word", "n"], [Types.STRING(), Types.LONG()])
+    properties = Configuration.from_dict({"orc.compress": "ZSTD"})
+    writer = OrcBulkWriters.for_row_type(pairs, properties)
+    spec = FileSink.for_bulk_format("/o", writer).build().to_spec()
+    assert spec == FileSink.orc("/o", compression="zstd").to_spec()
+
+
+def test_what_orc_cannot_hold() -> None:
+    times = Types.ROW_NAMED(["t"], [Types.SQL_TIME()])
+    with pytest.raises(MillstreamError, match="ORC_TYPE"):
+        encoded(FileSink.orc("/o").to_spec(), times, [(time(1, 2),)])

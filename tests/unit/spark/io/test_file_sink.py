@@ -21,14 +21,10 @@ from millstream.connectors.sink import PartContext, SinkContext
 from millstream.datastream.connectors.file_system import FileSink
 from millstream.plan.sinks import BoundSink, SinkDriver
 from millstream.plan.specs import FilesSinkSpec
-from millstream.spark.io import file_sink
-from millstream.spark.io.file_sink import (
-    KEPT_MANIFESTS,
-    FileCommitter,
-    FileWriter,
-    SinkFolder,
-    StagedFile,
-)
+from millstream.spark.io import file_sink, file_writer
+from millstream.spark.io.file_sink import KEPT_MANIFESTS, FileCommitter, StagedPart
+from millstream.spark.io.file_writer import FileWriter
+from millstream.spark.io.sink_folder import SinkFolder
 
 OWN = Path("_millstream/job-lines")
 
@@ -48,7 +44,7 @@ def new_sink(folder: Path | str, attempt: int = 1, *, opened: bool = True) -> Fi
 
 def staged(
     sink: FileCommitter, epoch: int, values: list[str] | None = None, **ids: int
-) -> StagedFile:
+) -> StagedPart:
     part = ids.get("part", 0)
     context = part_of(epoch, part, ids.get("attempt", 10 * epoch + part), sink.attempt)
     writer = FileWriter(FilesSinkSpec(path=sink.place.folder, format="text"), context)
@@ -98,18 +94,19 @@ def test_a_second_attempt_of_a_task_that_dies_leaves_the_file_of_the_first_alone
     sink = new_sink(tmp_path)
     whole = [f"{n}" for n in range(1_000)]
     winner = staged(sink, 0, whole, attempt=7)
-    half = sink.place.own + "/" + staged(sink, 0, whole, attempt=8).staged
+    half = sink.place.own + "/" + staged(sink, 0, whole, attempt=8).files[0].staged
     os.truncate(half, 6)
     sink.commit(0, [winner])
     assert lines(tmp_path) == sorted(whole)
-    assert winner.name in published(tmp_path)
+    assert winner.files[0].name in published(tmp_path)
 
 
 @pytest.mark.parametrize("reported", [7, 8])
 def test_of_two_attempts_the_one_that_reported_is_published(tmp_path: Path, reported: int) -> None:
     sink = new_sink(tmp_path)
     files = {attempt: staged(sink, 0, [f"by {attempt}"], attempt=attempt) for attempt in (7, 8)}
-    assert files[7].name == files[8].name and files[7].staged != files[8].staged
+    one, other = files[7].files[0], files[8].files[0]
+    assert one.name == other.name and one.staged != other.staged
     sink.commit(0, [files[reported]])
     assert lines(tmp_path) == [f"by {reported}"]
     assert list((tmp_path / OWN / "staging").rglob("part*")) == [], "the other one is forgotten"
@@ -323,7 +320,7 @@ def interrupted(sink: FileCommitter, steps: Steps, patch: pytest.MonkeyPatch) ->
     return sink
 
 
-def commit_or_be_refused(sink: FileCommitter, epoch: int, files: list[StagedFile]) -> None:
+def commit_or_be_refused(sink: FileCommitter, epoch: int, files: list[StagedPart]) -> None:
     try:
         sink.commit(epoch, files)
     except CheckpointError as error:
@@ -569,7 +566,9 @@ NAME = SinkFolder(pafs.LocalFileSystem(), "x", "job", "lines").name("part", 3, 0
         {"version": 2, "files": [["staging/1/a", "../" + NAME]]},
         {"version": 2, "files": [["staging/1/a", "foreign.txt"]]},
         {"version": 2, "files": [["staging/1/a", NAME.replace("00000003", "00000004")]]},
-        {"version": 2, "files": [["staging/1/a", "sub/" + NAME]]},
+        {"version": 2, "files": [["staging/1/a", "_sub/" + NAME]]},
+        {"version": 2, "files": [["staging/1/a", "sub/../../" + NAME]]},
+        {"version": 2, "files": [], "complete": ["../other"]},
     ],
     ids=lambda content: json.dumps(content)[:60],
 )
@@ -630,7 +629,8 @@ def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_lost(
         sink.commit(1, [file])
 
     with monkeypatch.context() as patch:
-        patch.setattr(file_sink, call, refusing(error))
+        module = file_writer if call == "sync_file" else file_sink
+        patch.setattr(module, call, refusing(error))
         with pytest.raises(MillstreamError, match="OUTPUT_NOT_WRITABLE") as caught:
             go_on(2)
     assert str(tmp_path) in str(caught.value) and caught.value.hint
@@ -693,8 +693,9 @@ def test_content_is_on_the_disk_before_its_name_and_names_before_the_epoch_count
 ) -> None:
     sink = new_sink(tmp_path)
     steps.clear()
-    files = [staged(sink, 0, part=part) for part in range(3)]
-    sink.commit(0, files)
+    parts = [staged(sink, 0, part=part) for part in range(3)]
+    sink.commit(0, parts)
+    files = [file for part in parts for file in part.files]
     own = str(tmp_path / OWN)
     staging = [f"{own}/{file.staged}" for file in files]
     hidden = steps[4][1]

@@ -20,7 +20,7 @@ from millstream.common.output_tag import OutputTag
 from millstream.kernel.operators.two_inputs import bytecode
 from millstream.kernel.operators.two_inputs.told import Told
 from tests.support.broadcast_sources import Writer
-from tests.support.strategies import examples
+from tests.support.strategies import examples, thinned
 from tests.unit.kernel.operators.two_inputs.test_broadcast import COUNT, at_once, job
 
 Said = list[tuple[int, str]]
@@ -122,7 +122,7 @@ EVENTS = at_once(
 )
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", thinned(range(20), "seeds"))
 def test_code_that_is_not_understood_is_said_by_all(seed: int, unknown_python: None) -> None:
     keyed = bool(seed % 2)
     source = Writer(Random(seed), keyed).source()
@@ -131,7 +131,7 @@ def test_code_that_is_not_understood_is_said_by_all(seed: int, unknown_python: N
     assert said["'begun'"] == 2 * 3
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", thinned(range(20), "seeds"))
 def test_code_that_is_understood_is_said_once_where_it_can_be(seed: int) -> None:
     """The first thing that these functions say does not depend on the instance."""
     keyed = bool(seed % 2)
