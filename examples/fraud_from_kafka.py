@@ -10,6 +10,7 @@ Prints:
 """
 
 import json
+import time
 import uuid
 
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -33,6 +34,8 @@ from millstream.datastream.state import ValueStateDescriptor
 SERVERS = "localhost:9092"  # needs kafka at localhost:9092
 RUN = uuid.uuid4().hex[:8]
 PAYMENTS_TOPIC, ALERTS_TOPIC = f"payments-{RUN}", f"alerts-{RUN}"
+# Alerts get the times of payments as timestamps, and brokers delete records whose timestamps are old.
+START_MS = int(time.time() * 1_000)
 
 # Card, amount, seconds since the start. Bob's large payment comes too late after the small one.
 PAYMENTS = [
@@ -118,7 +121,7 @@ def fill():
         made.result()
     producer = Producer({"bootstrap.servers": SERVERS})
     for card, amount, second in PAYMENTS:
-        payment = {"card": card, "amount": amount, "at": second * 1_000}
+        payment = {"card": card, "amount": amount, "at": START_MS + second * 1_000}
         producer.produce(PAYMENTS_TOPIC, json.dumps(payment))
     producer.flush()
 

@@ -88,6 +88,8 @@ class Kafka(Server):
             "broker.session.timeout.ms": "2000",
             "broker.heartbeat.interval.ms": "300",
             "log.retention.check.interval.ms": "1000",
+            # Tests write records of 1970; those of retention set it for their topics.
+            "log.retention.ms": "-1",
             "log.cleaner.backoff.ms": "500",
             **self.settings,
         }
