@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,6 +24,18 @@ PARALLELISM = 2
 collect_ignore = ["support"]
 
 
+def pytest_collection() -> None:
+    """Collect tests without the garbage collector: nearly all that is made then stays until the end."""
+    gc.disable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for doctests in the source only: in the tests it took a fifth of the collection's time."""
+    found = yield
+    return [collector for collector in found if not isinstance(collector, DoctestModule)]
+
+
 def pytest_collection_finish() -> None:
     """Take what lives until the end out of the garbage collector's sight.
 
@@ -31,6 +44,7 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,25 @@
-"""Files of other users, for tests that may or may not run as root."""
+"""Files of other users, for tests that may or may not run as root; and no waiting for disks."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 SOMEBODY = 54_321
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_disks() -> Iterator[None]:
+    """Leaves out `os.fsync`: these tests kill no machine, so none can see whether it was called.
+
+    Tests of who calls it put their own function in its place.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import operator
 import types
+from functools import lru_cache
 from typing import Any
 
 __all__ = ["Fields", "field_read_by", "fields_read_by", "fields_returned_by"]
@@ -87,7 +88,13 @@ def _of_getter(getter: Any) -> Fields | None:
 
 def _fields_in(function: Any, argument: int) -> Fields | None:
     code = getattr(function, "__code__", None)
-    if code is None or code.co_argcount <= argument or code.co_kwonlyargcount:
+    return None if code is None else _fields_in_code(code, argument)
+
+
+# Plans are made several times of the same functions, or of their copies, whose code is equal.
+@lru_cache(maxsize=1_000)
+def _fields_in_code(code: types.CodeType, argument: int) -> Fields | None:
+    if code.co_argcount <= argument or code.co_kwonlyargcount:
         return None
     record = code.co_varnames[argument]
     steps = [step for step in dis.get_instructions(code) if step.opname not in _QUIET]

@@ -203,7 +203,7 @@ def plan(
     _check_side_outputs(graph, live)
     _refuse_sinks(graph, live)
     uids = assign_uids(graph, live)
-    timing = {node_id: _timing(graph, node_id) for node_id in live}
+    timing = _timings(graph, live)
     chains = Chaining(graph, uids, chains_operators(settings), stored.levels)
     levels = _levels(graph, live, timing, chains)
     ranks = ranks_of(list(_of(graph, live)))
@@ -324,20 +324,18 @@ def _kind(node: Node) -> str:
             return type(node).__name__.removesuffix("Node").lower()
 
 
-def _timing(graph: JobGraph, node_id: int) -> Timing:
-    node = graph[node_id]
-    if isinstance(node, TimestampsNode):
-        if node.strategy.kind == "none":
-            return Timing(untimed=frozenset({node_id}))
-        return Timing(timelines=frozenset({node_id}))
-    if isinstance(node, SourceNode):
-        timed = node.strategy is not None and node.strategy.kind != "none"
-        ids = frozenset({node_id})
-        return Timing(timelines=ids) if timed else Timing(untimed=ids)
-    result = Timing()
-    for other in node.inputs:
-        result |= _timing(graph, other)
-    return result
+def _timings(graph: JobGraph, live: set[int]) -> dict[int, Timing]:
+    timing: dict[int, Timing] = {}
+    for node in _of(graph, live):
+        if isinstance(node, TimestampsNode | SourceNode):
+            timed = node.strategy is not None and node.strategy.kind != "none"
+            ids = frozenset({node.id})
+            timing[node.id] = Timing(timelines=ids) if timed else Timing(untimed=ids)
+            continue
+        timing[node.id] = Timing()
+        for other in node.inputs:
+            timing[node.id] |= timing[other]
+    return timing
 
 
 @dataclass
