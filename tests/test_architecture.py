@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from tests.support.source_trees import tree_of
+from tests.support.source_trees import statements, tree_of
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "millstream"
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -68,20 +68,6 @@ FOLDERS = {
         "environment",
     ),
 }
-
-
-def statements(node: ast.AST, *, at_run_time: bool = False) -> Iterator[ast.stmt]:
-    """All statements below a node, and none of their expressions: most of a tree are expressions.
-
-    ``at_run_time``: leave out the imports that only a type checker sees.
-    """
-    if at_run_time and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-        return
-    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
-        for inner in getattr(node, part, ()):
-            if isinstance(inner, ast.stmt):
-                yield inner
-            yield from statements(inner, at_run_time=at_run_time)
 
 
 @cache

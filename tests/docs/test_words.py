@@ -7,16 +7,14 @@ and comments of the source. A docstring begins with a noun phrase or an imperati
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.support.source_trees import tree_of
+from tests.support.source_trees import statements, tree_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "benchmarks/RESULTS.md"])
@@ -52,6 +50,12 @@ INSTEAD = {
     rf"(?-i:\b{AMOUNTS} an? {THINGS}\b)": "per",
     r"(?-i:\b(?:records|rows|times) an? (?:second|minute|hour|day)\b)": "per",
 }
+# The module tokenize needs a second for all comments. In a literal there is none.
+LITERAL_OR_COMMENT = re.compile(
+    r'''"""(?:\\.|[^\\])*?"""|\'{3}(?:\\.|[^\\])*?\'{3}|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''''
+    r"|(?P<comment>#[^\n]*)",
+    re.DOTALL,
+)
 RIDDLE = re.compile(r"(?:What|Who|Whoever|Whatever|That which|One that|Ones that|So many)\b")
 
 
@@ -77,21 +81,22 @@ def _one_line(text: str) -> str:
 @cache
 def docstrings(path: Path) -> list[tuple[str, str]]:
     """The docstrings of a module, each with the name of its owner."""
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    owners = (node for node in ast.walk(tree_of(path)) if isinstance(node, kinds))
+    kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    tree = tree_of(path)
+    owners = [tree, *(node for node in statements(tree) if isinstance(node, kinds))]
     return [(getattr(o, "name", path.stem), text) for o in owners if (text := ast.get_docstring(o))]
 
 
-def comments(path: Path) -> Iterator[str]:
-    """The comments of a module; those of lines in a row are one."""
-    lines = io.StringIO(path.read_text(encoding="utf-8")).readline
-    tokens = [t for t in tokenize.generate_tokens(lines) if t.type == tokenize.COMMENT]
-    text, last = "", -1
-    for token in tokens:
-        if token.start[0] != last + 1:
+def comments(source: str) -> Iterator[str]:
+    """The comments of a source; those of lines in a row are one."""
+    text, last = "", 0
+    for found in LITERAL_OR_COMMENT.finditer(source):
+        if not found["comment"]:
+            continue
+        if source.count("\n", last, found.start()) != 1:
             yield text
             text = ""
-        text, last = f"{text} {token.string.lstrip('# ')}", token.start[0]
+        text, last = f"{text} {found['comment'].lstrip('# ')}", found.end()
     yield text
 
 
@@ -130,6 +135,18 @@ def test_the_list_leaves_alone(text: str) -> None:
     assert hits(text) == []
 
 
+def test_comments_in_a_row_are_one() -> None:
+    source = (
+        "# one\n# two\n"
+        'x = "# no"  # three\n'
+        "y = '''\n# no\n'''\n\n"
+        "z = 'it\\'s # no'\n"
+        '"""It\'s # no."""\n'
+        "# four\n"
+    )
+    assert [text for text in comments(source) if text] == [" one two three", " four"]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages_are_in_plain_english(page: Path) -> None:
     assert hits(prose_of_page(page.read_text(encoding="utf-8"))) == []
@@ -138,7 +155,10 @@ def test_pages_are_in_plain_english(page: Path) -> None:
 def test_docstrings_and_comments_are_in_plain_english() -> None:
     found = []
     for path in [*SOURCES, *PROGRAMS]:
-        texts = [*(text for _, text in docstrings(path)), *comments(path)]
+        texts = [
+            *(text for _, text in docstrings(path)),
+            *comments(path.read_text(encoding="utf-8")),
+        ]
         where = path.relative_to(ROOT)
         # All at once: most texts are short, and the list is long.
         found += [f"{where}: {hit}" for hit in hits(" | ".join(map(_one_line, texts)))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -21,3 +22,17 @@ def tree_of(path: Path) -> ast.Module:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def statements(node: ast.AST, *, at_run_time: bool = False) -> Iterator[ast.stmt]:
+    """All statements below a node, and none of their expressions: most of a tree are expressions.
+
+    ``at_run_time``: leave out the imports that only a type checker sees.
+    """
+    if at_run_time and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(node, part, ()):
+            if isinstance(inner, ast.stmt):
+                yield inner
+            yield from statements(inner, at_run_time=at_run_time)
