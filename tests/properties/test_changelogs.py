@@ -180,8 +180,8 @@ REFUSING: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", REFUSING)
-def test_what_cannot_take_rows_back_refuses_them(name: str) -> None:
-    rows = [Row(user="a", price=1, time=1), Row.of_kind(RowKind.DELETE, user="a", price=1, time=1)]
+def test_what_cannot_take_rows_back_is_refused_before_the_first_row(name: str) -> None:
+    rows: list[Row] = []
     with pytest.raises(PlanError, match="cannot take a record back") as caught:
         run_local(lambda env: REFUSING[name](changelog(env, rows)))
     assert caught.value.code == "CHANGES_REFUSED" and caught.value.location and caught.value.hint

@@ -39,6 +39,7 @@ from millstream.kernel.steps.stateless import (
 from millstream.kernel.windows.columnar import PartialEdge
 from millstream.kernel.windows.partial_sums import PartialSums
 from millstream.plan.chaining import Link
+from millstream.plan.changes import refuse_changes
 from millstream.plan.graph import (
     KeyedNode,
     Node,
@@ -107,6 +108,7 @@ class Compiler:
         for index, level in enumerate(self.component.levels):
             hosted = [self._hosted(node, outputs[node.id]) for node in level]
             self.programs.stages.append(self._stage(index, hosted))
+        refuse_changes(self.programs.sources.values(), self.programs.stages)
         return self.programs
 
     # -- entries ---------------------------------------------------------------------------------
