@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -34,6 +35,25 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
     """Look for doctests in the source only: in the tests it took a fifth of the collection's time."""
     found = yield
     return [collector for collector in found if not isinstance(collector, DoctestModule)]
+
+
+@pytest.hookimpl(tryfirst=True)  # as long as the cases of a test are in their order
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In `make check`, take each case of a matrix in one way: of tests with several `parametrize`."""
+    from tests.support.strategies import in_one_way
+
+    tests: dict[Any, list[pytest.Item]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function):
+            tests.setdefault((item.parent, item.originalname), []).append(item)
+    left_out: set[pytest.Item] = set()
+    for cases in tests.values():
+        sizes = [len(mark.args[1]) for mark in cases[0].iter_markers("parametrize")]
+        if math.prod(sizes) == len(cases):  # else fixtures have values, too
+            left_out |= {*cases} - {cases[place] for place in in_one_way(sizes)}
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_collection_finish() -> None:

@@ -6,6 +6,8 @@ import os
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, settings
@@ -73,6 +75,23 @@ def crossed(cases: Iterable[T], ways: Iterable[W]) -> list[tuple[T, W]]:
     if _factor() >= 1:
         return [(case, way) for case in cases for way in ways]
     return [(case, ways[number % len(ways)]) for number, case in enumerate(cases)]
+
+
+def in_one_way(sizes: Sequence[int]) -> list[int]:
+    """The places of all cases of a matrix, or with ``MILLSTREAM_EXAMPLES`` below 1 of a diagonal.
+
+    ``sizes``: how many values each parameter has; the last one changes first. On the diagonal all values
+    are seen: those of the longest parameter once each, with values of the others in turn.
+    """
+    cases = product(*map(range, sizes))
+    if _factor() >= 1 or len(sizes) < 2:
+        return list(range(prod(sizes)))
+    longest = sizes.index(max(sizes))
+    return [
+        place
+        for place, case in enumerate(cases)
+        if all(value == case[longest] % size for value, size in zip(case, sizes, strict=True))
+    ]
 
 
 def schedules(**options: Any) -> dict[str, Any]:

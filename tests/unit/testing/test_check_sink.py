@@ -353,10 +353,10 @@ FAULTS: list[tuple[Callable[[str], PartSink], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("sink", "scenario", "told"), thinned(FAULTS, "faults"))
+@pytest.mark.parametrize(("sink", "scenario", "told"), thinned(FAULTS, "faults", one_in=4))
 def test_a_fault_is_found(sink: Callable[[str], PartSink], scenario: str, told: str) -> None:
     with pytest.raises(ContractError) as info:
-        check_sink(in_database(sink), read_words, crashes=8)
+        check_sink(in_database(sink), read_words, crashes=scaled(8, fewest=4))
     error = info.value
     assert error.code == "SINK_CONTRACT" and error.hint
     assert f"its contract: {scenario}" in error.message and told in error.message

@@ -49,6 +49,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "table"
 
 
+@pytest.mark.processes
 def test_it_keeps_the_contract_of_sources(place: Path) -> None:
     check_source(lambda: DeltaSource.of(str(place), channels=3), expected=rows(*range(20)))
 

@@ -29,7 +29,7 @@ from millstream.spark.io.file_compaction import _manifest, _numbers, _read, _wai
 from millstream.spark.io.sink_folder import SinkFolder
 from millstream.testing.connectors import check_sink
 from millstream.testing.connectors.crash import Crash, CrashAt
-from tests.support.strategies import sampled
+from tests.support.strategies import sampled, scaled
 
 CONCAT = FileCompactor.concat_file_compactor()
 
@@ -162,7 +162,7 @@ def test_a_sink_with_compaction_keeps_its_contract(epochs: int) -> None:
         lines if epochs == 1 else all_lines,
         record=lambda n: f"line {n}",
         type_info=Types.STRING(),
-        crashes=5,
+        crashes=scaled(5, fewest=2),
     )
 
 
@@ -188,7 +188,7 @@ def test_no_reader_sees_a_record_twice_wherever_a_driver_dies(tmp_path: Path) ->
         assert sorted(lines(folder)) == sorted(f"{e}.{n}" for e in range(3) for n in range(2))
         if crash.lines < line:
             break
-        line += 23
+        line += max(1, 138 // scaled(6))
 
 
 def test_a_zombie_merges_nothing(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from millstream.spark.io import file_writer
 from millstream.spark.io.file_sink import FileCommitter, StagedPart
 from millstream.spark.io.file_writer import FileWriter
 from millstream.testing.connectors import check_sink
-from tests.support.strategies import sampled
+from tests.support.strategies import sampled, scaled
 
 TRIPLE = Types.TUPLE([Types.STRING(), Types.BOOLEAN(), Types.STRING()])
 
@@ -114,7 +114,7 @@ def test_a_sink_with_buckets_and_sizes_keeps_its_contract() -> None:
         read_triples,
         record=lambda n: (f"b={n % 2}/c={n % 3}", False, f"line {n}"),
         type_info=TRIPLE,
-        crashes=3,
+        crashes=scaled(3, fewest=1),
     )
 
 
@@ -132,7 +132,9 @@ def test_orc_and_avro_sinks_keep_their_contract(kind: str) -> None:
                     rows: Any = fastavro.reader(file)
                     yield from (tuple(row.values()) for row in rows)
 
-    check_sink(lambda folder: getattr(FileSink, kind)(str(folder)), read, crashes=3)
+    check_sink(
+        lambda folder: getattr(FileSink, kind)(str(folder)), read, crashes=scaled(3, fewest=1)
+    )
 
 
 def test_a_marker_is_never_there_without_all_files(tmp_path: Path) -> None:
