@@ -20,7 +20,6 @@ def loaded_by(code: str, names: tuple[str, ...]) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-@pytest.mark.processes
 def test_importing_the_api_loads_neither_pyspark_nor_pandas() -> None:
     code = "import millstream, millstream.datastream, millstream.testing"
     assert loaded_by(code, ("pyspark", "pandas")) == "[]"
@@ -33,7 +32,6 @@ def test_importing_the_package_loads_nothing_of_the_api() -> None:
     )
 
 
-@pytest.mark.processes
 def test_names_of_the_package_load_nothing_heavy() -> None:
     code = "import millstream as ms\nfor name in ms.__all__: getattr(ms, name)"
     assert loaded_by(code, ("pyspark", "pandas", "pyarrow")) == "[]"

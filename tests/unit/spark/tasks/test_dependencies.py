@@ -142,7 +142,6 @@ def test_a_cluster_gets_them_as_archives(tmp_path: Path) -> None:
     assert place.folder is None and session.sent == [*place.paths, "d"]
 
 
-@pytest.mark.processes
 def test_requirements_are_installed_once(tmp_path: Path) -> None:
     make_wheel(tmp_path / "wheels", "tinydep", "VALUE = 5\n")
     (tmp_path / "requirements.txt").write_text("tinydep\n")
