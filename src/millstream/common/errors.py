@@ -485,7 +485,9 @@ def user_code_error(
         f"{subject or f'operator {operator!r}'} failed: {summary}",
         parameters={"exception": type(exc).__name__},
         location=location or (frames[-1] if frames else None),
-        hint=hint or "handle such records in the function, or filter them out before it",
+        hint=hint
+        or getattr(exc, "what_to_do", None)
+        or "handle such records in the function, or filter them out before it",
         operator=operator,
         uid=uid,
         record=None if record is _NO_RECORD else short_repr(record),

@@ -44,9 +44,10 @@ def side_result(result: Any) -> tuple[str, Any]:
     """
     if result.__class__ is tuple and len(result) == 2:
         return result[0].tag_id, result[1]
-    raise TypeError(
+    raise _wrong(
         f"a result for side output {_tag_of(result)!r} is a tag and one value, got "
-        f"{short_repr(result)}: use `yield tag, value`, for several values `yield tag, (a, b)`"
+        f"{short_repr(result)}",
+        "use `yield tag, value`, for several values `yield tag, (a, b)`",
     )
 
 
@@ -72,10 +73,17 @@ def refuse_side(result: Any) -> None:
     TypeError: this function has no side outputs, got ... for 'late': ...
     """
     if is_for_side(result):
-        raise TypeError(
-            f"this function has no side outputs, got {short_repr(result)} for "
-            f"{_tag_of(result)!r}: use `process(...)`, and `yield tag, value` there"
+        raise _wrong(
+            f"this function has no side outputs, got {short_repr(result)} for {_tag_of(result)!r}",
+            "use `process(...)`, and `yield tag, value` there",
         )
+
+
+def _wrong(message: str, what_to_do: str) -> TypeError:
+    """An error of a function that is wrong for all records: nobody should filter any out."""
+    error = TypeError(f"{message}: {what_to_do}")
+    vars(error)["what_to_do"] = what_to_do  # `user_code_error` makes its hint of it
+    return error
 
 
 def without_sides(results: Results) -> Results:
