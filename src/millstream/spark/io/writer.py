@@ -128,7 +128,10 @@ class Writer:
         make_ref: Callable[[str, Any], ProgramRef],
         on_epoch: Callable[[int, EpochReport], None],
         fence: Fence | None = None,
+        *,
+        streaming: bool = False,
     ) -> None:
+        self.streaming = streaming
         types = {edge.sink: edge.type_info for edge in edges}
         self.check = always_current if fence is None else fence.check
         self.sinks = {
@@ -195,6 +198,8 @@ class Writer:
 
     def _run_tasks(self, rows: DataFrame, epoch: int) -> list[Any]:
         ref = self.ref
+        parts = self._number_of_parts(rows)
+        marked = self.driver.marked(epoch, parts)
 
         def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             with errors_that_travel(ref):
@@ -202,11 +207,21 @@ class Writer:
                 ids = (0, 0)
                 if context is not None:
                     ids = (context.partitionId(), context.taskAttemptId())
-                for message in ref.get().run(batches, SinkTask(epoch, *ids)):
+                for message in ref.get().run(batches, SinkTask(epoch, *ids, parts, marked)):
                     yield pa.RecordBatch.from_pydict({"message": pa.array([message], pa.binary())})
 
         found = rows.mapInArrow(task, MESSAGE_SCHEMA).collect()
         return [pickle.loads(row["message"]) for row in found]
+
+    def _number_of_parts(self, rows: DataFrame) -> int:
+        """How many tasks write an epoch, where a sink wants to know; 0: unknown.
+
+        The rows of a streaming query are planned already, and no task of theirs changes its number. A
+        batch is planned while it runs, and is never replayed.
+        """
+        if not self.streaming or not self.driver.counts_parts:
+            return 0
+        return rows.rdd.getNumPartitions()
 
     def _read(self, messages: list[Any]) -> _EpochOutput:
         output = _EpochOutput()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from millstream.common import Row, RowKind, Types
 from millstream.common.errors import CheckpointError, MillstreamError, PlanError
 from millstream.common.time import Instant
 from millstream.connectors.databases import Database, DatabaseError, DatabaseSink
-from millstream.connectors.sink import PartContext
+from millstream.connectors.sink import PartContext, PartMarker, SinkContext
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.testing import run_local
 from millstream.testing.connectors import check_sink
@@ -80,6 +81,23 @@ def test_another_part_with_other_records_is_refused(place: Place) -> None:
     with pytest.raises(CheckpointError, match="PART_CHANGED"):
         write_part(sink, [("a", 1), ("b", 2)], fingerprint="2-b")
     sink.close()
+
+
+def test_markers_keep_the_number_of_parts(place: Place) -> None:
+    table = place.table("word varchar(100), n bigint")
+    sink = DatabaseSink.append(place.database, table, markers=f"{place.prefix}epochs")
+    context = SinkContext(job_id="job", sink="sink")
+    assert sink.last_markers(context) == {}
+    write_part(sink, [("a", 1)], part=2, fingerprint="1-a of 3")
+    write_part(sink, [("b", 1)], part=7, epoch=1, fingerprint="1-b")
+    assert sink.last_markers(context) == {2: PartMarker(0, "1-a of 3"), 7: PartMarker(1, "1-b")}
+    assert sink.last_markers(replace(context, job_id="other")) == {}
+    with pytest.raises(CheckpointError, match=r"PART_CHANGED.*in 3 parts and is replayed in 4"):
+        write_part(sink, [("a", 1)], part=2, fingerprint="1-a of 4")
+    # A marker of an earlier version has no number.
+    assert not write_part(sink, [("b", 1)], part=7, epoch=1, fingerprint="1-b of 4")
+    sink.close()
+    assert place.rows(table) == [("a", 1), ("b", 1)]
 
 
 # -- upserts and deletes ---------------------------------------------------------------------------
