@@ -390,6 +390,36 @@ def test_hostile_names_of_sinks_and_prefixes(output: Output) -> None:
     assert output.values(topic) == [("a", 1)]
 
 
+HOSTILE = [
+    "a b",
+    "../etc",
+    "'; drop table t; --",
+    "$HOME",
+    "{}%s",
+    "t\u00fc",
+    "a/b",
+    "x" * 300,
+    ".",
+]
+
+
+@BOTH
+@pytest.mark.parametrize("topic", HOSTILE)
+def test_names_that_no_topic_has_are_refused_by_name(
+    output: Output, guarantee: DeliveryGuarantee, topic: str
+) -> None:
+    found = failure(output.builder("", guarantee).set_record_serializer(_words(topic)).build())
+    assert found.code == "KAFKA_NO_TOPIC"
+    assert repr(topic) in found.message
+
+
+@pytest.mark.parametrize("name", ["a.b_c-0", "-", "_", "0", "...", "A-0"])
+def test_odd_names_of_topics(output: Output, name: str) -> None:
+    topic = output.make(f"{name}x-{time.time_ns()}-0")
+    write([("a", 1)], output.sink(topic))
+    assert output.values(topic) == [("a", 1)]
+
+
 # -- failures --------------------------------------------------------------------------------------
 
 

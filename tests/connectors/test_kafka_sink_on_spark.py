@@ -87,12 +87,12 @@ def test_an_epoch_that_comes_again_in_other_parts_is_refused(
 ) -> None:
     """Without state, Spark's division of the input decides: that depends on the number of cores."""
     job = Job(make_env, output, tmp_path, keyed=False)
-    small = {"spark.sql.files.maxPartitionBytes": "60"}
+    small: dict[str, Any] = {"spark.sql.files.maxPartitionBytes": "60"}
     job.fails(UserCodeError, "the task fails", **small)
     assert set() < set(job.written()) < set(WORDS)
     # The part with the first word was not written. All words come to it now, and no marked part has
     # any: without the number of parts, they would be there twice.
-    large = {"spark.sql.files.maxPartitionBytes": "1000"}
+    large: dict[str, Any] = {"spark.sql.files.maxPartitionBytes": "1000"}
     wanted = r"PART_CHANGED.*'words' has parts of epoch 0.*written in 4 parts.*replayed in 2[^0-9]"
     job.fails(CheckpointError, wanted, **large)
     job.run(**small)
@@ -115,6 +115,13 @@ def test_a_savepoint_is_restored_with_other_parallelisms_twice(
 ) -> None:
     """Both jobs go on from the same epoch at the same time, with transactions of their own."""
     source, target = topics.new(2), output.new()
+    inside = Output(kafka.sasl_bootstrap)
+    login: dict[str, Any] = {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "PLAIN",
+        "sasl_username": kafka.sasl_user,
+        "sasl_password": kafka.sasl_password,
+    }
 
     def started(name: str, parallelism: int, savepoint: str | None = None) -> Any:
         env = make_env().set_parallelism(parallelism)
@@ -127,7 +134,8 @@ def test_a_savepoint_is_restored_with_other_parallelisms_twice(
         words = env.from_source(builder.build(), WatermarkStrategy.no_watermarks(), "words")
         pairs = words.uid("words").map(lambda word: (word, 1), PAIRS)
         counts = pairs.key_by(lambda pair: pair[0], Types.STRING()).sum(1).uid("counts")
-        counts.sink_to(output.sink(target)).uid("sink")
+        counts.sink_to(inside.sink(target, **login)).uid("sink")
+        assert kafka.sasl_password not in env.get_execution_plan()
         return env.execute_async(name)
 
     def count(number: int, jobs: list[Any], times: int) -> None:
@@ -148,6 +156,8 @@ def test_a_savepoint_is_restored_with_other_parallelisms_twice(
         count(number, forks, 2)
     for job in forks:
         cancel(job)
+    for path in [p for p in tmp_path.rglob("*") if p.is_file()]:
+        assert kafka.sasl_password.encode() not in path.read_bytes(), path
     ids = {first.get_job_id(), *(job.get_job_id() for job in forks)}
     assert len(ids) == 3
     groups = output.admin.list_consumer_groups().result().valid
