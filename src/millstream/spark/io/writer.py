@@ -175,13 +175,14 @@ class Writer:
 
     def write(self, rows: DataFrame, epoch: int) -> None:
         """Write one epoch. A replayed epoch skips the sinks that have it already."""
+        parts = self._number_of_parts(rows)
         frames = self.frame_sinks
         if frames:
             rows = rows.persist()
         try:
             self.check()
             began = time.monotonic()
-            epoch_output = self._read(self._run_tasks(rows, epoch))
+            epoch_output = self._read(self._run_tasks(rows, epoch, parts))
             ran = time.monotonic()
             self._commit(rows, epoch, epoch_output)
             report = epoch_output.report
@@ -196,9 +197,8 @@ class Writer:
             if frames:
                 rows.unpersist()
 
-    def _run_tasks(self, rows: DataFrame, epoch: int) -> list[Any]:
+    def _run_tasks(self, rows: DataFrame, epoch: int, parts: int) -> list[Any]:
         ref = self.ref
-        parts = self._number_of_parts(rows)
         marked = self.driver.marked(epoch, parts)
 
         def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
