@@ -216,8 +216,8 @@ class Writer:
     def _number_of_parts(self, rows: DataFrame) -> int:
         """How many tasks write an epoch, where a sink wants to know; 0: unknown.
 
-        The rows of a streaming query are planned already, so that the answer is cheap. A batch is planned
-        while it runs, and is never replayed.
+        The rows of a streaming query are planned already, so that the answer is cheap. A batch is
+        planned while it runs, and is never replayed.
         """
         if not self.streaming or not self.driver.counts_parts:
             return 0
