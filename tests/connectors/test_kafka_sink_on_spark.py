@@ -109,7 +109,7 @@ def test_a_replay_with_another_parallelism_is_refused(
     job = Job(make_env, output, tmp_path, keyed=True)
     job.fails(UserCodeError, "the task fails")
     assert set() < set(job.written()) < set(WORDS)
-    job.fails(CheckpointError, "CHECKPOINT_MISMATCH.*parallelism: 2 -> 1", parallelism=1)
+    job.fails(CheckpointError, r"(?s)CHECKPOINT_MISMATCH.*parallelism: 2 -> 1", parallelism=1)
     job.run()
     assert job.written() == WORDS
 
