@@ -13,16 +13,17 @@ import pytest
 
 from millstream.common import Row, RowKind, SimpleStringSchema, WatermarkStrategy
 from millstream.common.errors import CheckpointError, EnvironmentSetupError, MillstreamError
-from millstream.connectors import PartContext, SinkContext
+from millstream.connectors import PartContext, PartMarker, SinkContext
 from millstream.connectors.kafka import transactions
 from millstream.connectors.kafka.serialization import (
     KafkaProducerRecord,
     KafkaRecordSerializationSchema,
 )
 from millstream.connectors.kafka.sink import KafkaSink
-from millstream.connectors.kafka.transactions import ExactlyOnceKafkaSink, Marker
+from millstream.connectors.kafka.transactions import ExactlyOnceKafkaSink
 from millstream.connectors.sink import DeliveryGuarantee
 from millstream.datastream import StreamExecutionEnvironment
+from millstream.plan.sinks import begins
 from millstream.testing import run_local
 from millstream.testing.connectors import check_sink
 from tests.support.kafka_sinks import AT_LEAST_ONCE, ONCE, Output
@@ -294,10 +295,10 @@ def test_a_fenced_writer_waits_for_the_one_that_fenced_it(
     for writer in (slow, fast):
         assert writer.begin() is None  # type: ignore[attr-defined]
         writer.write([("a", 1)])
-    looked: list[Marker] = []
+    looked: list[PartMarker] = []
     read = transactions._read_marker
 
-    def reading(*arguments: Any) -> Marker:
+    def reading(*arguments: Any) -> PartMarker:
         looked.append(read(*arguments))
         if len(looked) == 2:
             fast.finish()
@@ -340,13 +341,40 @@ def test_a_replay_with_other_records_is_refused(output: Output, sink: ExactlyOnc
     other.close()
 
 
+def test_a_marker_keeps_the_number_of_parts(output: Output, sink: ExactlyOnceKafkaSink) -> None:
+    write_part(sink, part(1, 2, fingerprint="1-a of 3"), ("a", 1))
+    assert sink.last_markers(part(0)) == {2: PartMarker(1, "1-a of 3")}
+    # A writer that was replaced in between finds it in the broker.
+    sink.close()
+    with pytest.raises(CheckpointError, match=r"PART_CHANGED.*in 3 parts and is replayed in 4"):
+        begun(sink, part(1, 2, fingerprint="1-a of 4"))
+    assert begun(sink, part(1, 2, fingerprint="1-a of 3"))
+    assert output.values(topic_of(sink)) == [("a", 1)]
+
+
+def test_a_marker_of_an_earlier_version_is_read(sink: ExactlyOnceKafkaSink) -> None:
+    write_part(sink, part(1, 0, fingerprint="1-a"), ("a", 1))
+    assert begun(sink, part(1, 0, fingerprint="1-a of 3"))
+    with pytest.raises(CheckpointError, match="PART_CHANGED"):
+        begun(sink, part(1, 0, fingerprint="2-b of 3"))
+
+
+def begun(sink: Any, context: PartContext) -> bool:
+    """Whether a part is there already, with the same records."""
+    writer = sink.open_part(context)
+    try:
+        return not begins(sink, writer, context)
+    finally:
+        writer.close()
+
+
 def test_markers_are_those_of_one_job_and_sink(output: Output, sink: ExactlyOnceKafkaSink) -> None:
     write_part(sink, part(3, 0), ("a", 1))
     write_part(sink, part(5, 12), ("a", 2))
     write_part(sink, part(9, sink="words-1"), ("a", 3))
     write_part(sink, part(9, sink="words-1-2"), ("a", 3))
     write_part(sink, part(9, job_id="job-words"), ("a", 4))
-    marked = sink.marked(part(0))
+    marked = sink.last_markers(part(0))
     assert {number: marker.epoch for number, marker in marked.items()} == {0: 3, 12: 5}
     assert sink.last_epoch(part(0)) == 5
     assert sink.last_epoch(SinkContext(job_id="none", sink="words")) is None
@@ -359,6 +387,36 @@ def test_hostile_names_of_sinks_and_prefixes(output: Output) -> None:
     for _ in range(2):
         write_part(made, hostile, ("a", 1))
         made.close()
+    assert output.values(topic) == [("a", 1)]
+
+
+HOSTILE = [
+    "a b",
+    "../etc",
+    "'; drop table t; --",
+    "$HOME",
+    "{}%s",
+    "t\u00fc",
+    "a/b",
+    "x" * 300,
+    ".",
+]
+
+
+@BOTH
+@pytest.mark.parametrize("topic", HOSTILE)
+def test_names_that_no_topic_has_are_refused_by_name(
+    output: Output, guarantee: DeliveryGuarantee, topic: str
+) -> None:
+    found = failure(output.builder("", guarantee).set_record_serializer(_words(topic)).build())
+    assert found.code == "KAFKA_NO_TOPIC"
+    assert repr(topic) in found.message
+
+
+@pytest.mark.parametrize("name", ["a.b_c-0", "-", "_", "0", "...", "A-0"])
+def test_odd_names_of_topics(output: Output, name: str) -> None:
+    topic = output.make(f"{name}x-{time.time_ns()}-0")
+    write([("a", 1)], output.sink(topic))
     assert output.values(topic) == [("a", 1)]
 
 

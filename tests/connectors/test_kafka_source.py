@@ -198,6 +198,13 @@ def test_a_topic_that_is_not_there(topics: Topics) -> None:
         read(texts(topics).set_partitions(missing))
 
 
+@pytest.mark.parametrize("name", ["a b", "'; drop table t; --", "$HOME {}%s", "t\u00fc", "x" * 300])
+def test_names_that_no_topic_has_are_refused_by_name(topics: Topics, name: str) -> None:
+    with pytest.raises(EnvironmentSetupError, match="KAFKA_NO_TOPIC") as error:
+        read(texts(topics, name))
+    assert name in error.value.message
+
+
 def test_partitions_and_topics_that_appear(topics: Topics) -> None:
     """They begin at their earliest offset, wherever the others have begun."""
     topic = topics.new()

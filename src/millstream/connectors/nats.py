@@ -36,6 +36,7 @@ from millstream.connectors.sink import (
     IdempotentSink,
     IdempotentWriter,
     PartContext,
+    PartMarker,
     SinkContext,
 )
 from millstream.connectors.source import ChannelName, ChannelSource, Chunk, Position
@@ -480,8 +481,8 @@ class NatsSink(IdempotentSink):
         connection = self._connected()
         return NatsWriter(self, connection, _Markers(connection, self.markers), context)
 
-    def last_epoch(self, context: SinkContext) -> int | None:
-        return _Markers(self._connected(), self.markers).last_epoch(_place(self, context))
+    def last_markers(self, context: SinkContext) -> Mapping[int, PartMarker]:
+        return _Markers(self._connected(), self.markers).of_sink(_place(self, context))
 
     def close(self) -> None:
         connection: _Connection | None = vars(self).pop("_connection", None)
@@ -546,16 +547,20 @@ class _Markers:
         except KeyWrongLastSequenceError as error:
             raise _taken_over() from error
 
-    def last_epoch(self, place: str) -> int | None:
+    def of_sink(self, place: str) -> dict[int, PartMarker]:
         from nats.js.errors import NoKeysError
 
         try:
             keys = self.connection.call(self.bucket.keys())
         except NoKeysError:
-            return None
-        mine = [key for key in keys if key.startswith(f"{place}.")]
-        epochs = [marker.epoch for marker in map(self.get, mine) if marker is not None]
-        return max(epochs, default=None)
+            return {}
+        parts = [key.removeprefix(f"{place}.") for key in keys if key.startswith(f"{place}.")]
+        found = {int(part): self.get(f"{place}.{part}") for part in parts}
+        return {
+            part: PartMarker(marker.epoch, marker.fingerprint)
+            for part, marker in found.items()
+            if marker is not None
+        }
 
 
 def _taken_over() -> EnvironmentSetupError:
@@ -594,7 +599,7 @@ class NatsWriter(IdempotentWriter):
             # This writer is a zombie, and its part was written long ago.
             return self.context.fingerprint
         # A part that was only begun goes on, if it has the same records.
-        same = marker.fingerprint == self.context.fingerprint
+        same = PartMarker(marker.epoch, marker.fingerprint).has_records_of(self.context)
         return None if same and not marker.done else marker.fingerprint
 
     def write(self, batch: Any) -> None:

@@ -22,11 +22,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 from millstream.common.errors import Location, PlanError, user_location
 from millstream.common.fencing import FencingToken, always_current
 from millstream.common.typeinfo import TypeInformation
+from millstream.connectors.fingerprints import same_records
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,6 +41,7 @@ __all__ = [
     "IdempotentSink",
     "IdempotentWriter",
     "PartContext",
+    "PartMarker",
     "PartSink",
     "PartWriter",
     "Sink",
@@ -124,7 +126,8 @@ class PartContext(SinkContext):
     task_attempt : int
         No other attempt of a task of this attempt of the job has this number.
     fingerprint : str
-        Which records the part has, as a short text. An `IdempotentSink` keeps it with its marker.
+        Which records the part has, and how many parts the epoch has, as a short text. An
+        `IdempotentSink` keeps it with its marker.
     runtime_context : RuntimeContext, optional
         Metrics and accumulators, as functions have them.
 
@@ -150,6 +153,17 @@ class PartContext(SinkContext):
     def fencing_token(self) -> FencingToken:
         """The fencing token of the part's epoch."""
         return self.token(self.epoch)
+
+
+class PartMarker(NamedTuple):
+    """The sign of an `IdempotentSink` that a part of an epoch is written."""
+
+    epoch: int
+    fingerprint: str
+
+    def has_records_of(self, context: PartContext) -> bool:
+        """Whether the part has the same records now, by its fingerprint."""
+        return same_records(self.fingerprint, context.fingerprint)
 
 
 class PartWriter(ABC):
@@ -325,7 +339,7 @@ class IdempotentSink(PartSink):
 
     The marker is keyed by job, sink, epoch and part (`PartContext.key`), and keeps the part's
     fingerprint. A replayed epoch finds the markers of the parts that were written, and skips them. If
-    such a part has other records now, the job is refused: it runs with another number of tasks.
+    such a part has other records now, or none, the job is refused: it runs with another number of tasks.
     """
 
     promise = "each record once, part by part"
@@ -333,12 +347,22 @@ class IdempotentSink(PartSink):
     @abstractmethod
     def open_part(self, context: PartContext) -> IdempotentWriter: ...
 
+    def last_markers(self, context: SinkContext) -> Mapping[int, PartMarker] | None:
+        """The last marker of each part of this job and sink; None if they cannot be listed.
+
+        The driver asks once at each start. With them, an epoch that is replayed in another number of
+        parts is refused before anything is written: parts that are gone have markers that no task reads.
+        """
+        return None
+
     def last_epoch(self, context: SinkContext) -> int | None:
         """The last epoch that has a marker of this job and sink; None if that cannot be told.
 
-        With it, a job whose checkpoint has lost its newest epochs is refused, not skipped over.
+        With it, a job whose checkpoint has lost its newest epochs is refused, not skipped over. By
+        default it is found in `last_markers`.
         """
-        return None
+        markers = self.last_markers(context) or {}
+        return max((marker.epoch for marker in markers.values()), default=None)
 
 
 class TwoPhaseSink(PartSink):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,11 +14,13 @@ from millstream.common.errors import (
     short_repr,
     user_code_error,
 )
+from millstream.connectors.fingerprints import parts_of, same_records
 from millstream.connectors.sink import (
     Committer,
     IdempotentSink,
     IdempotentWriter,
     PartContext,
+    PartMarker,
     PartSink,
     PartWriter,
     SinkContext,
@@ -29,9 +31,12 @@ __all__ = [
     "bad_sink",
     "begun",
     "committer_of",
+    "markers_of",
     "named_call",
+    "refuse_other_parts",
     "same_part",
     "stageable",
+    "vanished_part",
     "whole_epoch",
     "writer_of",
 ]
@@ -107,18 +112,72 @@ def begun(writer: IdempotentWriter, context: PartContext) -> str | None:
     )
 
 
+# -- parts that are there already ------------------------------------------------------------------
+
+_AS_BEFORE = (
+    "the epoch is replayed with another number of tasks, or a function is not deterministic: start the "
+    "job on as many cores as before, until the epoch is through"
+)
+
+
 def same_part(found: str, context: PartContext) -> None:
     """Refuse a part that is there already with other records: with another fingerprint."""
-    if found == context.fingerprint:
+    refuse_other_parts(context, context.epoch, parts_of(found), parts_of(context.fingerprint))
+    if same_records(found, context.fingerprint):
         return
     raise CheckpointError(
         "PART_CHANGED",
         f"sink {context.sink!r} has part {context.part} of epoch {context.epoch} already, with "
         f"other records than the part has now ({found!r}, now {context.fingerprint!r})",
         location=context.location,
-        hint="the epoch is replayed with another number of tasks, or a function is not "
-        "deterministic: start the job on as many cores as before, until the epoch is through",
+        hint=_AS_BEFORE,
     )
+
+
+def refuse_other_parts(context: SinkContext, epoch: int, before: int, now: int) -> None:
+    """Refuse an epoch that was begun in another number of parts; 0: the number is not known."""
+    if before == now or 0 in (before, now):
+        return
+    raise CheckpointError(
+        "PART_CHANGED",
+        f"sink {context.sink!r} has parts of epoch {epoch} already, which was written in {before} "
+        f"parts and is replayed in {now}: records would be there twice, or not at all",
+        location=context.location,
+        hint="Spark divides the input by the number of cores: start the job on as many as before, or "
+        "with the same spark.default.parallelism, until the epoch is through; after that, stop it "
+        "with a savepoint to change the number",
+    )
+
+
+def vanished_part(context: SinkContext, epoch: int, part: int) -> CheckpointError:
+    """The error for a part that is there already, and has no records in the replay."""
+    return CheckpointError(
+        "PART_CHANGED",
+        f"sink {context.sink!r} has part {part} of epoch {epoch} already, and the part has no "
+        "records now: they have come to other parts",
+        location=context.location,
+        hint=_AS_BEFORE,
+    )
+
+
+def markers_of(sink: IdempotentSink, context: SinkContext) -> Mapping[int, PartMarker] | None:
+    """The last marker of each part of a sink."""
+    with named_call(context, "last_markers()"):
+        found: Any = sink.last_markers(context)
+    if found is None or (isinstance(found, Mapping) and all(map(_is_marker, found.items()))):
+        return found
+    raise bad_sink(
+        context,
+        f"last_markers() returns {short_repr(found)}",
+        "return a PartMarker for each number of a part, None if they cannot be listed",
+    )
+
+
+def _is_marker(item: tuple[Any, Any]) -> bool:
+    return isinstance(item[0], int) and isinstance(item[1], PartMarker)
+
+
+# -- what other methods may answer -----------------------------------------------------------------
 
 
 def stageable(staged: Any, context: PartContext) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -13,12 +13,14 @@ import pyarrow as pa
 from millstream.common.errors import CheckpointError
 from millstream.common.types import Row, RowKind
 from millstream.common.typesystem.certainty import is_declared
+from millstream.connectors.fingerprints import parts_of, with_parts
 from millstream.connectors.simple_sinks import DriverSink, FrameSink
 from millstream.connectors.sink import (
     Committer,
     IdempotentSink,
     IdempotentWriter,
     PartContext,
+    PartMarker,
     PartSink,
     PartWriter,
     Sink,
@@ -28,9 +30,12 @@ from millstream.connectors.sink import (
 from millstream.connectors.sink_calls import (
     begun,
     committer_of,
+    markers_of,
     named_call,
+    refuse_other_parts,
     same_part,
     stageable,
+    vanished_part,
     whole_epoch,
     writer_of,
 )
@@ -81,12 +86,15 @@ class BoundSink:
 class SinkTask:
     """A task that writes a part of an epoch.
 
-    ``attempt``: no other attempt of any task of the driver has this number.
+    ``attempt``: no other attempt of any task of the driver has this number. ``parts``: how many parts
+    the epoch has, 0 if that is not known. ``marked``: the parts that sinks have of the epoch already.
     """
 
     epoch: int
     part: int
     attempt: int
+    parts: int = 0
+    marked: Mapping[int, frozenset[int]] = field(default_factory=dict)
 
 
 def write_parts(
@@ -104,6 +112,7 @@ def write_parts(
         for number, found in records:
             parts[number] = _Part(sinks[number], found, task, reports)
             parts[number].write(found)
+        _refuse_vanished(sinks, parts, task)
         # The system writes what all sinks have while it is asked to make sure of the first file.
         finished = {number: part.finish() for number, part in parts.items()}
     except BaseException:
@@ -118,6 +127,15 @@ def write_parts(
         for number, staged in finished.items()
         if isinstance(sinks[number].sink, TwoPhaseSink)
     }
+
+
+def _refuse_vanished(
+    sinks: Mapping[int, BoundSink], parts: Mapping[int, _Part], task: SinkTask
+) -> None:
+    """Refuse to go on if a sink has the task's part already, and the task has no records for it."""
+    for number, marked in task.marked.items():
+        if task.part in marked and number not in parts:
+            raise vanished_part(sinks[number].context, task.epoch, task.part)
 
 
 class _Part:
@@ -191,7 +209,11 @@ def _part_context(
         epoch=task.epoch,
         part=task.part,
         task_attempt=task.attempt,
-        fingerprint=fingerprint(records) if isinstance(bound.sink, IdempotentSink) else "",
+        fingerprint=(
+            with_parts(fingerprint(records), task.parts)
+            if isinstance(bound.sink, IdempotentSink)
+            else ""
+        ),
         runtime_context=runtime,
     )
 
@@ -242,6 +264,7 @@ class SinkDriver:
         self.sinks = sinks
         self.committers: dict[int, Committer] = {}
         self._last: dict[int, int | None] = {}
+        self._markers: dict[int, Mapping[int, PartMarker]] = {}
 
     def recover(self) -> None:
         """Take over from earlier attempts."""
@@ -256,9 +279,16 @@ class SinkDriver:
                     found = committer.recover()
                 self._last[number] = whole_epoch(found, context, "recover()")
             elif isinstance(bound.sink, IdempotentSink):
-                with named_call(context, "last_epoch()"):
-                    found = bound.sink.last_epoch(context)
-                self._last[number] = whole_epoch(found, context, "last_epoch()")
+                self._last[number] = self._last_epoch(number, bound.sink, context)
+
+    def _last_epoch(self, number: int, sink: IdempotentSink, context: SinkContext) -> int | None:
+        markers = markers_of(sink, context)
+        if markers is not None:
+            self._markers[number] = markers
+            return max((marker.epoch for marker in markers.values()), default=None)
+        with named_call(context, "last_epoch()"):
+            found = sink.last_epoch(context)
+        return whole_epoch(found, context, "last_epoch()")
 
     def refuse_later(self, last: int) -> None:
         """Refuse a checkpoint that only knows epochs up to ``last`` if a sink has a later one.
@@ -274,6 +304,34 @@ class SinkDriver:
                     f"is {last}: the checkpoint has lost its newest files, or it is an older copy",
                     hint=_TAKE_BACK if number in self.committers else _BRING_BACK,
                 )
+
+    @property
+    def counts_parts(self) -> bool:
+        """Whether a sink keeps the number of parts of an epoch with its markers."""
+        return any(isinstance(bound.sink, IdempotentSink) for bound in self.sinks.values())
+
+    def marked(self, epoch: int, parts: int) -> dict[int, frozenset[int]]:
+        """The parts that sinks have of an epoch which begins now, as ``parts`` parts (0: unknown).
+
+        Raises
+        ------
+        CheckpointError
+            ``PART_CHANGED`` if a sink has parts of an epoch with another number of parts.
+        """
+        found: dict[int, frozenset[int]] = {}
+        for number, markers in self._markers.items():
+            context = self.sinks[number].context
+            of_epoch = {n: marker for n, marker in markers.items() if marker.epoch == epoch}
+            for marker in of_epoch.values():
+                refuse_other_parts(context, epoch, parts_of(marker.fingerprint), parts)
+            gone = [part for part in of_epoch if parts and part >= parts]
+            if gone:
+                raise vanished_part(context, epoch, min(gone))
+            if of_epoch:
+                found[number] = frozenset(of_epoch)
+        # Only the first epoch of an attempt can be a replayed one.
+        self._markers = {}
+        return found
 
     def commit(self, epoch: int, staged: Mapping[int, Sequence[Any]]) -> None:
         """Commit an epoch to all two-phase sinks. If one fails, the later ones forget their parts."""

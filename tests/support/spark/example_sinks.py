@@ -16,6 +16,7 @@ from millstream.connectors import (
     IdempotentSink,
     IdempotentWriter,
     PartContext,
+    PartMarker,
     PartWriter,
     SinkContext,
     TwoPhaseSink,
@@ -60,12 +61,11 @@ class SqliteSink(IdempotentSink):
     def open_part(self, context: PartContext) -> IdempotentWriter:
         return SqliteWriter(self.path, context)
 
-    def last_epoch(self, context: SinkContext) -> int | None:
+    def last_markers(self, context: SinkContext) -> dict[int, PartMarker]:
+        query = "select part, epoch, fingerprint from parts where job = ? and sink = ?"
         with closing(connect(self.path)) as database:
-            query = "select max(epoch) from parts where job = ? and sink = ?"
-            found = database.execute(query, (context.job_id, context.sink)).fetchone()
-        last: int | None = found[0]
-        return last
+            found = database.execute(query, (context.job_id, context.sink)).fetchall()
+        return {part: PartMarker(epoch, fingerprint) for part, epoch, fingerprint in found}
 
 
 class SqliteWriter(IdempotentWriter):

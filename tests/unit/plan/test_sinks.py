@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from millstream.connectors import (
     IdempotentSink,
     IdempotentWriter,
     PartContext,
+    PartMarker,
     PartWriter,
     Sink,
     SinkContext,
@@ -34,6 +36,7 @@ from millstream.plan.sinks import BoundSink, SinkDriver, SinkTask, fingerprint, 
 
 PAIRS = Types.TUPLE([Types.STRING(), Types.LONG()])
 TASK = SinkTask(epoch=3, part=1, attempt=17)
+CONTEXT = SinkContext(job_id="job", sink="sink")
 
 
 def records(*values: Any, first: int = 0) -> Records:
@@ -92,6 +95,11 @@ class Idempotent(IdempotentSink):
     calls: Calls
     there: str | None = None
     last: int | None = None
+    markers: Any = None
+
+    def last_markers(self, context: SinkContext) -> Mapping[int, PartMarker] | None:
+        found: Mapping[int, PartMarker] | None = self.markers
+        return found
 
     def open_part(self, context: PartContext) -> IdempotentWriter:
         return Writer(self.name, self.calls, context, self.there)
@@ -177,6 +185,32 @@ def test_a_part_that_is_there_with_other_records_is_refused() -> None:
     assert calls.made == ["a begin", "a close"]
 
 
+def test_a_marker_of_an_earlier_version_has_no_number_of_parts() -> None:
+    calls, part = Calls(), records("x")
+    sinks = bound(Idempotent("a", calls, there=fingerprint(part)))
+    write_parts(sinks, [(0, part)], replace(TASK, parts=4), Reports())
+    assert calls.made == ["a begin", "a close"]
+
+
+def test_a_part_of_an_epoch_with_another_number_of_parts_is_refused() -> None:
+    calls, part = Calls(), records("x")
+    sinks = bound(Idempotent("a", calls, there=f"{fingerprint(part)} of 3"))
+    with pytest.raises(CheckpointError, match=r"PART_CHANGED.*written in 3 parts.*replayed in 4"):
+        write_parts(sinks, [(0, part)], replace(TASK, parts=4), Reports())
+    assert calls.made == ["a begin", "a close"]
+
+
+def test_a_marked_part_without_records_is_refused_before_anything_is_written() -> None:
+    """Its records have come to another part, which would write them again."""
+    calls = Calls()
+    sinks = bound(Idempotent("a", calls), Idempotent("b", calls))
+    task = replace(TASK, parts=4, marked={1: frozenset({0, 1})})
+    with pytest.raises(CheckpointError, match=r"PART_CHANGED.*'s1' has part 1 of epoch 3 already"):
+        write_parts(sinks, [(0, records("x"))], task, Reports())
+    assert calls.made == ["a begin", "a write", "a close"]
+    write_parts(sinks, [(0, records("x"))], replace(task, part=2), Reports())
+
+
 @pytest.mark.parametrize("fails", ["b write", "a finish", "b finish"])
 def test_a_failure_names_the_sink_and_all_writers_are_closed(fails: str) -> None:
     calls = Calls(fails=fails)
@@ -215,6 +249,55 @@ def test_a_fingerprint_does_not_depend_on_how_paths_are_kept() -> None:
 
 
 # -- on the driver ---------------------------------------------------------------------------------
+
+
+MARKERS = {0: PartMarker(7, "2-a of 3"), 5: PartMarker(6, "1-b of 9")}
+
+
+def driver_of(markers: Any) -> SinkDriver:
+    driver = SinkDriver(bound(Idempotent("a", Calls(), markers=markers)))
+    driver.recover()
+    return driver
+
+
+def test_a_replayed_epoch_with_another_number_of_parts_is_refused_by_the_driver() -> None:
+    """The part that is marked may have no records now, or not exist: no task would look."""
+    wanted = r"PART_CHANGED.*epoch 7.*written in 3 parts and is replayed in 2[^0-9]"
+    with pytest.raises(CheckpointError, match=wanted) as caught:
+        driver_of(MARKERS).marked(7, 2)
+    assert "as many as before" in str(caught.value.hint)
+
+
+def test_an_old_marker_of_a_part_that_is_gone_is_refused() -> None:
+    with pytest.raises(CheckpointError, match=r"PART_CHANGED.*part 2 of epoch 7.*no records now"):
+        driver_of({1: PartMarker(7, "2-a"), 2: PartMarker(7, "2-a")}).marked(7, 2)
+
+
+@pytest.mark.parametrize("parts", [3, 0])
+def test_tasks_are_told_which_parts_are_there(parts: int) -> None:
+    driver = driver_of(MARKERS)
+    assert driver.counts_parts
+    assert driver.marked(7, parts) == {0: frozenset({0})}
+    assert driver.marked(8, parts) == {}
+
+
+def test_an_epoch_that_is_not_replayed_may_have_any_number_of_parts() -> None:
+    assert driver_of(MARKERS).marked(8, 1) == {}
+
+
+def test_the_last_epoch_is_that_of_the_markers() -> None:
+    driver_of(MARKERS).refuse_later(7)
+    with pytest.raises(CheckpointError, match="CHECKPOINT_BEHIND"):
+        driver_of(MARKERS).refuse_later(6)
+    driver_of({}).refuse_later(-1)
+    assert Idempotent("a", Calls(), markers=MARKERS).last_markers(CONTEXT) == MARKERS
+    assert IdempotentSink.last_epoch(Idempotent("a", Calls(), markers=MARKERS), CONTEXT) == 7
+
+
+@pytest.mark.parametrize("wrong", [7, {"a": PartMarker(1, "")}, {0: (1, "2-a")}])
+def test_markers_of_another_kind_are_refused(wrong: Any) -> None:
+    with pytest.raises(PlanError, match=r"BAD_SINK.*last_markers\(\) returns"):
+        driver_of(wrong)
 
 
 def test_an_epoch_without_parts_is_not_committed() -> None:

@@ -13,7 +13,7 @@ import pytest
 from millstream.common import Types
 from millstream.common.errors import PlanError
 from millstream.connectors import Committer, IdempotentWriter, PartContext, PartWriter, SinkContext
-from millstream.connectors.sink import PartSink
+from millstream.connectors.sink import PartMarker, PartSink
 from millstream.datastream.connectors import FileSink, PrintSink
 from millstream.testing.connectors import ContractError, check_sink
 from tests.support.spark.example_sinks import (
@@ -176,6 +176,14 @@ class AnyJobsEpoch(SqliteSink):
         return found
 
 
+class OtherMarkers(SqliteSink):
+    """Forgets the fingerprints of the markers that it lists."""
+
+    def last_markers(self, context: SinkContext) -> dict[int, PartMarker]:
+        found = super().last_markers(context)
+        return {part: PartMarker(marker.epoch, "") for part, marker in found.items()}
+
+
 class Held(SqliteSink):
     """Holds a connection, which cannot be sent to workers."""
 
@@ -334,6 +342,7 @@ FAULTS: list[tuple[Callable[[str], PartSink], str, str]] = [
     (idempotent(AnotherFingerprint), "a task is lost", "PART_CHANGED"),
     (idempotent(LastBatchOnly), "nothing fails", "missing"),
     (AnyJobsEpoch, "the last epoch", "must be None"),
+    (OtherMarkers, "the last epoch", "last_markers() returns"),
     (Held, "nothing fails", "cannot be sent to the workers"),
     (two_phase(VisibleAtOnce), "a task is lost", "must not be seen"),
     (two_phase(SharedPlace), "a task is lost", "too often"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from millstream.common.errors import CheckpointError
 from millstream.connectors.databases.dialect import Session
 from millstream.connectors.databases.errors import DatabaseError
-from millstream.connectors.sink import PartContext, SinkContext
+from millstream.connectors.sink import PartContext, PartMarker, SinkContext
 
 __all__ = ["MARKERS", "Marker", "Markers"]
 
@@ -61,14 +61,14 @@ class Markers:
         ).fetchone()
         return None if found is None else Marker(*found)
 
-    def last_epoch(self, context: SinkContext) -> int | None:
-        """Return the last epoch of any part of a sink."""
-        (epoch,) = self.session.run(
-            f"select max(epoch) from {self.table} where job = ? and sink = ?",
+    def of_sink(self, context: SinkContext) -> dict[int, PartMarker]:
+        """Return the markers of all parts of a sink."""
+        found = self.session.run(
+            f"select part, epoch, fingerprint from {self.table} where job = ? and sink = ?",
             (context.job_id, context.sink),
             doing="read the last epoch from",
-        ).fetchone()
-        return None if epoch is None or epoch == NEVER else int(epoch)
+        ).fetchall()
+        return {part: PartMarker(epoch, text) for part, epoch, text in found if epoch != NEVER}
 
     def mark(self, context: PartContext) -> bool:
         """Mark a part as written, at the beginning of its transaction; False: it is there already.

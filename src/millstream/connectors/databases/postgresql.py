@@ -136,7 +136,10 @@ class PostgreSql(Dialect):
         return int(found[1]) - 1 if found else None
 
     def describe(self, session: Session, relation: str) -> list[Column]:
-        cursor = session.run(f"select * from {relation} where false")
+        cursor = session.raw.cursor()
+        with session.explained("run a statement in"):
+            # A plan that the server keeps is refused when the table has got another column since.
+            cursor.execute(f"select * from {relation} where false", prepare=False)
         known = session.raw.adapters.types
         return [_column(found, known.get(found.type_code)) for found in cursor.description]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,13 @@ from millstream.connectors.databases.database import Database
 from millstream.connectors.databases.dialect import Session, TableName
 from millstream.connectors.databases.errors import DatabaseError
 from millstream.connectors.databases.markers import MARKERS, Markers
-from millstream.connectors.sink import IdempotentSink, IdempotentWriter, PartContext, SinkContext
+from millstream.connectors.sink import (
+    IdempotentSink,
+    IdempotentWriter,
+    PartContext,
+    PartMarker,
+    SinkContext,
+)
 
 __all__ = ["Connections", "TransactionSink", "TransactionWriter"]
 
@@ -59,12 +66,12 @@ class TransactionSink(IdempotentSink):
     @abstractmethod
     def open_part(self, context: PartContext) -> TransactionWriter: ...
 
-    def last_epoch(self, context: SinkContext) -> int | None:
+    def last_markers(self, context: SinkContext) -> Mapping[int, PartMarker]:
         session, _ = self.connections.take(self.database)
         try:
             markers = self.markers_of(session)
             markers.create()
-            return markers.last_epoch(context)
+            return markers.of_sink(context)
         finally:
             # The driver asks once.
             session.close()

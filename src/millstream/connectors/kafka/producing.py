@@ -30,6 +30,9 @@ DEFAULTS: Mapping[str, Any] = {
 STUCK_SECONDS = 10.0
 """After how long a producer is given up that does not come back."""
 
+CLOSED_SECONDS = 5.0
+"""How much longer than its limit the end of a client may take; then it is left to itself."""
+
 _POLLED = 10_000
 """After how many records the producer is asked for failures."""
 
@@ -134,9 +137,18 @@ class Sending:
         """Let the client go; records that are not written are forgotten."""
         if self._is_stuck:
             return  # it would not come back from this either
-        with suppress(Exception):
-            self.client.purge()
-            self.client.close(seconds)
+
+        def let_go() -> None:
+            with suppress(Exception):
+                self.client.purge()
+                self.client.close(seconds)
+
+        # While the broker is away, librdkafka 2.16 may never come back from this, whatever its time
+        # limit: the task would stay here, and its failure would never be told.
+        thread = threading.Thread(target=let_go, daemon=True, name="kafka close")
+        thread.start()
+        thread.join(seconds + CLOSED_SECONDS)
+        self._is_stuck = thread.is_alive()
 
     def connect(self, seconds: float) -> None:
         """Wait until a broker has answered."""

@@ -1,8 +1,9 @@
 """A sink that writes to Kafka exactly once: a transaction per part and epoch, with a marker inside.
 
 The marker is an offset of a consumer group: the group has the name of the transactional id, the offset
-is the number of the epoch, its metadata the fingerprint of the part. Kafka writes records and marker in
-one transaction, so a replayed epoch finds the marker of each part that was written, and skips it.
+is the number of the epoch, its metadata the fingerprint of the part, with the number of parts that the
+epoch has. Kafka writes records and marker in one transaction, so a replayed epoch finds the marker of
+each part that was written, and skips it.
 
 A process keeps the producer of a part for the next epoch. If another process gets the part then, its
 producer takes the transactional id over, and the first one is *fenced*: whatever it had begun is void.
@@ -14,10 +15,10 @@ import string
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 from millstream.connectors.kafka.producing import FencedError, Sending, StuckError
@@ -25,10 +26,16 @@ from millstream.connectors.kafka.serialization import KafkaProducerRecord
 from millstream.connectors.kafka.settings import KafkaSettings, confluent
 from millstream.connectors.kafka.sink import KafkaSink, Times, serialized
 from millstream.connectors.kafka.sink_checks import check_topic, check_transactions
-from millstream.connectors.sink import IdempotentSink, IdempotentWriter, PartContext, SinkContext
+from millstream.connectors.sink import (
+    IdempotentSink,
+    IdempotentWriter,
+    PartContext,
+    PartMarker,
+    SinkContext,
+)
 from millstream.connectors.sink_calls import same_part
 
-__all__ = ["ExactlyOnceKafkaSink", "Marker"]
+__all__ = ["ExactlyOnceKafkaSink"]
 
 TIMEOUT_MS = 120_000
 """How long a transaction may take, unless the program sets ``transaction.timeout.ms``."""
@@ -59,14 +66,8 @@ _PASSING = frozenset(
 """Errors of a coordinator that pass by themselves."""
 
 
-class Marker(NamedTuple):
-    """The sign that a part of an epoch is written; an epoch below 0: nothing is."""
-
-    epoch: int
-    fingerprint: str
-
-
-_NONE = Marker(-1, "")
+_NONE = PartMarker(-1, "")
+"""The marker of a part of which nothing is written."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,7 @@ class ExactlyOnceKafkaSink(KafkaSink, IdempotentSink):
         super().start(context)
         check_transactions(self.settings, self.timeout_ms)
 
-    def marked(self, context: SinkContext) -> dict[int, Marker]:
-        """The last marker of each part of a job's sink that has one."""
+    def last_markers(self, context: SinkContext) -> Mapping[int, PartMarker]:
         groups = _answered(
             self.settings,
             lambda admin: admin.list_consumer_groups(request_timeout=_ASKED_SECONDS).result().valid,
@@ -108,15 +108,12 @@ class ExactlyOnceKafkaSink(KafkaSink, IdempotentSink):
         first = self.transactional_id(context, "")
         names = [group.group_id for group in groups if group.group_id.startswith(first)]
         parts = {name: name.removeprefix(first) for name in names}
-        return {
+        found = {
             int(part): _read_marker(self.settings, name)
             for name, part in parts.items()
             if part.isdecimal()
         }
-
-    def last_epoch(self, context: SinkContext) -> int | None:
-        found = max((marker.epoch for marker in self.marked(context).values()), default=-1)
-        return None if found < 0 else found
+        return {part: marker for part, marker in found.items() if marker != _NONE}
 
     def open_part(self, context: PartContext) -> IdempotentWriter:
         return _TransactionWriter(self, context)
@@ -193,11 +190,11 @@ class _Transactions:
             raise
         self._group = _group(settings, self.name)
 
-    def read_marker(self) -> Marker:
+    def read_marker(self) -> PartMarker:
         """The last marker of the transactional id, from any producer."""
         return _read_marker(self.sending.settings, self.name)
 
-    def write(self, records: Iterator[tuple[KafkaProducerRecord, int]], marker: Marker) -> None:
+    def write(self, records: Iterator[tuple[KafkaProducerRecord, int]], marker: PartMarker) -> None:
         """Write records and marker in one transaction; raises `FencedError`."""
         from confluent_kafka import TopicPartition
 
@@ -245,7 +242,7 @@ def _with_first(first: Any, others: Iterator[Any]) -> Iterator[Any]:
     yield from others
 
 
-def _read_marker(settings: KafkaSettings, group: str) -> Marker:
+def _read_marker(settings: KafkaSettings, group: str) -> PartMarker:
     """The last marker of a group. Records may have gone to several topics, with a marker in each."""
     from confluent_kafka import ConsumerGroupTopicPartitions
 
@@ -258,7 +255,9 @@ def _read_marker(settings: KafkaSettings, group: str) -> Marker:
         return answers[group].result().topic_partitions
 
     places = _answered(settings, ask)
-    found = (Marker(place.offset, place.metadata or "") for place in places if place.offset >= 0)
+    found = (
+        PartMarker(place.offset, place.metadata or "") for place in places if place.offset >= 0
+    )
     return max(found, default=_NONE)
 
 
@@ -301,7 +300,7 @@ class _TransactionWriter(IdempotentWriter):
             self._producer = self._sink.begun(self._name)
         return self._found(self._producer.marker)
 
-    def _found(self, marker: Marker) -> str | None:
+    def _found(self, marker: PartMarker) -> str | None:
         """The fingerprint with which the part is there already, None if it is not."""
         if marker.epoch < self._context.epoch:
             return None
@@ -321,7 +320,7 @@ class _TransactionWriter(IdempotentWriter):
         self._failed = False
 
     def _write(self) -> None:
-        marker = Marker(self._context.epoch, self._context.fingerprint)
+        marker = PartMarker(self._context.epoch, self._context.fingerprint)
         for _ in range(TAKE_OVERS):
             if self._producer is None:
                 self._producer = self._sink.begun(self._name)
@@ -342,7 +341,7 @@ class _TransactionWriter(IdempotentWriter):
         for batch, times in self._batches:
             yield from serialized(self._sink.serializer, batch, times, self._context)
 
-    def _is_there(self, marker: Marker) -> bool:
+    def _is_there(self, marker: PartMarker) -> bool:
         found = self._found(marker)
         if found is not None:
             same_part(found, self._context)

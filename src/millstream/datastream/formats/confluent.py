@@ -6,6 +6,7 @@ Flink has such formats in its Java and Table APIs; the names here are Millstream
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +31,6 @@ from millstream.datastream.formats.avro import (
     AvroSchema,
     AvroSerializationSchema,
     GenericRecordAvroTypeInfo,
-    bad_avro,
 )
 from millstream.datastream.formats.json import (
     JsonRowDeserializationSchema,
@@ -112,7 +112,26 @@ class ConfluentAvroDeserializationSchema(DeserializationSchema[Any]):
         try:
             return decode(payload)
         except Exception as error:
-            raise bad_avro(message, error) from error
+            reason = f"{type(error).__name__}: {error}{self._differences(schema_id)}"
+            raise FormatError(
+                "BAD_AVRO",
+                f"{beginning(message)}, written with schema {schema_id}, cannot be read: {reason}",
+            ) from error
+
+    def _differences(self, schema_id: int) -> str:
+        """The fields that a message has with another type than the job wants, in words."""
+        if self._reader is None:
+            return ""
+        written, wanted = (
+            _types_of_fields(text)
+            for text in (self._registry.schema(schema_id).text, str(self._reader))
+        )
+        found = [
+            f"field {name!r} is written as {json.dumps(written[name])} and read as {json.dumps(kind)}"
+            for name, kind in wanted.items()
+            if name in written and written[name] != kind
+        ]
+        return "".join(f"; {one}" for one in found)
 
     def _made(self, schema_id: int) -> Convert:
         written = self._registry.schema(schema_id)
@@ -135,6 +154,13 @@ class ConfluentAvroDeserializationSchema(DeserializationSchema[Any]):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_decoders": {}}  # closures do not travel
+
+
+def _types_of_fields(schema: str) -> dict[str, Any]:
+    """The types of the fields of a record; other schemas have no fields."""
+    found = json.loads(schema)
+    fields = found.get("fields", []) if isinstance(found, dict) else []
+    return {field["name"]: field["type"] for field in fields}
 
 
 class ConfluentAvroSerializationSchema(_Registering):

@@ -128,7 +128,10 @@ class Writer:
         make_ref: Callable[[str, Any], ProgramRef],
         on_epoch: Callable[[int, EpochReport], None],
         fence: Fence | None = None,
+        *,
+        streaming: bool = False,
     ) -> None:
+        self.streaming = streaming
         types = {edge.sink: edge.type_info for edge in edges}
         self.check = always_current if fence is None else fence.check
         self.sinks = {
@@ -172,13 +175,14 @@ class Writer:
 
     def write(self, rows: DataFrame, epoch: int) -> None:
         """Write one epoch. A replayed epoch skips the sinks that have it already."""
+        parts = self._number_of_parts(rows)
         frames = self.frame_sinks
         if frames:
             rows = rows.persist()
         try:
             self.check()
             began = time.monotonic()
-            epoch_output = self._read(self._run_tasks(rows, epoch))
+            epoch_output = self._read(self._run_tasks(rows, epoch, parts))
             ran = time.monotonic()
             self._commit(rows, epoch, epoch_output)
             report = epoch_output.report
@@ -193,8 +197,9 @@ class Writer:
             if frames:
                 rows.unpersist()
 
-    def _run_tasks(self, rows: DataFrame, epoch: int) -> list[Any]:
+    def _run_tasks(self, rows: DataFrame, epoch: int, parts: int) -> list[Any]:
         ref = self.ref
+        marked = self.driver.marked(epoch, parts)
 
         def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             with errors_that_travel(ref):
@@ -202,11 +207,21 @@ class Writer:
                 ids = (0, 0)
                 if context is not None:
                     ids = (context.partitionId(), context.taskAttemptId())
-                for message in ref.get().run(batches, SinkTask(epoch, *ids)):
+                for message in ref.get().run(batches, SinkTask(epoch, *ids, parts, marked)):
                     yield pa.RecordBatch.from_pydict({"message": pa.array([message], pa.binary())})
 
         found = rows.mapInArrow(task, MESSAGE_SCHEMA).collect()
         return [pickle.loads(row["message"]) for row in found]
+
+    def _number_of_parts(self, rows: DataFrame) -> int:
+        """How many tasks write an epoch, where a sink wants to know; 0: unknown.
+
+        The rows of a streaming query are planned already, so that the answer is cheap. A batch is
+        planned while it runs, and is never replayed.
+        """
+        if not self.streaming or not self.driver.counts_parts:
+            return 0
+        return rows.rdd.getNumPartitions()
 
     def _read(self, messages: list[Any]) -> _EpochOutput:
         output = _EpochOutput()

@@ -183,4 +183,5 @@ class QueryBuilder:
             self.ref,
             on_epoch,
             fence,
+            streaming=self.streaming,
         )

@@ -11,7 +11,8 @@ from typing import Any
 
 from millstream.common.errors import CheckpointError, PlanError, short_repr, user_location
 from millstream.common.typeinfo import TypeInformation, Types
-from millstream.connectors.sink import IdempotentSink, PartSink, TwoPhaseSink
+from millstream.connectors.sink import IdempotentSink, PartMarker, PartSink, TwoPhaseSink
+from millstream.connectors.sink_calls import markers_of
 from millstream.testing.connectors.crash import spread
 from millstream.testing.connectors.sink_trial import POINTS, ContractError, Driver, Kit, Trial
 
@@ -327,6 +328,14 @@ def _last_epoch(places: _Places) -> None:
         found = trial.start(job).last_epoch
         if found not in (None, expected):
             raise trial.error(f"last_epoch() of {job!r} is {found}, and must be {expected} or None")
+    driver = trial.start()
+    assert isinstance(driver.sink, IdempotentSink)
+    markers = markers_of(driver.sink, driver.context)
+    written = {part: PartMarker(1, driver.task(1, part).context.fingerprint) for part in range(2)}
+    if markers not in (None, written):
+        raise trial.error(
+            f"last_markers() returns {short_repr(markers)}, and must return {written} or None"
+        )
 
 
 # -- two-phase sinks -------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from millstream.common import Row, RowKind, Types
 from millstream.common.errors import CheckpointError, MillstreamError, PlanError
 from millstream.common.time import Instant
 from millstream.connectors.databases import Database, DatabaseError, DatabaseSink
-from millstream.connectors.sink import PartContext
+from millstream.connectors.databases import sink as sinks
+from millstream.connectors.sink import PartContext, PartMarker, SinkContext
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.testing import run_local
 from millstream.testing.connectors import check_sink
@@ -81,6 +83,23 @@ def test_another_part_with_other_records_is_refused(place: Place) -> None:
     with pytest.raises(CheckpointError, match="PART_CHANGED"):
         write_part(sink, [("a", 1), ("b", 2)], fingerprint="2-b")
     sink.close()
+
+
+def test_markers_keep_the_number_of_parts(place: Place) -> None:
+    table = place.table("word varchar(100), n bigint")
+    sink = DatabaseSink.append(place.database, table, markers=f"{place.prefix}epochs")
+    context = SinkContext(job_id="job", sink="sink")
+    assert sink.last_markers(context) == {}
+    write_part(sink, [("a", 1)], part=2, fingerprint="1-a of 3")
+    write_part(sink, [("b", 1)], part=7, epoch=1, fingerprint="1-b")
+    assert sink.last_markers(context) == {2: PartMarker(0, "1-a of 3"), 7: PartMarker(1, "1-b")}
+    assert sink.last_markers(replace(context, job_id="other")) == {}
+    with pytest.raises(CheckpointError, match=r"PART_CHANGED.*in 3 parts and is replayed in 4"):
+        write_part(sink, [("a", 1)], part=2, fingerprint="1-a of 4")
+    # A marker of an earlier version has no number.
+    assert not write_part(sink, [("b", 1)], part=7, epoch=1, fingerprint="1-b of 4")
+    sink.close()
+    assert place.rows(table) == [("a", 1), ("b", 1)]
 
 
 # -- upserts and deletes ---------------------------------------------------------------------------
@@ -369,6 +388,94 @@ def test_an_unknown_column_is_named_with_those_there_are(place: Place) -> None:
     error = refused(place, table, [Row(word="a", m=1)])
     assert error.code == "DATABASE_NAME"
     assert "has no column 'm'; it has 'word', 'n'" in error.message
+
+
+# -- tables that change while a job runs ------------------------------------------------------------
+
+
+class Changed:
+    """A table of words and numbers with a sink, which has written three epochs; it keeps connections."""
+
+    def __init__(self, place: Place, mode: str) -> None:
+        self.place, self.table = place, place.table(PAIRS)
+        markers = f"{place.prefix}epochs"
+        options: dict[str, Any] = {"columns": ["word", "n"], "markers": markers}
+        if mode == "append":
+            self.sink = DatabaseSink.append(place.database, self.table, **options)
+        else:
+            self.sink = DatabaseSink.upsert(place.database, self.table, key="word", **options)
+        for epoch in range(EPOCHS):
+            self.write(epoch)
+
+    def write(self, epoch: int) -> bool:
+        return write_part(self.sink, [(f"a{epoch}", 1), (f"b{epoch}", 2)], epoch)
+
+    def alter(self, change: str) -> None:
+        self.place.run(f"alter table {self.place.dialect.table(self.table)} {change}")
+
+    def rows(self, epochs: int) -> None:
+        """Each row is there once."""
+        wanted = [
+            (f"{name}{epoch}", n) for epoch in range(epochs) for name, n in (("a", 1), ("b", 2))
+        ]
+        assert self.place.rows(self.table, "word, n") == sorted(wanted)
+
+
+EPOCHS = 7
+"""After five times, the driver for PostgreSQL lets the server keep the plan of a statement."""
+
+
+@pytest.fixture(params=["append", "upsert"])
+def changed(place: Place, request: pytest.FixtureRequest) -> Iterator[Changed]:
+    found = Changed(place, request.param)
+    yield found
+    found.sink.close()
+
+
+@pytest.mark.parametrize(
+    ("away", "back"),
+    [("rename column n to m", "rename column m to n"), ("drop column n", "add column n bigint")],
+)
+def test_a_column_that_goes_away_while_the_job_runs_is_named(
+    changed: Changed, away: str, back: str
+) -> None:
+    changed.alter(away)
+    with pytest.raises(DatabaseError, match=r"DATABASE_NAME.*table .*words.* has no column 'n'"):
+        changed.write(EPOCHS)
+    changed.alter(back)
+    if away.startswith("drop"):
+        changed.place.run(f"delete from {changed.place.dialect.table(changed.table)}")
+    assert changed.write(EPOCHS), "the epoch was not marked"
+    assert not changed.write(EPOCHS)
+    if away.startswith("rename"):
+        changed.rows(EPOCHS + 1)
+
+
+def test_a_column_that_goes_away_in_the_middle_of_a_part_is_named(
+    changed: Changed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sink has looked at the table, and the transaction has not begun."""
+    prepare = sinks._TableWriter.prepare
+
+    def then_renamed(writer: Any) -> None:
+        prepare(writer)
+        changed.alter("rename column n to m")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sinks._TableWriter, "prepare", then_renamed)
+        with pytest.raises(DatabaseError, match=r"DATABASE_NAME.*words.*\bn\b"):
+            changed.write(EPOCHS)
+    changed.alter("rename column m to n")
+    changed.rows(EPOCHS)
+    assert changed.write(EPOCHS)
+    changed.rows(EPOCHS + 1)
+
+
+def test_a_column_that_is_added_while_the_job_runs_gets_its_default(changed: Changed) -> None:
+    changed.alter("add column note varchar(20) default 'new'")
+    assert changed.write(EPOCHS)
+    changed.rows(EPOCHS + 1)
+    assert {note for (note,) in changed.place.rows(changed.table, "note")} == {"new"}
 
 
 def test_another_number_of_fields_is_refused(place: Place) -> None:

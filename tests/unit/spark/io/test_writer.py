@@ -208,7 +208,7 @@ def test_a_task_that_comes_late_calls_no_sink_function(tmp_path: Path) -> None:
     task: list[Any] = []
     rows.mapInArrow = lambda run, schema: task.append(run) or rows  # type: ignore[assignment, method-assign]
     rows.found = []
-    driver.writer._run_tasks(rows, 0)  # type: ignore[arg-type]
+    driver.writer._run_tasks(rows, 0, 0)  # type: ignore[arg-type]
     driver.replace()
     with pytest.raises(RuntimeError, match="LEASE_LOST"):
         Rows(1).mapInArrow(task[0], "")
