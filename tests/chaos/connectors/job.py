@@ -15,6 +15,7 @@ from millstream.common import RestartStrategies, SimpleStringSchema, Types, Wate
 from millstream.datastream import ProcessWindowFunction, StreamExecutionEnvironment
 from millstream.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
 from millstream.datastream.window import TumblingEventTimeWindows
+from tests.chaos.connectors.marks import marked
 from tests.chaos.connectors.pipelines import BOUND, PIPELINES, WIDTH, Place, Result
 
 RESULT = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
@@ -55,7 +56,8 @@ def build(place: Place, pipeline: str, per_epoch: int, restarts: int) -> Any:
         .process(Sum(), output_type=RESULT)
         .uid("sums")
     )
-    sums.sink_to(PIPELINES[pipeline].sink(place)).uid("sink")
+    for name, sink in PIPELINES[pipeline].sinks(place).items():
+        sums.sink_to(marked(sink, place.folder / "marks")).uid(name)
     return env
 
 

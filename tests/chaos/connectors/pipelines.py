@@ -1,6 +1,6 @@
 """Pipelines whose output can be checked: from Kafka through keyed windows into a system.
 
-A pipeline knows how to make its place, which sink writes there, and what a reader finds. To add one,
+A pipeline knows how to make its place, which sinks write there, and what readers find. To add one,
 derive a class from `Pipeline` and put it into `PIPELINES`; everything else is shared.
 """
 
@@ -12,15 +12,19 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from millstream.connectors import IdempotentWriter, PartContext, Sink
+import psycopg
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from millstream.connectors.databases import DatabaseSink
 from millstream.connectors.kafka.sink import KafkaSink
-from millstream.connectors.kafka.transactions import ExactlyOnceKafkaSink
+from millstream.connectors.lake.delta import DeltaSink
+from millstream.connectors.sink import PartSink
+from tests.chaos.connectors.marks import COMMITS, PARTS
 from tests.support.kafka_sinks import ONCE, Output
-
-if TYPE_CHECKING:
-    from tools.servers import Server
+from tools.servers import Postgres, Server
 
 KEYS = "abcdefghij"
 WIDTH, BOUND, PARTITIONS = 100, 40, 3
@@ -56,23 +60,25 @@ class Place:
 
 
 class Pipeline(ABC):
-    """One way out of Kafka. The job calls `sink`, the process that breaks it calls the others."""
+    """One way out of Kafka. The job calls `sinks`, the process that breaks it calls the others."""
 
     name: str
     servers: tuple[str, ...] = ("kafka",)
     """The servers that are started for it, and killed."""
+    points: tuple[str, ...] = PARTS
+    """The marks that its sinks leave, in the order in which they come."""
 
     @abstractmethod
     def prepare(self, place: Place, servers: dict[str, Server]) -> str:
-        """Make the table or topic; returns its address for `Place.target`."""
+        """Make the tables or topics; returns the address for `Place.target`."""
 
     @abstractmethod
-    def sink(self, place: Place) -> Sink:
-        """The sink of the job, for records of type `Result`."""
+    def sinks(self, place: Place) -> dict[str, PartSink]:
+        """The sinks of the job by name; each gets all records, of type `Result`."""
 
     @abstractmethod
-    def found(self, place: Place) -> Counter[Any]:
-        """The records that a reader finds."""
+    def found(self, place: Place) -> dict[str, Counter[Any]]:
+        """The records that readers find; each of them has to find everything once."""
 
 
 class KafkaToKafka(Pipeline):
@@ -83,53 +89,84 @@ class KafkaToKafka(Pipeline):
     def prepare(self, place: Place, servers: dict[str, Server]) -> str:
         return Output(place.servers).make(f"{place.topic}-out", 2)
 
-    def sink(self, place: Place) -> Sink:
-        made: Any = Output(place.servers).sink(place.target, ONCE)
-        return MarkedSink(made.settings, made.serializer, made.prefix, str(place.folder / "marks"))
+    def sinks(self, place: Place) -> dict[str, PartSink]:
+        return {"topic": Output(place.servers).sink(place.target, ONCE)}
 
-    def found(self, place: Place) -> Counter[Any]:
-        return Counter(Output(place.servers).values(place.target))
-
-
-PIPELINES: dict[str, Pipeline] = {pipeline.name: pipeline for pipeline in (KafkaToKafka(),)}
+    def found(self, place: Place) -> dict[str, Counter[Any]]:
+        return {"topic": Counter(Output(place.servers).values(place.target))}
 
 
-@dataclass(frozen=True)
-class MarkedSink(ExactlyOnceKafkaSink):
-    """The sink, with a file for each point that its writers have come to: by it a run is broken."""
+class KafkaToPostgres(Pipeline):
+    """Upserts by key and window into one table, rows added to another one.
 
-    marks: str = ""
+    An upsert that comes twice leaves the same row. So a trigger notes each write to a row in a third
+    table, in the same transaction: a reader of that one sees what the first one hides.
+    """
 
-    def open_part(self, context: PartContext) -> IdempotentWriter:
-        return _MarkedWriter(super().open_part(context), Path(self.marks), context)
+    name = "postgres"
+    servers = ("kafka", "postgres")
+    tables = ("upserts", "appends", "writes")
+
+    def prepare(self, place: Place, servers: dict[str, Server]) -> str:
+        server = servers["postgres"]
+        assert isinstance(server, Postgres)
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            connection.execute(f'create schema "{place.topic}"')
+            connection.execute(f'set search_path to "{place.topic}"')
+            for table in self.tables:
+                connection.execute(f'create table {table} (word text, "end" bigint, total bigint)')
+            connection.execute(_TRIGGERS)
+        return server.url
+
+    def sinks(self, place: Place) -> dict[str, PartSink]:
+        upserts, appends = ((place.topic, table) for table in self.tables[:2])
+        key, columns = ["word", "end"], ["word", "end", "total"]
+        return {
+            "upserts": DatabaseSink.upsert(place.target, upserts, key=key, columns=columns),
+            "appends": DatabaseSink.append(place.target, appends, columns=columns),
+        }
+
+    def found(self, place: Place) -> dict[str, Counter[Any]]:
+        with psycopg.connect(place.target) as connection:
+            return {
+                table: Counter(connection.execute(f'table "{place.topic}".{table}').fetchall())
+                for table in self.tables
+            }
 
 
-class _MarkedWriter(IdempotentWriter):
-    def __init__(self, writer: IdempotentWriter, marks: Path, context: PartContext) -> None:
-        self.writer, self.marks = writer, marks
-        self.part = f"{context.epoch:04d}-{context.part}"
-        self.mark("opened")
+_TRIGGERS = """
+    alter table upserts add primary key (word, "end");
+    create function note() returns trigger language plpgsql set search_path from current as
+        'begin insert into writes select new.*; return null; end';
+    create trigger note after insert or update on upserts for each row execute function note();
+    create function take_time() returns trigger language plpgsql as
+        'begin perform pg_sleep(0.03); return null; end';
+    create trigger take_time after insert or update on upserts execute function take_time();
+    create trigger take_time after insert on appends execute function take_time();
+"""
+"""The note of each write; and time inside the transactions, so that breaks meet them there."""
 
-    def mark(self, point: str) -> None:
-        self.marks.mkdir(parents=True, exist_ok=True)
-        (self.marks / f"{point}-{self.part}").touch()
 
-    def begin(self) -> str | None:
-        return self.writer.begin()
+class KafkaToDelta(Pipeline):
+    """Rows added to a Delta table, which a reader finds in its newest version."""
 
-    def write(self, batch: Any) -> None:
-        raise NotImplementedError("event times come with records")
+    name = "delta"
+    points = (*PARTS, *COMMITS)
 
-    def write_timed(self, batch: Any, times: Any) -> None:
-        self.writer.write_timed(batch, times)
+    def prepare(self, place: Place, servers: dict[str, Server]) -> str:
+        return str(place.folder / "table")
 
-    def finish(self) -> None:
-        self.mark("finishing")
-        self.writer.finish()
-        self.mark("finished")
+    def sinks(self, place: Place) -> dict[str, PartSink]:
+        return {"table": DeltaSink.append(place.target)}
 
-    def close(self) -> None:
-        self.writer.close()
+    def found(self, place: Place) -> dict[str, Counter[Any]]:
+        table = pa.table(DeltaTable(place.target).to_pyarrow_table())
+        return {"table": Counter(zip(*(column.to_pylist() for column in table), strict=True))}
+
+
+PIPELINES: dict[str, Pipeline] = {
+    pipeline.name: pipeline for pipeline in (KafkaToKafka(), KafkaToPostgres(), KafkaToDelta())
+}
 
 
 def fill(place: Place, records: int, dice: random.Random) -> None:

@@ -22,6 +22,7 @@ from millstream.connectors.sink import PartContext, PartMarker, SinkContext
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.testing import run_local
 from millstream.testing.connectors import check_sink
+from millstream.testing.connectors.sinks import numbered
 from tests.support.databases import DATABASES, SERVERS, Place, place_of, write_part
 from tests.support.strategies import scaled
 
@@ -54,6 +55,30 @@ def test_the_contract_holds_whatever_fails(place: Place, mode: str) -> None:
 
     passed = check_sink(make, lambda folder: place.rows(table(folder)), crashes=scaled(3, fewest=1))
     assert len(passed) == 11
+
+
+def test_the_contract_holds_for_deletes(place: Place) -> None:
+    """The table has a row for each record of the kit; a reader sees the rows that are gone."""
+    rows = [numbered(number) for number in range(1_000)]
+    tables: dict[Path, str] = {}
+
+    def table(folder: Path) -> str:
+        if folder not in tables:
+            tables[folder] = place.table(PAIRS, folder.name)
+            filling = f"{place.prefix}filling_{folder.name}"
+            filled = DatabaseSink.append(place.database, tables[folder], markers=filling)
+            write_part(filled, rows)
+            filled.close()
+        return tables[folder]
+
+    def make(folder: Path) -> DatabaseSink:
+        markers = f"{place.prefix}epochs_{folder.name}"
+        return DatabaseSink.delete(place.database, table(folder), key="word", markers=markers)
+
+    def gone(folder: Path) -> list[Any]:
+        return sorted(set(rows) - set(place.rows(table(folder))))
+
+    assert len(check_sink(make, gone, crashes=2)) == 11
 
 
 def test_an_epoch_is_written_once(place: Place) -> None:

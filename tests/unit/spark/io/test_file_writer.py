@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Iterable
 from functools import partial
@@ -118,19 +119,26 @@ def test_a_sink_with_buckets_and_sizes_keeps_its_contract() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", sampled(["orc", "avro"], "contract"))
-def test_orc_and_avro_sinks_keep_their_contract(kind: str) -> None:
+def read_rows(path: Path, kind: str) -> Iterable[tuple[Any, ...]]:
+    """The rows of a file, as a reader of its format gives them."""
     import fastavro
-    from pyarrow import orc
+    import pyarrow.parquet as pq
+    from pyarrow import csv, orc
 
+    if kind == "json":
+        return [tuple(json.loads(line)) for line in path.read_text().splitlines()]
+    if kind == "avro":
+        with path.open("rb") as file:
+            rows: Any = fastavro.reader(file)
+            return [tuple(row.values()) for row in rows]
+    read = {"csv": csv.read_csv, "orc": orc.read_table, "parquet": pq.read_table}[kind]
+    return [tuple(row.values()) for row in read(path).to_pylist()]
+
+
+@pytest.mark.parametrize("kind", sampled(["orc", "avro", "csv", "json", "parquet"], "contract"))
+def test_sinks_of_all_formats_keep_their_contract(kind: str) -> None:
     def read(folder: Path) -> Iterable[Any]:
-        for path in published(folder):
-            if kind == "orc":
-                yield from (tuple(row.values()) for row in orc.read_table(path).to_pylist())
-            else:
-                with path.open("rb") as file:
-                    rows: Any = fastavro.reader(file)
-                    yield from (tuple(row.values()) for row in rows)
+        return [row for path in published(folder) for row in read_rows(path, kind)]
 
     check_sink(
         lambda folder: getattr(FileSink, kind)(str(folder)), read, crashes=scaled(3, fewest=1)
