@@ -43,14 +43,20 @@ def files_of(path: str, options: Mapping[str, str]) -> list[ListedFile]:
     deep = wanted.get("recursivefilelookup", "false").lower() == "true"
     fits = regex_of(wanted.get("pathglobfilter", "*"))
     fs, inner = file_system(path)
-    before, _, after = path.partition(inner)
+    # Around the path of the file system is what leads to it: a scheme, a host.
+    before, _, after = path.rpartition(inner)
     found = {
         info.path: info
         for root in _roots(fs, inner, path)
         for info in _below(fs, root, deep=deep)
         if info.size and not _is_hidden(info.base_name) and fits.fullmatch(info.base_name)
     }
-    return [listed(info, f"{before}{name}{after}") for name, info in sorted(found.items())]
+    # Some file systems leave out the first slash.
+    slash = "/" if inner.startswith("/") else ""
+    return [
+        listed(info, f"{before}{slash}{name.removeprefix(slash)}{after}")
+        for name, info in sorted(found.items())
+    ]
 
 
 def listed(info: pafs.FileInfo, path: str) -> ListedFile:

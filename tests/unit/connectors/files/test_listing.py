@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.fs as pafs
 import pytest
 
 from millstream.common.errors import MillstreamError
+from millstream.connectors.files import listing
 from millstream.connectors.files.listing import files_of, look, regex_of
 
 
@@ -65,3 +67,17 @@ def test_folders_that_stand_for_values_are_refused(folder: Path) -> None:
 def test_an_open_bracket_is_refused() -> None:
     with pytest.raises(MillstreamError, match="is not closed"):
         regex_of("{a,b")
+
+
+@pytest.mark.parametrize(
+    ("path", "inner"), [("s3a://data/in", "data/in"), ("hdfs://data/data/in", "/data/in")]
+)
+def test_files_elsewhere_keep_their_scheme_and_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, inner: str
+) -> None:
+    (tmp_path / "data" / "in").mkdir(parents=True)
+    (tmp_path / "data" / "in" / "a").write_text("x")
+    elsewhere = pafs.SubTreeFileSystem(str(tmp_path), pafs.LocalFileSystem())
+    monkeypatch.setattr(listing, "file_system", lambda _: (elsewhere, inner))
+    (found,) = files_of(path, {})
+    assert found.path == f"{path}/a"
