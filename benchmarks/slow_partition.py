@@ -73,7 +73,8 @@ class Topic:
     def __init__(self, bootstrap: str, name: str, per_minute: int) -> None:
         self.name, self.per_minute = name, per_minute
         common = {"bootstrap.servers": bootstrap}
-        AdminClient(common).create_topics([NewTopic(name, 4)])[name].result(30)
+        admin = AdminClient(common)
+        admin.create_topics([NewTopic(name, 4)])[name].result(30)
         self.producer = Producer(common)
 
     def write(self, phase: Minutes) -> None:

@@ -72,7 +72,7 @@ def event(key: bytes | None, value: bytes) -> Any:
     return (key or b"").decode(), tuple(json.loads(value).values())
 
 
-ROWS = [f"+I[{number}, {name}]" for number, name in PAIRS]
+ROWS = [f"+I[{number},{name}]" for number, name in PAIRS]
 EXAMPLES = {
     "kafka_avro_format.py": Example("test_avro_topic", PAIRS, from_avro, ROWS),
     "kafka_bytearray_format.py": Example(
