@@ -77,7 +77,7 @@ servers: java ## Install the servers that tests of connectors need, as far as th
 connectors: servers ## Run the tests of connectors with real servers, some of them on Spark
 	$(BIN)/pytest -q -rs -m servers tests
 
-parity: java ## Run the programs of tests/parity on PyFlink too, in a virtual environment of its own
+parity: servers ## Run the programs of tests/parity on PyFlink too, in a virtual environment of its own
 	$(BIN)/pytest -q -rs -m parity tests/parity
 
 chaos: java ## Kill a self-verifying job at random points: make chaos SEEDS="1 2 3"

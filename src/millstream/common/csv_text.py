@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import csv
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from millstream.common.java_text import java_double, java_float
@@ -51,17 +53,18 @@ class CsvDialect:
         """Return fields as a line, with its end."""
         unknown: list[TypeInformation | None] = [None] * len(values)
         pairs = enumerate(zip(values, types or unknown, strict=True))
-        fields = [self._field(value, kind, column) for column, (value, kind) in pairs]
+        fields = [self.field(value, kind, column) for column, (value, kind) in pairs]
         return self.delimiter.join(fields) + self.line_end
 
     def names(self, names: Sequence[str]) -> str:
         """Return the line with the names of columns."""
-        return self.delimiter.join(map(self._quoted, names)) + self.line_end
+        return self.delimiter.join(map(self.quoted, names)) + self.line_end
 
-    def _field(self, value: Any, kind: TypeInformation | None, column: int) -> str:
+    def field(self, value: Any, kind: TypeInformation | None, column: int) -> str:
+        """Return one field of a line."""
         text = self._text(value, kind, column)
         plain = value is None or isinstance(value, bool | int | float | Decimal)
-        return text if plain else self._quoted(text)
+        return text if plain else self.quoted(text)
 
     def _text(self, value: Any, kind: TypeInformation | None, column: int) -> str:
         if value is None:
@@ -74,19 +77,20 @@ class CsvDialect:
             return (java_float if kind is not None and kind.kind == "FLOAT" else java_double)(value)
         return _atom(value)
 
-    def _quoted(self, text: str) -> str:
-        if self.quote is None or not self._needs_quotes(text):
+    def quoted(self, text: str) -> str:
+        """Return a text in quotes, if it needs them."""
+        if self.quote is None or not (len(text) > _CHECKED or self._special.search(text)):
             return text
         for special in filter(None, (self.escape, self.quote)):
             text = text.replace(special, special * 2)
         return f"{self.quote}{text}{self.quote}"
 
-    def _needs_quotes(self, text: str) -> bool:
-        """Whether a text is long, or has a character that is special or sorts before a special one."""
+    @cached_property
+    def _special(self) -> re.Pattern[str]:
+        """A character that is special or sorts before a special one."""
         assert self.quote is not None
         last = max(self.delimiter, self.quote, *self.line_end[:2])
-        escape = self.escape or "\\"
-        return len(text) > _CHECKED or any(char <= last or char == escape for char in text)
+        return re.compile(f"[\0-{re.escape(last[0])}{re.escape(self.escape or chr(92))}]")
 
     # -- reading ---------------------------------------------------------------------------------
 

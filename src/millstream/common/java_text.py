@@ -18,7 +18,10 @@ def java_double(value: float) -> str:
     >>> java_double(float("nan")), java_double(float("-inf"))
     ('NaN', '-Infinity')
     """
-    return _java(float(value), repr(float(value)))
+    number = float(value)
+    text = repr(number)
+    # Between these borders Python writes the same.
+    return text if 1e-3 <= abs(number) < 1e7 else _java(number, text)
 
 
 def java_float(value: float) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from millstream.connectors.source import SourceSpec
+from millstream.common.errors import Location
+from millstream.connectors.source import ChannelSource, SourceSpec
 
 FileFormat = Literal["text", "csv", "json", "parquet", "orc", "avro"]
 
@@ -64,6 +65,12 @@ class FilesSpec(SourceSpec):
         if self.format in ("text", "avro") or columns is not None:
             return "the workers"
         return "the workers, unless Spark finds columns that only its own reader knows"
+
+    def channels(self, location: Location | None = None) -> ChannelSource:
+        """Return the same files as channels, for a source that reads them before others."""
+        from millstream.connectors.files.channels import file_channels
+
+        return file_channels(self.path, self.format, self.options, self.schema, location)
 
     def signature(self) -> str:
         return f"files {self.path}"

@@ -78,6 +78,30 @@ def columns_of(schema: Any) -> Columns | None:
     )
 
 
+def columns_of_file(schema: pa.Schema) -> Columns:
+    """The columns of a file that has types of its own.
+
+    Examples
+    --------
+    >>> columns_of_file(pa.schema({"word": pa.large_string(), "tags": pa.list_(pa.string())}))
+    (Column(name='word', type='string'), Column(name='tags', type='other'))
+    """
+    return tuple(Column(field.name, _of_arrow(field.type)) for field in schema)
+
+
+def _of_arrow(found: pa.DataType) -> str:
+    types = pa.types
+    if types.is_dictionary(found):
+        found = found.value_type
+    if types.is_large_string(found) or types.is_large_binary(found):
+        found = pa.string() if types.is_large_string(found) else pa.binary()
+    if types.is_timestamp(found):
+        return "timestamp_ntz" if found.tz is None else "timestamp"
+    if types.is_decimal(found):
+        return f"decimal({found.precision},{found.scale})"
+    return next((name for name, arrow in ARROW.items() if arrow == found), "other")
+
+
 def _of_ddl(ddl: str) -> Columns | None:
     found = list(_DDL_COLUMN.finditer(ddl))
     if sum(len(column[0]) for column in found) != len(ddl):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.connectors.files.opening import ByteStream, Fragment, stream_of
+from millstream.connectors.files.opening import ByteStream, Fragment, opened, stream_of
 
 BLOCK_BYTES = 1 << 20
 MARK = b"\xef\xbb\xbf"
 """What may stand at the beginning of a text, and is no part of it."""
+_LINE_END = re.compile(rb"\r\n|[\r\n]")
+_BLANK = bytes(range(33))
 
 
 def blocks_of_lines(fragment: Fragment, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
@@ -76,3 +79,26 @@ def _with_plain_ends(data: bytes) -> bytes:
 def lines_of(block: bytes) -> pa.Array:
     """The lines of a block, as bytes."""
     return pc.split_pattern(pa.array([block[:-1]], pa.binary()), b"\n").flatten()
+
+
+def border_after(path: str, start: int, count: int, *, header: bool = False) -> int | None:
+    """Where so many of the lines end that begin at a place or behind it; None: the file has no more.
+
+    ``header``: the first line of the file that is not blank is none of them, nor are those before it.
+    """
+    # As in `blocks_of_lines`, the end of the line before shows whether a line begins at the start.
+    at, missing, before = max(start - 1, 0), count + (start > 0), header and start == 0
+    with opened(path) as file:
+        file.seek(at)
+        while data := file.read(BLOCK_BYTES):
+            begin = 0
+            for end in _LINE_END.finditer(data):
+                if before:
+                    before = not data[begin : end.start()].strip(_BLANK)
+                    begin = end.end()
+                    continue
+                missing -= 1
+                if missing == 0:
+                    return at + end.end()
+            at += len(data)
+    return None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from millstream.common.errors import MillstreamError
+from millstream.common.errors import Location, MillstreamError
 from millstream.connectors.files.columns import Column
 
 
@@ -69,4 +69,27 @@ def unreadable(path: str, why: str) -> MillstreamError:
         parameters={"path": path},
         hint="repair or remove the file, or give the schema that it has; with "
         "millstream.files.reader set to spark, Spark's own reader reads it",
+    )
+
+
+def changed(path: str, location: Location | None = None) -> MillstreamError:
+    """A file is not the one any more that was listed when the job began."""
+    return MillstreamError(
+        "SOURCE_FILE_CHANGED",
+        f"a file has changed since the job listed it: {path}",
+        parameters={"path": path},
+        location=location,
+        hint="files of a list that is made once must stay as they are until they are read: put the old "
+        "one back, or start the job with another checkpoint directory",
+    )
+
+
+def gone(path: str, location: Location | None = None) -> MillstreamError:
+    """A file was there when the job listed it, and is not when it is to be read."""
+    return MillstreamError(
+        "SOURCE_FILE_GONE",
+        f"a file that the job was about to read is gone: {path}",
+        parameters={"path": path},
+        location=location,
+        hint="put it back and start the job again; files must stay as they are until they are read",
     )

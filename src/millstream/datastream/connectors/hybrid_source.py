@@ -8,6 +8,7 @@ from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.typeinfo import TypeInformation
 from millstream.connectors.hybrid import HybridChannels, HybridDecoder
 from millstream.connectors.source import ChannelSource, Source
+from millstream.plan.specs import FilesSpec
 
 __all__ = ["HybridSource", "HybridSourceBuilder"]
 
@@ -37,7 +38,7 @@ class HybridSource(Source):
             _check(source, is_last=number == len(sources) - 1)
         self._type = _common_type(sources)
         self._decoders = tuple(source.decoder() for source in sources)
-        stages: Any = tuple(source.parts() for source in sources)
+        stages = tuple(tuple(map(_channels, source.parts())) for source in sources)
         self._source = HybridChannels(stages, is_tagged=any(self._decoders))
 
     @staticmethod
@@ -77,12 +78,18 @@ def _check(source: Any, *, is_last: bool) -> None:
             f"{short_repr(source)} is no source", "give sources of millstream.datastream.connectors"
         )
     for part in source.parts():
-        if not isinstance(part, ChannelSource):
+        if isinstance(part, FilesSpec):
+            if part.watch:
+                raise _refusal(
+                    "a FileSource that watches for files cannot be a part of a hybrid source",
+                    "read the files that are there: leave out watch and monitor_continuously",
+                )
+        elif not isinstance(part, ChannelSource):
             raise _refusal(
                 f"{type(source).__name__} is read by Spark, and cannot be a part of a hybrid source",
-                "use sources that are read in Python: collections, generators, logs",
+                "use sources that are read in Python: files, collections, generators, logs",
             )
-        if part.limits().per_second is not None:
+        elif part.limits().per_second is not None:
             raise _refusal(
                 f"{type(source).__name__} has a rate, which a hybrid source cannot keep",
                 "limit the records of an epoch: RateLimiterStrategy.per_checkpoint(...)",
@@ -97,6 +104,14 @@ def _check(source: Any, *, is_last: bool) -> None:
             f"{type(source).__name__} never ends, so the source after it would never begin",
             "only the last source may have no end: give the others one",
         )
+
+
+def _channels(part: Any) -> ChannelSource:
+    """A part of a source as it is read in Python: files are, here."""
+    channels: ChannelSource = (
+        part.channels(user_location()) if isinstance(part, FilesSpec) else part
+    )
+    return channels
 
 
 def _common_type(sources: tuple[Source, ...]) -> TypeInformation | None:

@@ -14,6 +14,7 @@ from millstream.connectors.kafka.sink_builder import (
     KafkaTopicSelector,
     Semantic,
 )
+from millstream.datastream.connectors.base import DeliveryGuarantee
 from millstream.datastream.connectors.kafka_source import (
     ConsumerRecord,
     FlinkKafkaConsumer,
@@ -27,6 +28,7 @@ from millstream.datastream.connectors.kafka_source import (
 
 __all__ = [
     "ConsumerRecord",
+    "DeliveryGuarantee",
     "FlinkKafkaConsumer",
     "FlinkKafkaProducer",
     "KafkaOffsetResetStrategy",

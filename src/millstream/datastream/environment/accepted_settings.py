@@ -85,9 +85,15 @@ class AcceptedSettings:
         self._settings.passed_on["spark.pyspark.python"] = checked_path(python_exec)
 
     def add_jars(self, *jars_path: str) -> None:
-        """Add jars, as connectors of Spark need them: Spark's ``jars``."""
-        for path in jars_path:
-            self._settings.append("spark.jars", checked_path(path))
+        """Add jars, as connectors of Spark need them: Spark's ``jars``.
+
+        Jars of Flink, whose names begin with ``flink-``, are accepted without effect.
+        """
+        for path in map(checked_path, jars_path):
+            if path.rpartition("/")[2].startswith("flink-"):
+                self._note("add_jars", "connectors and formats need no jars of Flink")
+            else:
+                self._settings.append("spark.jars", path)
 
     def set_python_requirements(
         self, requirements_file_path: str, requirements_cache_dir: str | None = None

@@ -10,6 +10,7 @@ from typing import Any, Self
 from millstream.common.csv_text import CsvDialect
 from millstream.common.errors import FormatError, PlanError, user_location
 from millstream.common.execution_config import accepted_without_effect
+from millstream.common.made_once import MadeOnce
 from millstream.common.serialization import DeserializationSchema, SerializationSchema, beginning
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from millstream.common.types import Row
@@ -19,6 +20,7 @@ from millstream.datastream.connectors.file_formats import (
     StreamFormat,
     row_format,
 )
+from millstream.datastream.formats.encoders import MisfitError, csv_row_encoder
 from millstream.datastream.formats.json import named_row_type, positional_values
 from millstream.datastream.formats.values import csv_value, named
 from millstream.plan.specs import FILE_SINK_OPTIONS
@@ -435,11 +437,16 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
     def __init__(self, row_type: RowTypeInfo, dialect: CsvDialect) -> None:
         self._type = row_type
         self._dialect = dialect
+        self._encode = MadeOnce(csv_row_encoder, row_type, dialect)
 
     def serialize(self, value: Any) -> bytes:
         """Return the line of a row, with its end."""
-        fields = positional_values(self._type, value)
-        return self._dialect.line(fields, self._type.field_types).encode()
+        try:
+            line: str = self._encode(value)
+        except MisfitError:
+            fields = positional_values(self._type, value)
+            line = self._dialect.line(fields, self._type.field_types)
+        return line.encode()
 
     class Builder(_LineBuilder):
         """Builds a `CsvRowSerializationSchema`."""

@@ -11,6 +11,7 @@ from millstream.common.made_once import Convert, MadeOnce
 from millstream.common.serialization import DeserializationSchema, SerializationSchema, beginning
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation
 from millstream.common.types import Row
+from millstream.datastream.formats.encoders import MisfitError, json_row_encoder
 from millstream.datastream.formats.json_schema import row_type_of_json_schema
 from millstream.datastream.formats.json_text import json_text
 from millstream.datastream.formats.values import (
@@ -115,6 +116,7 @@ class JsonRowSerializationSchema(SerializationSchema[Any]):
 
     def __init__(self, row_type: RowTypeInfo) -> None:
         self._type = row_type
+        self._encode = MadeOnce(json_row_encoder, row_type)
 
     @staticmethod
     def builder() -> JsonRowSerializationSchema.Builder:
@@ -128,7 +130,11 @@ class JsonRowSerializationSchema(SerializationSchema[Any]):
 
     def serialize(self, value: Any) -> bytes:
         """Return the message of a row."""
-        return json_text(self._type, positional_values(self._type, value)).encode()
+        try:
+            text: str = self._encode(value)
+        except MisfitError:
+            text = json_text(self._type, positional_values(self._type, value))
+        return text.encode()
 
     class Builder:
         """Builds a `JsonRowSerializationSchema`."""

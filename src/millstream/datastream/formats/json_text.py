@@ -22,7 +22,7 @@ from millstream.common.typeinfo import (
 )
 from millstream.common.types import Row
 
-__all__ = ["json_text"]
+__all__ = ["json_string", "json_text"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ESCAPED = re.compile(r"\\\\|\\u00([0-9a-f]{2})|([\U00010000-\U0010ffff])")
@@ -58,12 +58,12 @@ def _object(
     names: Sequence[str], values: Sequence[Any], types: Sequence[TypeInformation | None]
 ) -> str:
     parts = zip(names, values, types, strict=True)
-    return f"{{{','.join(f'{_string(n)}:{json_text(t, v)}' for n, v, t in parts)}}}"
+    return f"{{{','.join(f'{json_string(n)}:{json_text(t, v)}' for n, v, t in parts)}}}"
 
 
 def _map(type_info: TypeInformation | None, value: dict[Any, Any]) -> str:
     kind = type_info.value_type if isinstance(type_info, MapTypeInfo) else None
-    parts = [f"{_string(_key(key))}:{json_text(kind, item)}" for key, item in value.items()]
+    parts = [f"{json_string(_key(key))}:{json_text(kind, item)}" for key, item in value.items()]
     return f"{{{','.join(parts)}}}"
 
 
@@ -92,19 +92,25 @@ def _atom(value: Any) -> str:
     if isinstance(value, Decimal):
         return format(value, "f") if value.is_finite() else f'"{value}"'
     if isinstance(value, bytes):
-        return _string(base64.b64encode(value).decode())
+        return json_string(base64.b64encode(value).decode())
     if isinstance(value, Instant):
         value = _EPOCH + timedelta(seconds=value.seconds, microseconds=value.nanos // 1_000)
     if isinstance(value, datetime):
         moment = value.replace(tzinfo=None).isoformat(timespec="seconds")
-        return _string(f"{moment}{fraction(value.microsecond)}Z")
+        return json_string(f"{moment}{fraction(value.microsecond)}Z")
     if isinstance(value, time):
-        return _string(f"{value:%H:%M:%S}{fraction(value.microsecond)}Z")
-    return _string(value.isoformat() if isinstance(value, date) else str(value))
+        return json_string(f"{value:%H:%M:%S}{fraction(value.microsecond)}Z")
+    return json_string(value.isoformat() if isinstance(value, date) else str(value))
 
 
-def _string(text: str) -> str:
-    """A text in quotes; what is beyond the first 65,536 characters is escaped, as Jackson does."""
+def json_string(text: str) -> str:
+    """Return a text in quotes; what is beyond the first 65,536 characters is escaped, as Jackson does.
+
+    Examples
+    --------
+    >>> json_string('a "b"')
+    '"a \\\\"b\\\\""'
+    """
     return _ESCAPED.sub(_escape, json.dumps(text, ensure_ascii=False))
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.connectors.files.lines import MARK, blocks_of_lines, lines_of
+from millstream.connectors.files.lines import MARK, blocks_of_lines, border_after, lines_of
 from millstream.connectors.files.opening import Fragment
 from tests.support.strategies import examples
 
@@ -81,3 +81,32 @@ def test_a_line_of_many_blocks(tmp_path: Path) -> None:
     path.write_bytes(b"first\n" + long + b"\nlast")
     assert lines(path, block=16) == [[b"first", long, b"last"]]
     assert lines(path, 5_000, block=16) == [[b"first", long], [b"last"]]
+
+
+@examples(40)
+@given(st.lists(st.sampled_from([b"a", b"bc", b"", b"\n", b"\r", b"\r\n"])), st.data())
+def test_a_border_lies_behind_so_many_lines(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[bytes], data: st.DataObject
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "borders"
+    path.write_bytes(b"".join(parts))
+    size = path.stat().st_size
+    start = data.draw(st.integers(0, size))
+    count = data.draw(st.integers(1, 4))
+    border = border_after(str(path), start, count)
+    whole = lines(path, start)[1] if start else lines(path)[0]
+    if border is None:
+        assert len(whole) <= count
+        return
+    assert border > start
+    between = lines(path, start, border)[1] if start else lines(path, border)[0]
+    assert between == whole[:count]
+
+
+def test_a_header_and_blank_lines_before_it_are_not_counted(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"\n \r\nhead\n1\n2\n")
+    assert border_after(str(path), 0, 1, header=True) == len(b"\n \r\nhead\n1\n")
+    assert border_after(str(path), 9, 1, header=True) == len(b"\n \r\nhead\n1\n")
+    assert border_after(str(path), 0, 1) == 1
+    assert border_after(str(path), 0, 3, header=True) is None

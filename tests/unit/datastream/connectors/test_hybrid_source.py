@@ -17,6 +17,7 @@ from millstream.datastream.connectors import (
     NumberSequenceSource,
     RateLimiterStrategy,
 )
+from millstream.plan.specs import SocketSpec
 from millstream.testing import run_local
 
 ENDLESS = DataGeneratorSource(lambda n: n, None, type_info=Types.LONG())
@@ -46,7 +47,8 @@ def test_a_type_that_is_not_known_of_all_is_not_known() -> None:
     [
         ([NumberSequenceSource(1, 2), 7], "7 is no source"),
         ([ENDLESS, NumberSequenceSource(1, 2)], "DataGeneratorSource never ends"),
-        ([FileSource.text("/data"), NumberSequenceSource(1, 2)], "FileSource is read by Spark"),
+        ([FileSource.text("/data", watch=True)], "a FileSource that watches for files cannot be"),
+        ([SocketSpec(host="here", port=1)], "SocketSpec is read by Spark"),
         (
             [
                 NumberSequenceSource(1, 2),
@@ -59,7 +61,7 @@ def test_a_type_that_is_not_known_of_all_is_not_known() -> None:
             "DataGeneratorSource has a rate",
         ),
     ],
-    ids=["no source", "endless", "files", "types", "rate"],
+    ids=["no source", "endless", "watched files", "socket", "types", "rate"],
 )
 def test_what_cannot_be_read_in_a_row_is_refused(sources: list[Any], message: str) -> None:
     with pytest.raises(PlanError, match=message) as info:

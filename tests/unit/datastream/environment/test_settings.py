@@ -170,6 +170,15 @@ def test_refused(env: Env, call: str, value: Any) -> None:
     assert info.value.location is not None and info.value.location.file == __file__
 
 
+def test_jars_of_flink_are_accepted_without_effect(
+    env: Env, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("millstream.common._logging._told", set())
+    env.add_jars("file:///lib/flink-sql-connector-kafka-1.15.0.jar", "/a.jar")
+    assert env._settings.options(None).configuration == {"spark.jars": "/a.jar"}
+    assert "add_jars is accepted without effect: connectors and formats need no jars" in caplog.text
+
+
 def test_files_and_jars_go_to_spark(env: Env) -> None:
     env.add_jars("/a.jar", "/b.jar")
     env.add_jars("/c.jar")
