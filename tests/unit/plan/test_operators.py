@@ -33,6 +33,7 @@ def test_layouts_of_kinds_are_those_that_savepoints_have_had() -> None:
     assert found == {
         "process": "pages",
         "reduce": "reduced values in pages",
+        "rolling aggregate of records": "reduced values in pages",
         "co_process": "pages",
         "co_process without key": "pages",
         "broadcast": "pages",
