@@ -1,8 +1,8 @@
 """Rolling aggregates of a field by column: every update is emitted, and no Python object is made.
 
-The rows of all keys of an epoch, stored ones first, and the records in their order form one table. Sorted
-by key, each key is a run of rows, and a running sum or minimum over the run gives the results of all its
-records at once. A result has the place of its record in the order, as if records came one by one.
+The rows of all keys of an epoch, stored ones first, and the records in their order form one table.
+Sorted by key, each key is a run of rows, and a running sum or minimum over the run gives the results of
+all its records at once. A result has the place of its record in the order.
 
 Keys with anything unusual are taken record by record, by the function itself: those with a sum that
 64 bits may not hold, those whose stored value does not fit the columns, and those with a record without

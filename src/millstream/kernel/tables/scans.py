@@ -1,7 +1,7 @@
 """Running aggregates within groups: what the rows of a group have come to after each of them.
 
-Rows are sorted by group, and each group is in the order of its rows. Results are what a loop over the rows
-would give, bit by bit: floats are added one after the other, and of equal values the first counts.
+Rows are sorted by group, and each group is in the order of its rows. Results are what a loop over the
+rows would give, bit by bit: floats are added one after the other, and of equal values the first counts.
 """
 
 from __future__ import annotations
