@@ -17,14 +17,14 @@ class RowOperator(Protocol):
     info: OperatorInfo
     form: RowForm
 
-    def selector(self, value: Any) -> Any: ...
+    def row_key(self, row: Any) -> Any: ...
 
 
 def rows_of(operator: RowOperator, keys: list[Any], values: list[Any]) -> Rows:
     """The rows of keys with values, which may be of any type: what no column holds is pickled."""
     form = operator.form
     for key, value in zip(keys, values, strict=True):
-        refuse_other_key(operator.info, operator.selector(value), key, "value")
+        refuse_other_key(operator.info, operator.row_key(value), key, "value")
     whole = fits_exactly(form.type_info, values)
     fits = [whole or fits_exactly(form.type_info, [value]) for value in values]
     try:

@@ -90,6 +90,10 @@ class RollingAggregateOperator(KeyedOperator):
         """The description of the state of a key."""
         return StateInfo(REDUCED, value=self.type_info, layout=IN_COLUMNS)
 
+    def row_key(self, row: Any) -> Any:
+        """The key of a stored row, which is a record."""
+        return self.selector(row)
+
     def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
         if records is None or not len(records):
             return
