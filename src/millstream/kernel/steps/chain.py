@@ -407,9 +407,7 @@ class Chain:
         for clock in self.clocks:
             clock.watermarks.clear()
 
-    def push(
-        self, values: Values, ts: Ints, keys: OrderKeys, weights: Ints | None = None
-    ) -> None:
+    def push(self, values: Values, ts: Ints, keys: OrderKeys, weights: Ints | None = None) -> None:
         if len(values):
             self.root.send(Flow(values, ts, keys, None, weights))
 

@@ -1,7 +1,8 @@
 """Accumulators of group aggregates as columns: how records become them, how they add up, what they give.
 
-Numbers of records, sums and numbers of values are linear: a record that counts -1 times takes back exactly
-what it has added. A smallest or largest value cannot be taken back without all other values of its group.
+Numbers of records, sums and numbers of values are linear: a record that counts -1 times takes back
+exactly what it has added. A smallest or largest value cannot be taken back without all other values of
+its group.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class _Column:
 class GroupAggregates:
     """Aggregates of groups of records of a type, and their accumulators.
 
-    A row of accumulators is the key, the number of records, and a column for each thing that is added up.
+    A row of accumulators is the key, the number of records, and a column for each number that is added
+    up.
     """
 
     type_info: TypeInformation
@@ -105,8 +107,10 @@ class GroupAggregates:
     def _result_type(self, aggregate: Aggregate) -> TypeInformation:
         if aggregate.kind == "count":
             return Types.LONG()
-        return self._type_of(_Column("total", aggregate.field)) if aggregate.kind == "sum" else (
-            self._field_type(aggregate.field)
+        return (
+            self._type_of(_Column("total", aggregate.field))
+            if aggregate.kind == "sum"
+            else (self._field_type(aggregate.field))
         )
 
     # -- rows ------------------------------------------------------------------------------------
@@ -185,11 +189,14 @@ class GroupAggregates:
         for aggregate in self.aggregates:
             kind, field = aggregate.kind, aggregate.field
             if kind in ("min", "max"):
-                found.append(columns[_Column(kind, field)])  # type: ignore[arg-type]
+                found.append(columns[_Column(kind, field)])
             elif kind == "count":
                 found.append(columns[_Column("number", field)])
             else:
-                totals, numbers = columns[_Column("total", field)], columns[_Column("number", field)]
+                totals, numbers = (
+                    columns[_Column("total", field)],
+                    columns[_Column("number", field)],
+                )
                 values = totals if kind == "sum" else _averages(totals, numbers)
                 none = pc.equal(numbers, 0)
                 kept = pc.if_else(none, pa.scalar(None, values.type), values)
@@ -220,7 +227,7 @@ def _best(kind: str, array: pa.Array, groups: Groups) -> pa.Array:
 def _worst(kind: str, dtype: npt.DTypeLike) -> Any:
     if np.dtype(dtype).kind == "f":
         return np.inf if kind == "min" else -np.inf
-    limits = np.iinfo(dtype)  # type: ignore[arg-type]
+    limits = np.iinfo(dtype)
     return limits.max if kind == "min" else limits.min
 
 

@@ -1,7 +1,7 @@
 """Group aggregates of a table: what an epoch changes, as rows that are taken back and rows that come.
 
-An epoch's records of a group are added up, to each other and to what is stored, before anything is emitted:
-for each group whose result has changed, the old result with weight -1 and the new one with weight 1.
+An epoch's records of a group are added up, to each other and to what is stored, before anything is
+emitted: for each group whose result has changed, the old result with weight -1 and the new one with 1.
 Nothing but the table counts, so a record and the same record taken back in one epoch leave no trace.
 """
 
@@ -78,9 +78,7 @@ class GroupAggregateOperator(KeyedOperator):
         columns = records.in_columns().arrays
         arrangement = PointArrangement(pages, self.form)
         try:
-            new = Rows(
-                self.aggregates.rows(columns, records.weights, len(records)), records.hashes
-            )
+            new = Rows(self.aggregates.rows(columns, records.weights, len(records)), records.hashes)
             for visit in arrangement.visits(records.hashes):
                 self._visit(arrangement, visit, new, records, emit)
         except SumOverflow:

@@ -59,7 +59,7 @@ class Rows:
 
     @property
     def bytes_each(self) -> int:
-        """About how many bytes a row has."""
+        """The average size of a row in bytes, about."""
         parts = self.arrays if self.others is None else [*self.arrays, self.others]
         size: int = sum(array.nbytes for array in parts)
         return size // max(len(self), 1) + 4

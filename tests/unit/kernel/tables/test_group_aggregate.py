@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.common import Types
+from millstream.common import Row, RowKind, Types, WatermarkStrategy
 from millstream.common.errors import PlanError
+from millstream.datastream import StreamExecutionEnvironment
+from millstream.datastream.connectors import DiscardingSink
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.records.buffers import ArrowCodec, Records
 from millstream.kernel.records.columns import as_list
@@ -24,6 +26,8 @@ from millstream.kernel.tables import arrangement
 from millstream.kernel.tables.accumulators import Aggregate, GroupAggregates
 from millstream.kernel.tables.group_aggregate import GroupAggregateOperator
 from millstream.kernel.time.clock import Clock
+from millstream.plan.options import JobOptions
+from millstream.testing import LocalJob, TestSource
 from tests.support.strategies import examples
 
 RECORD = Types.TUPLE([Types.STRING(), Types.INT(), Types.DOUBLE(), Types.STRING()])
@@ -244,7 +248,7 @@ def test_a_sum_beyond_64_bits_is_refused(weights: tuple[int, int]) -> None:
         weights=np.array(weights, np.int64),
     )
     pages = PageStore(MemoryStore(), "uid", Directory(), [])
-    with pytest.raises(PlanError, match="SUM_OVERFLOW.*a sum does not fit 64 bits"):
+    with pytest.raises(PlanError, match=r"SUM_OVERFLOW.*a sum does not fit 64 bits"):
         operator.run(arrivals, pages, Clock(0, 0, 0), lambda *_: None)
 
 
@@ -252,3 +256,46 @@ def test_a_smallest_value_cannot_be_taken_back() -> None:
     table = Table(ONE, (Aggregate("min", 1),))
     with pytest.raises(PlanError, match="CHANGES_REFUSED"):
         table.epoch([(("a", 4, None, "x"), 1), (("a", 7, None, "x"), -1)])
+
+
+# -- in a stage ------------------------------------------------------------------------------------
+
+CHANGE = Types.ROW_NAMED(["k", "v", "t"], [Types.STRING(), Types.LONG(), Types.LONG()])
+
+
+def changes(*rows: tuple[RowKind, str, int]) -> list[Row]:
+    found = []
+    for time, (kind, key, value) in enumerate(rows):
+        row = Row.of_kind(kind, key, value, time)
+        row.set_field_names(["k", "v", "t"])
+        found.append(row)
+    return found
+
+
+def test_sinks_get_the_weights_that_an_operator_emits() -> None:
+    """No program plans the operator yet: it takes the place of another one here."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    rows = changes(
+        (RowKind.INSERT, "a", 1),
+        (RowKind.INSERT, "b", 5),
+        (RowKind.UPDATE_BEFORE, "a", 1),
+        (RowKind.UPDATE_AFTER, "a", 3),
+        (RowKind.DELETE, "b", 5),
+    )
+    strategy = WatermarkStrategy.no_watermarks()
+    changelog = env.from_source(TestSource(rows), strategy, "in").changelog()
+    typed = changelog.map(lambda row: row, output_type=CHANGE)
+    typed.key_by(0).sum(1).sink_to(DiscardingSink()).name("out")
+    job = LocalJob(env._job_graph(), JobOptions(parallelism=1, slots=1))
+    (hosted,) = job.programs.stages[0].operators
+    groups = GroupAggregates(CHANGE, ONE, (Aggregate("count"), Aggregate("sum", 1)))
+    hosted.operator = GroupAggregateOperator(hosted.operator.info, groups, lambda row: row[0])
+    results = job.run_all(2)["out"]
+    shown = [(str(value.get_row_kind()), tuple(value)) for value, _ in results]
+    assert shown == [
+        ("+I", ("a", 1, 1)),
+        ("+I", ("b", 1, 5)),
+        ("-D", ("a", 1, 1)),
+        ("+I", ("a", 1, 3)),
+        ("-D", ("b", 1, 5)),
+    ]
