@@ -12,6 +12,9 @@ The workloads and the figures predicted for them, the first two by the manifest,
 
 count           emit (key, running count of the key) for each record; the checksum is the sum of all
                 emitted counts, which does not depend on the order of the records.
+rolling-sum     emit (key, running sum of the key's values, ts of its first record) for each record; the
+                checksum adds up by how much each output is more than the one before of its key, which
+                gives the sum of all values in any order of the records.
 stateless       map (key, value) -> (key, value * 3 + 1), keep the even ones, map to
                 (key, value // 2); the checksum is the sum of the values that come out.
 tumbling        sum of the values of a key in each 10 minutes, which have 600,000 records: a sum is
@@ -120,7 +123,7 @@ class Dataset:
         self.expected(workload)
         if workload == "interval-join":
             self._made("sides", _write_sides)
-        elif workload not in ("count", "stateless"):
+        elif workload not in ("count", "stateless", "rolling-sum"):
             self._made("lanes", _write_lanes)
 
     def _made(self, name: str, write: Callable[[Path, Dataset], None]) -> Path:

@@ -23,6 +23,7 @@ PARAMETERS = {
     "session": (data.SESSION_GAP_MS,),
     "process-window": (data.TUMBLING_MS,),
     "interval-join": (data.JOIN_MS,),
+    "rolling-sum": (),
 }
 
 
@@ -41,6 +42,8 @@ def expect(dataset: Dataset, workload: str) -> Expected:
             return sessions(*records, data.SESSION_GAP_MS)
         case "interval-join":
             return interval_join(*records, data.JOIN_MS)
+        case "rolling-sum":
+            return Expected(dataset.records, int(records[1].sum()))
     raise ValueError(f"there is no workload {workload!r}")
 
 

@@ -73,6 +73,14 @@ BASELINES = [
         baseline=True,
     ),
     Benchmark(
+        name="flinksql-rolling-sum",
+        script="baselines/flinksql_count.py",
+        workload="rolling-sum",
+        python="flink",
+        arguments=("--workload", "rolling-sum"),
+        baseline=True,
+    ),
+    Benchmark(
         name="pyspark-tws-row-count",
         script="baselines/pyspark_tws_count.py",
         workload="count",
@@ -130,6 +138,20 @@ MILLSTREAM = [
         workload="count",
         python="spark",
         keys=5_000_000,
+    ),
+    Benchmark(
+        name="millstream-rolling-sum",
+        script="jobs/rolling_sum.py",
+        workload="rolling-sum",
+        python="spark",
+    ),
+    # The same by a key that the planner cannot see: record by record.
+    Benchmark(
+        name="millstream-rolling-sum-by-record",
+        script="jobs/rolling_sum.py",
+        workload="rolling-sum",
+        python="spark",
+        arguments=("--by-record",),
     ),
     Benchmark(
         name="millstream-stateless",

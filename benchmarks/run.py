@@ -36,6 +36,7 @@ FEWEST_RECORDS = 10_000
 # What scripts of their own have measured: appended if it is there.
 SECTIONS = (
     "columns.md",
+    "rolling.md",
     "window_state.md",
     "window_operators.md",
     "chaining.md",

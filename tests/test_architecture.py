@@ -53,6 +53,7 @@ FOLDERS = {
         "steps",
         "operators",
         "windows",
+        "tables",
         "stages",
         "snapshot",
     ),

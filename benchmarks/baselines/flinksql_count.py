@@ -1,4 +1,4 @@
-"""Flink SQL, without any Python function: running count per key, each update emitted.
+"""Flink SQL, without any Python function: running count or sum per key, each update emitted.
 
 The job itself goes into a black hole, which counts nothing. So after the timed run the same query
 runs once more, untimed, with TO_CHANGELOG turning its updates into rows of a file.
@@ -20,10 +20,13 @@ from pyflink.version import __version__ as flink_version
 from contract import PARALLELISM, parser, report, stopwatch
 from data import Dataset, from_arguments
 
-RUNNING_COUNT = "SELECT `key`, COUNT(*) AS `count` FROM records GROUP BY `key`"
+QUERIES = {
+    "count": "SELECT `key`, COUNT(*) AS `count` FROM records GROUP BY `key`",
+    "rolling-sum": "SELECT `key`, SUM(`value`) AS `count` FROM records GROUP BY `key`",
+}
 
 
-def open_tables(options: dict[str, str], dataset: Dataset) -> TableEnvironment:
+def open_tables(options: dict[str, str], dataset: Dataset, workload: str) -> TableEnvironment:
     # Given at creation, for the memory of the local cluster is fixed before any table is made.
     configuration = Configuration()
     for name, value in options.items():
@@ -32,7 +35,7 @@ def open_tables(options: dict[str, str], dataset: Dataset) -> TableEnvironment:
     settings = EnvironmentSettings.new_instance().in_streaming_mode()
     tables = TableEnvironment.create(settings.with_configuration(configuration).build())
     tables.execute_sql(flink.csv_table("records", dataset))
-    tables.execute_sql(f"CREATE TEMPORARY VIEW counts AS {RUNNING_COUNT}")
+    tables.execute_sql(f"CREATE TEMPORARY VIEW counts AS {QUERIES[workload]}")
     tables.execute_sql(
         "CREATE TEMPORARY TABLE nowhere (`key` STRING, `count` BIGINT) "
         "WITH ('connector' = 'blackhole')"
@@ -40,8 +43,8 @@ def open_tables(options: dict[str, str], dataset: Dataset) -> TableEnvironment:
     return tables
 
 
-def count_updates(tables: TableEnvironment, folder: Path) -> tuple[int, int]:
-    """Number and sum of the counts the query emits, update-before images left out."""
+def count_updates(tables: TableEnvironment, folder: Path, workload: str) -> tuple[int, int]:
+    """Number and checksum of the updates that the query emits, update-before images left out."""
     target = folder / "changelog"
     tables.execute_sql(
         "CREATE TEMPORARY TABLE changelog (`op` STRING, `count` BIGINT) WITH "
@@ -57,26 +60,30 @@ def count_updates(tables: TableEnvironment, folder: Path) -> tuple[int, int]:
             if op != "UPDATE_BEFORE":
                 outputs += 1
                 checksum += int(count)
+            elif workload == "rolling-sum":
+                checksum -= int(count)
     return outputs, checksum
 
 
 def main() -> int:
     options = parser(__doc__)
     options.add_argument("--backend", choices=("hashmap", "rocksdb"), default="rocksdb")
+    options.add_argument("--workload", choices=tuple(QUERIES), default="count")
     arguments = options.parse_args()
     dataset = from_arguments(arguments)
+    workload = arguments.workload
     with flink.workspace() as folder:
         with stopwatch() as startup:
-            tables = open_tables(flink.settings(folder, arguments.backend), dataset)
+            tables = open_tables(flink.settings(folder, arguments.backend), dataset, workload)
         with stopwatch() as job:
             tables.execute_sql("INSERT INTO nowhere SELECT * FROM counts").wait()
-        outputs, checksum = count_updates(tables, folder)
+        outputs, checksum = count_updates(tables, folder, workload)
     return report(
         dataset,
         system="Flink SQL",
         version=flink_version,
         mode="sql",
-        workload="count",
+        workload=workload,
         seconds=job.seconds,
         outputs=outputs,
         checksum=checksum,

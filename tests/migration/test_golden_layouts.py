@@ -11,7 +11,9 @@ from millstream.checkpoint.savepoints import FORMAT
 from millstream.common.configuration import Configuration
 from millstream.common.output_tag import OutputTag
 from millstream.datastream import StreamExecutionEnvironment
+from millstream.kernel.tables.rolling import IN_COLUMNS
 from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
+from millstream.plan.operators import REDUCED_IN_PAGES
 from tests.support.migration.golden import ALL_CASES, file_name, load, shown
 from tests.support.migration.key_cases import KEY_CASES
 from tests.support.properties.savepoint_cases import (
@@ -139,6 +141,27 @@ def test_every_layout_of_windows_has_a_golden_savepoint(tmp_path: Path) -> None:
         panes = PaneLayout.read(savepoint.layouts["case"])
         found.add(IN_PAGES if panes is None else panes.content)
     assert found == {"partial sums", "counts", "aggregates", "columns", IN_PAGES}
+
+
+ROLLING = {
+    "rolling sum": (IN_COLUMNS, lambda s, _: by_key(s).sum(1)),
+    "rolling sum by column": (REDUCED_IN_PAGES, lambda s, _: untyped(s).sum(1)),
+    "rolling maximum by pairs": (REDUCED_IN_PAGES, lambda s, _: pair_of_function(s).max_by(2)),
+}
+"""Golden savepoints of rolling aggregates, the other layout, and an operator that has it."""
+
+
+@pytest.mark.parametrize("name", ROLLING)
+def test_rows_become_cells_and_cells_rows(name: str, tmp_path: Path) -> None:
+    case, (layout, build) = ALL_CASES[name], ROLLING[name]
+    data, setting, savepoint, given = load(FOLDERS[0] / file_name(case), tmp_path)
+    assert {savepoint.layouts["case"], layout} == {IN_COLUMNS, REDUCED_IN_PAGES}
+    whole = before(case, data, setting)
+    rest(whole, data, setting)
+    run = going_on(Case("", build, rolling=True), data, setting, savepoint)
+    assert layout in [choice.layout for choice in run.job.component.choices.values()]
+    rest(run, data, setting)
+    assert sorted([*given, *shown(run.results)]) == shown(whole.results)
 
 
 def test_explain_reads_the_savepoint_that_a_job_would_go_on_from(tmp_path: Path) -> None:

@@ -384,7 +384,7 @@ def described_states(savepoint: Savepoint, uid: str) -> list[dict[str, Any]]:
 def _type_text(info: StateInfo) -> str | None:
     value = None if info.value is None else str(info.value)
     if info.kind != "map" or (value is None and info.map_key is None):
-        return info.layout or value
+        return value or info.layout
     return f"{info.map_key or 'any'} to {value or 'any'}"
 
 

@@ -1,4 +1,4 @@
-"""Which windows can be computed by column, and how."""
+"""Which windows can be computed by column, and how. `plan/rolling.py` says it of rolling aggregates."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ AGGREGATES = frozenset({"sum", "min", "max", "min_by", "max_by"})
 
 @dataclass(frozen=True)
 class ByColumn:
-    """The columns that a window works on: the type of its records, and the fields that are the key.
+    """The columns that an operator works on: the type of its records, and the fields that are the key.
 
-    ``aggregate``: what it makes of fields, None if it keeps the records. ``panes``: those of its
-    windows, None if they merge. ``layout``: how it keeps its state by pane.
+    ``aggregate``: what a window makes of fields, None if it keeps the records. ``panes``: those of its
+    windows, None if they merge. ``layout``: how it keeps its state by column. ``place``: the field that
+    a rolling aggregate is of.
     """
 
     type_info: TypeInformation
@@ -39,6 +40,7 @@ class ByColumn:
     aggregate: PaneAggregate | None = None
     panes: Panes | None = None
     layout: str | None = None
+    place: int | None = None
 
 
 def columnar_window(node: KeyedNode, type_info: TypeInformation | None) -> ByColumn | None:

@@ -25,6 +25,7 @@ from millstream.kernel.operators.two_inputs.connected import (
 )
 from millstream.kernel.operators.two_inputs.interval_join import IntervalJoinOperator
 from millstream.kernel.steps.routing import Place
+from millstream.kernel.tables.rolling import RollingAggregateOperator
 from millstream.kernel.windows.aligned import AlignedWindowOperator
 from millstream.kernel.windows.columnar import ColumnarWindowOperator
 from millstream.kernel.windows.kept import KeptWindowOperator
@@ -115,6 +116,20 @@ def _reduce(node: KeyedNode, choice: Choice, around: Surroundings) -> Any:
     return _keyed(node, choice, around, last_only=around.last_only)
 
 
+def _rolling(node: KeyedNode, choice: Choice, around: Surroundings) -> Any:
+    columns, operator = choice.by_column, choice.operator
+    assert columns is not None and columns.place is not None
+    return operator(  # type: ignore[call-arg]
+        around.info,
+        node.function,
+        _selector(node),
+        type_info=columns.type_info,
+        key=columns.key,
+        place=columns.place,
+        last_only=around.last_only,
+    )
+
+
 def _interval_join(node: KeyedNode, choice: Choice, around: Surroundings) -> Any:
     return _keyed(node, choice, around, may_change=around.may_change)
 
@@ -167,6 +182,7 @@ def _one_key(value: Any) -> int:
     return 0
 
 
+REDUCED_IN_PAGES = "reduced values in pages"
 _WITH_STATE = "its function keeps state of each key"
 _EVERYWHERE = "every slot has the broadcast state"
 SPECS: dict[str, OperatorSpec] = {
@@ -185,7 +201,22 @@ SPECS: dict[str, OperatorSpec] = {
         ReduceOperator,
         _reduce,
         "it keeps one value of each key",
-        layout="reduced values in pages",
+        layout=REDUCED_IN_PAGES,
+    ),
+    "rolling aggregate": OperatorSpec(
+        RollingAggregateOperator,
+        _rolling,
+        "by column: all records of an epoch at once, no Python object per record",
+        edge="columns",
+        heading="aggregate",
+        can_skip=False,
+    ),
+    "rolling aggregate of records": OperatorSpec(
+        ReduceOperator,
+        _reduce,
+        "record by record",
+        layout=REDUCED_IN_PAGES,
+        heading="aggregate",
     ),
     "co_process": OperatorSpec(CoProcessOperator, _keyed, _WITH_STATE, layout="pages"),
     "co_process without key": OperatorSpec(

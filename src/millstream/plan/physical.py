@@ -29,7 +29,8 @@ from millstream.plan.graph import (
     StatelessNode,
     TimestampsNode,
 )
-from millstream.plan.operators import SPECS, Edge
+from millstream.plan.operators import REDUCED_IN_PAGES, SPECS, Edge
+from millstream.plan.rolling import is_rolling, rolling_columns
 
 FAIL = OnError("fail")
 
@@ -117,6 +118,8 @@ def _choice(graph: JobGraph, node: Node, policy: OnError, uid: str, stored: Stor
     assert isinstance(node, KeyedNode)
     if node.kind == "window":
         return _window(graph, node, policy, uid, stored)
+    if is_rolling(node):
+        return _rolling(graph, node, policy, uid, stored)
     without_key = f"{node.kind} without key"
     has_key = not isinstance(node.selector, Place) or without_key not in SPECS
     return _of(node.kind if has_key else without_key, policy)
@@ -130,6 +133,24 @@ def _of(kind: str, policy: OnError, columns: ByColumn | None = None, reason: str
     if layout is None and columns is not None:
         layout = columns.layout
     return Choice(kind, spec.edge, layout, reason or spec.reason, policy, by_column=columns)
+
+
+def _rolling(graph: JobGraph, node: KeyedNode, policy: OnError, uid: str, stored: Stored) -> Choice:
+    """A rolling aggregate by column if it can be, and if the stored state is, or becomes, columns."""
+    columns = rolling_columns(node, graph[node.inputs[0]].output_type)
+    by_record = "rolling aggregate of records"
+    if isinstance(columns, str):
+        return _of(by_record, policy, reason=f"record by record: {columns}")
+    if policy.policy == "skip":
+        return _of(by_record, policy, reason=_ONE_BY_ONE)
+    if stored.layouts.get(uid) == REDUCED_IN_PAGES:
+        if not stored.converts:
+            why = "it could be by column, but the stored state has values of single keys"
+            return _of(by_record, policy, reason=f"record by record: {why}")
+        why = "the stored state has values of single keys, and becomes columns"
+        chosen = _of("rolling aggregate", policy, columns)
+        return replace(chosen, reason=f"{chosen.reason}; {why}")
+    return _of("rolling aggregate", policy, columns)
 
 
 def _window(graph: JobGraph, node: KeyedNode, policy: OnError, uid: str, stored: Stored) -> Choice:

@@ -8,8 +8,10 @@ from collections.abc import Collection, Iterable, Mapping
 from millstream.common.errors import CheckpointError
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.state.compatibility import keys_changed, layout_changed, other_keys
+from millstream.kernel.tables.rolling import IN_COLUMNS
 from millstream.kernel.windows.pane_layout import IN_PAGES, PaneLayout
 from millstream.plan.graph import KeyedNode, Node
+from millstream.plan.operators import REDUCED_IN_PAGES
 from millstream.plan.planner import Component
 
 log = logging.getLogger("millstream")
@@ -110,8 +112,10 @@ def refuse_other_layouts(stored: Mapping[str, str], components: Iterable[Compone
 
 
 def _can_become(was: str, layout: str, node: Node) -> bool:
-    """Whether stored state can be made into another layout: of panes into windows, or back."""
+    """Whether stored state can be made into another layout: panes into windows, rows into cells."""
     panes = PaneLayout.read(was)
+    if {was, layout} == {REDUCED_IN_PAGES, IN_COLUMNS}:
+        return True
     if panes is None:
         # The planner has chosen panes for windows only if those can become panes.
         return was == IN_PAGES and PaneLayout.read(layout) is not None

@@ -530,4 +530,6 @@ CASES = [
         "counts of changes",
         lambda s, _: changes(s).key_by(0).window(SLIDING).summarize("count", ("sum", 1)),
     ),
+    Case("rolling sum by column", lambda s, _: by_key(s).sum(1), rolling=True),
+    Case("rolling maximum by pairs", lambda s, _: by_pair(s).max_by(2), rolling=True),
 ]

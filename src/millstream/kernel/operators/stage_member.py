@@ -17,8 +17,9 @@ class StageMember:
     more than once, or be taken back. ``own_states``: the names of the cells that the operator itself
     keeps for each key, before those of its function. ``keeps_windows``: it keeps a table of windows for
     each key, see `WindowOperator`. ``keeps_panes``: it keeps records, or sums of them, by pane, see
-    `PaneStore`. ``counts_records``: its records are counted when they arrive, else before they leave for
-    it. ``copied_input``: the number of the input whose records go to every slot, None if there is none.
+    `PaneStore`. ``keeps_rows``: it keeps a row of columns for each key, see `PointArrangement`.
+    ``counts_records``: its records are counted when they arrive, else before they leave for it.
+    ``copied_input``: the number of the input whose records go to every slot, None if there is none.
     """
 
     has_two_inputs = False
@@ -27,6 +28,7 @@ class StageMember:
     takes_weights = False
     keeps_windows = False
     keeps_panes = False
+    keeps_rows = False
     counts_records = True
     own_states: tuple[str, ...] = ()
     copied_input: int | None = None

@@ -31,6 +31,23 @@ class Groups:
             changes[1:] |= ordered[1:] != ordered[:-1]
         return Groups(order, np.flatnonzero(changes))
 
+    @staticmethod
+    def of_codes(codes: Ints) -> Groups:
+        """Groups by small numbers, counted from 0, all of which occur; in the order of the numbers."""
+        lengths = np.bincount(codes)
+        # numpy sorts numbers of 16 bits by their digits, in a tenth of the time.
+        order = np.argsort((codes & 0xFFFF).astype(np.uint16), kind="stable")
+        if len(lengths) > 1 << 16:
+            high = (codes >> 16)[order]
+            kind = np.uint16 if len(lengths) <= 1 << 32 else np.int64
+            order = order[np.argsort(high.astype(kind), kind="stable")]
+        return Groups(order, np.cumsum(lengths) - lengths)
+
+    @property
+    def lengths(self) -> Ints:
+        """How many rows each group has."""
+        return np.diff(np.append(self.starts, len(self.order)))
+
     @property
     def firsts(self) -> Ints:
         """The first row of each group."""
@@ -38,7 +55,7 @@ class Groups:
 
     def some(self, which: npt.NDArray[np.bool_]) -> Groups:
         """The groups that are marked."""
-        lengths = np.diff(np.append(self.starts, len(self.order)))
+        lengths = self.lengths
         kept = lengths[which]
         return Groups(self.order[np.repeat(which, lengths)], np.cumsum(kept) - kept)
 
@@ -50,8 +67,7 @@ class Groups:
     def best(self, numbers: npt.NDArray[Any], *, largest: bool) -> Ints:
         """The first row of each group with its smallest or largest number."""
         limits = (np.maximum if largest else np.minimum).reduceat(numbers[self.order], self.starts)
-        lengths = np.diff(np.append(self.starts, len(self.order)))
-        hits = np.flatnonzero(numbers[self.order] == np.repeat(limits, lengths))
+        hits = np.flatnonzero(numbers[self.order] == np.repeat(limits, self.lengths))
         places = np.searchsorted(hits, self.starts)
         rows: Ints = self.order[hits[places]]
         return rows

@@ -23,6 +23,7 @@ from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.keys.encoding import KeyEncodingError
 from millstream.kernel.keys.hashing import stable_hash, stable_hashes
 from millstream.kernel.operators.keyed import KeyedOperator
+from millstream.kernel.operators.reduce import REDUCED
 from millstream.kernel.operators.two_inputs.broadcast_maps import BroadcastMaps
 from millstream.kernel.records.buffers import (
     ARROW_STREAM,
@@ -44,6 +45,7 @@ from millstream.kernel.snapshot.export import OperatorState, received_table
 from millstream.kernel.snapshot.layouts import WINDOWS, converter
 from millstream.kernel.snapshot.pane_windows import held_panes, ints
 from millstream.kernel.snapshot.parts import Part, renew_timers
+from millstream.kernel.snapshot.row_values import rows_of
 from millstream.kernel.snapshot.tables import (
     HASH,
     PANES,
@@ -51,6 +53,7 @@ from millstream.kernel.snapshot.tables import (
     StateTable,
     is_broadcast,
     state_name,
+    table_name,
     waits_before,
 )
 from millstream.kernel.snapshot.window_panes import records_of
@@ -59,6 +62,7 @@ from millstream.kernel.stages.programs import HostedOperator, KeyedProgram
 from millstream.kernel.state.info import BROADCAST
 from millstream.kernel.state.pages import Directory, MemoryStore, PageStore
 from millstream.kernel.state.slot import HEADER, SlotState, encoded_header
+from millstream.kernel.tables.arrangement import PointArrangement, Visit
 from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.pane_store import PaneStore, by_pane
 
@@ -229,6 +233,9 @@ class SlotBuilder:
         parts = self._parts(uid, tables)
         if not parts:
             return
+        if self._operators[uid].keeps_rows:
+            self._add_rows(uid, parts[table_name(REDUCED)])
+            return
         directory = self._directory(uid)
         states = [table for table in parts if table != TIMERS]
         pages = PageStore(self.store, uid, directory, list(map(state_name, states)))
@@ -250,6 +257,14 @@ class SlotBuilder:
             if TIMERS in parts:
                 parts[TIMERS].fill(page, low, end, -1, len(states))
             pages.write(page)
+        self.state.note_size(pages)
+
+    def _add_rows(self, uid: str, part: Part) -> None:
+        """Add the values of keys to an operator that keeps them as rows of columns."""
+        operator: Any = self._operators[uid]
+        pages = PageStore(self.store, uid, self._directory(uid), [], self.state.sizes[uid])
+        rows = rows_of(operator, part.keys, part.fields[0])
+        PointArrangement(pages, operator.form).replace(Visit(rows), rows)
         self.state.note_size(pages)
 
     def _parts(self, uid: str, tables: Mapping[str, pa.Table]) -> dict[str, Part]:

@@ -44,6 +44,8 @@ from millstream.kernel.state.info import BROADCAST, StateInfo
 from millstream.kernel.state.large import BigMap, LargeCell
 from millstream.kernel.state.pages import MemoryStore, PageContent, Timers, decoded_page
 from millstream.kernel.state.slot import HEADER, SlotState, decoded_header
+from millstream.kernel.tables.arrangement import ROWS as ROW_PAGES
+from millstream.kernel.tables.rows import decoded_rows
 from millstream.kernel.windows.pane_layout import PaneLayout
 
 ROWS = 65_536
@@ -81,7 +83,8 @@ class OperatorState:
 
     def keeps_none(self, table: str) -> bool:
         """Whether None is a value in a table: what a rolling reduce has come to, or its first record."""
-        return table == table_name(REDUCED) and REDUCED not in self.states
+        known = self.states.get(REDUCED)
+        return table == table_name(REDUCED) and (known is None or known.layout is not None)
 
     def table(self, name: str) -> StateTable:
         """The columns of a table."""
@@ -135,6 +138,10 @@ class SlotExporter:
         if own.startswith("pane/"):
             pane = int(own.removeprefix("pane/").partition(".")[0])
             yield (uid, PANES), pane_table(pane, data)
+        elif own.startswith(f"{ROW_PAGES}/"):
+            keys, hashes, values = decoded_rows(data, uid)
+            self._add_cells(uid, table_name(REDUCED), keys, hashes, values)
+            yield from self._large_enough()
         elif own == BROADCAST:
             if self._whole:
                 self._broadcast.append((uid, data))
@@ -163,6 +170,9 @@ class SlotExporter:
             self._pages_left.append((uid, data))
             return
         self._take_apart(uid, page)
+        yield from self._large_enough()
+
+    def _large_enough(self) -> Iterator[tuple[TableName, pa.Table]]:
         for name, rows in list(self._rows.items()):
             if len(rows.hashes) >= ROWS:
                 yield name, self._table(name)

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.common.typeinfo import TypeInformation
+from millstream.kernel.operators.reduce import REDUCED
 from millstream.kernel.snapshot.births import Births
 from millstream.kernel.snapshot.build import (
     SlotBuilder,
@@ -156,6 +157,10 @@ def first_header(
 
 def _states(known: OperatorState, operator: Any) -> dict[str, dict[str, Any]]:
     infos = dict(known.states)
+    if operator.keeps_rows:
+        infos[REDUCED] = operator.row_info
+    elif REDUCED in infos and infos[REDUCED].layout is not None:
+        del infos[REDUCED]
     if not operator.keeps_windows:
         if operator.keeps_panes:
             infos.pop(WINDOWS, None)

@@ -423,7 +423,7 @@ class KeyedProgram(Program):
             counts.records_out += len(emitted)
             chain = hosted.outputs.get(tag)
             if chain is not None:
-                chain.push(emitted.values, emitted.ts, emitted.keys)
+                chain.push(emitted.values, emitted.ts, emitted.keys, emitted.weights)
 
         if records is not None and operator.counts_records:
             counts.records_in += len(records)

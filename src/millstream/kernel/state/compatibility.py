@@ -107,6 +107,8 @@ def refuse_other_type(stored: StateInfo, asked: StateInfo, operator: object) -> 
     uid, location = getattr(operator, "uid", ""), getattr(operator, "location", None)
     if stored.layout and asked.layout and stored.layout != asked.layout:
         raise layout_changed(uid, stored.layout, asked.layout, location)
+    if stored.layout is not None and stored.layout == asked.layout:
+        return  # an operator's own cell: it reads what it has written, of whatever type
     fits = (
         stored.kind == asked.kind
         and stored.expires == asked.expires

@@ -188,7 +188,7 @@ class PageStore:
         """Write a page back if it changed, in parts if it has grown too large."""
         if page.large:
             self._settle(page)
-        self._grow(page.loaded, -1)
+        self.grow(page.loaded, -1)
         self._write(page)
 
     def _write(self, page: Page) -> None:
@@ -212,12 +212,12 @@ class PageStore:
         directory.present[span] = True
         directory.event_due[span] = _next_due(page.event_timers)
         directory.tick_due[span] = _next_due(page.tick_timers)
-        self._grow((len(page.entries), page.timer_count(), len(data)), 1)
+        self.grow((len(page.entries), page.timer_count(), len(data)), 1)
         # A user may change a value in place without update(): what counts is the content.
         if data != page.stored:
             self.store.put(name, data)
 
-    def _grow(self, size: Size, sign: int) -> None:
+    def grow(self, size: Size, sign: int) -> None:
         keys, timers, stored = self.size
         self.size = keys + sign * size[0], timers + sign * size[1], stored + sign * size[2]
 

@@ -63,7 +63,7 @@ class TimestampStep(Step):
 
     def push(self, flow: Flow) -> None:
         if isinstance(flow.values, Columns):
-            times = times_in_column(flow.values, self.field)
+            times = self._times_of(flow.values, flow)
             if times is not None:
                 self.send(self.stamped(flow, times))
                 return
@@ -79,6 +79,15 @@ class TimestampStep(Step):
             self.send(stamped.keep(found.places))
             # Such a record moves no watermark; its dead letter has the stamp of its place.
             self.send_letters(Flow(flow.values, earlier, stamped.base_keys), found)
+
+    def _times_of(self, columns: Columns, flow: Flow) -> Ints | None:
+        """The event times of records in columns, None if objects are needed to find them."""
+        if self.strategy.assigner is not None:
+            return times_in_column(columns, self.field)
+        # They keep the times that they have; a record without one is an error that shows the record.
+        earlier = flow.timestamps()
+        is_missing = self.strategy.kind != "none" and (earlier == NO_TIMESTAMP).any()
+        return None if is_missing else earlier
 
     def stamped(self, flow: Flow, ts: Ints) -> Flow:
         """The records with their event times and stamps; the lowest time moves no watermark."""
@@ -407,9 +416,9 @@ class Chain:
         for clock in self.clocks:
             clock.watermarks.clear()
 
-    def push(self, values: Values, ts: Ints, keys: OrderKeys) -> None:
+    def push(self, values: Values, ts: Ints, keys: OrderKeys, weights: Ints | None = None) -> None:
         if len(values):
-            self.root.send(Flow(values, ts, keys))
+            self.root.send(Flow(values, ts, keys, None, weights))
 
     def flush(self) -> None:
         self.root.flush()

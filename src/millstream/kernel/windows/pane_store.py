@@ -192,12 +192,12 @@ def by_pane(records: Records, panes: Ints) -> dict[int, Records]:
     }
 
 
-def refuse_other_key(info: OperatorInfo, found: Any, key: Any) -> None:
+def refuse_other_key(info: OperatorInfo, found: Any, key: Any, what: str = "window") -> None:
     """Refuse a window of a key that its records do not have by today's key selector."""
     if found != key:
         raise CheckpointError(
             "KEYS_CHANGED",
-            f"operator {info.uid!r} has a window of key {key!r}, and by the key selector of this "
+            f"operator {info.uid!r} has a {what} of key {key!r}, and by the key selector of this "
             f"program the key of its records is {found!r}",
             parameters={"uid": info.uid},
             location=info.location,

@@ -9,12 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.common.errors import MillstreamError, UserCodeError
+from millstream.common.errors import MillstreamError, PlanError, UserCodeError
 from millstream.common.output_tag import OutputTag
+from millstream.common.typeinfo import Types
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.connectors.simple_sinks import DiscardingSink
-from millstream.kernel.records.buffers import DATA, PickleCodec, Records, concat_records, decode
+from millstream.kernel.calls.context import OperatorInfo
+from millstream.kernel.records.buffers import (
+    DATA,
+    NO_TIMESTAMP,
+    ArrowCodec,
+    PickleCodec,
+    Records,
+    concat_records,
+    decode,
+)
+from millstream.kernel.records.columns import Columns
+from millstream.kernel.records.order import OrderKeys
 from millstream.kernel.stages.programs import Block
+from millstream.kernel.steps.chain import TimestampStep
+from millstream.kernel.steps.stateless import Flow, Step
 from millstream.plan.graph import (
     JobGraph,
     SideOutputNode,
@@ -349,3 +363,43 @@ class TestErrors:
         with pytest.raises(UserCodeError) as caught:
             graph.run(graph.step("filter", self.FAILING["filter"], after=node))
         assert (caught.value.operator, caught.value.record) == ("filter", "3")
+
+
+class _Taken(Step):
+    """Keeps the flows that it gets."""
+
+    takes_columns = True
+
+    def __init__(self) -> None:
+        super().__init__(OperatorInfo("taken", "taken"))
+        self.flows: list[Flow] = []
+
+    def push(self, flow: Flow) -> None:
+        self.flows.append(flow)
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [WatermarkStrategy.no_watermarks(), WatermarkStrategy.for_monotonous_timestamps()],
+    ids=["none", "monotonous"],
+)
+def test_columns_stay_columns_where_records_keep_their_times(strategy: WatermarkStrategy) -> None:
+    step, taken = TimestampStep(OperatorInfo("times", "times"), 1, strategy, False), _Taken()
+    step.children.append(taken)
+    type_info = Types.TUPLE([Types.STRING()])
+    values = Columns(type_info, ArrowCodec(type_info).arrays([("a",), ("b",)]))
+    times = np.array([5, 3])
+    step.push(Flow(values, times, OrderKeys.of_fragment(times, 0, 0, 0)))
+    (flow,) = taken.flows
+    assert isinstance(flow.values, Columns)
+    assert flow.timestamps().tolist() == [5, 3]
+
+
+def test_a_record_in_columns_without_a_time_is_shown() -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    step = TimestampStep(OperatorInfo("times", "times"), 1, strategy, False)
+    type_info = Types.TUPLE([Types.STRING()])
+    values = Columns(type_info, ArrowCodec(type_info).arrays([("a",)]))
+    times = np.array([NO_TIMESTAMP])
+    with pytest.raises(PlanError, match=r"NO_TIMESTAMP.*\('a',\) has no timestamp"):
+        step.push(Flow(values, times, OrderKeys.of_fragment(times, 0, 0, 0)))

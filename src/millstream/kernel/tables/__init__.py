@@ -1,0 +1,1 @@
+"""Operators that work on whole columns, and the state of keys as rows of columns."""
