@@ -1,0 +1,1 @@
+"""Flink's Table API and SQL: types and parser."""
