@@ -13,6 +13,7 @@ from millstream.table.sql.expressions import (
     NamedArgument,
     OrderItem,
     Over,
+    ScalarQuery,
     Star,
     Symbol,
     TableArgument,
@@ -31,6 +32,18 @@ _BEFORE_IN = 33
 _TRIM_SIDES = ("BOTH", "LEADING", "TRAILING")
 _WITH_ORDER = {"ARRAY_AGG", "ARRAY_CONCAT_AGG", "GROUP_CONCAT", "STRING_AGG", "LISTAGG"}
 _FRAME_UNITS = ("ROWS", "RANGE")
+_RESERVED_UNITS = {"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"}
+# Calls whose last argument is a unit of time, and how many arguments stand before it.
+_UNIT_LAST = {
+    "DATE_TRUNC": 1,
+    "TIME_TRUNC": 1,
+    "TIMESTAMP_TRUNC": 1,
+    "DATETIME_TRUNC": 1,
+    "DATE_DIFF": 2,
+    "TIME_DIFF": 2,
+    "TIMESTAMP_DIFF": 2,
+    "DATETIME_DIFF": 2,
+}
 
 
 class CallParser(ExpressionParser):
@@ -163,6 +176,9 @@ class CallParser(ExpressionParser):
         if self.at("MODEL") and self.ahead().kind in ("word", "quoted"):
             self.advance()
             return ModelArgument(self.identifier(), span=self.since(start))
+        if self.at_query() and not self.at_any("(", "TABLE"):
+            query = self.query()
+            return ScalarQuery(query, span=self.since(start))
         if self.at("(") and self.at_query():
             return self.either(lambda: self._query_argument(start), self.expression)
         return self.expression()
@@ -272,7 +288,10 @@ class CallParser(ExpressionParser):
         return Symbol(token.text, span=self.span_of(token))
 
     def _unit_symbol(self) -> Symbol:
-        return self._symbol("a unit of time, such as DAY,")
+        what = "a unit of time, such as DAY,"
+        if not self.at_name() and self.token.text not in _RESERVED_UNITS:
+            self.fail(what)
+        return self._symbol(what)
 
     def _extract(self, token: Token) -> Expression:
         self._open()
@@ -349,17 +368,34 @@ class CallParser(ExpressionParser):
 
     def _descriptor(self, token: Token) -> Expression:
         self.advance()
-        names = self.names_in_brackets()
+        names = () if self.accept("(", ")") else self.names_in_brackets()
         columns = [ColumnRef(Identifier((name,), span=name.span), span=name.span) for name in names]
         return self._named(token, *columns)
+
+    def _unit_last(self, token: Token) -> Expression:
+        self._open()
+        arguments = []
+        for _ in range(_UNIT_LAST[token.text]):
+            arguments.append(self.expression())
+            self.expect(",")
+        plain = self.at_kind("string") or self.ahead().text != ")"
+        arguments.append(self.expression() if plain else self._unit_symbol())
+        self.expect(")")
+        return self._named(token, *arguments)
+
+    def _without_arguments(self, token: Token) -> Expression:
+        self._open()
+        self.expect(")")
+        return self._named(token)
 
     def _translate(self, token: Token) -> Expression:
         self._open()
         arguments = [self.expression()]
         if self.accept("USING"):
             arguments.append(self._symbol("a character set"))
-        while self.accept(","):
-            arguments.append(self.expression())
+        else:
+            self.expect(",")
+            arguments.extend(self.expressions())
         self.expect(")")
         return self._named(token, *arguments)
 
@@ -386,4 +422,8 @@ _SPECIAL = {
     "TIMESTAMPDIFF": CallParser._timestamp_function,
     "DESCRIPTOR": CallParser._descriptor,
     "TRANSLATE": CallParser._translate,
+    "CONVERT": CallParser._translate,
+    "CLASSIFIER": CallParser._without_arguments,
+    "MATCH_NUMBER": CallParser._without_arguments,
+    **dict.fromkeys(_UNIT_LAST, CallParser._unit_last),
 }

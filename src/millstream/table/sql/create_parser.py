@@ -182,7 +182,7 @@ class CreateParser(ColumnParser):
         else:
             name = self.identifier("the name of a function")
         self.expect("AS")
-        class_name = self.string_literal().value
+        class_name = self.plain_string()
         start = self.token
         language = self.language()
         jars: list[str] = []

@@ -266,9 +266,13 @@ class Cursor:
         known = sorted(self._expected) if self._expected_at == self.place else []
         if not known:
             return what or "the end of the statement"
+        near = self._nearest(self.token)
+        if near:
+            return near
         if len(known) > _MOST_EXPECTED:
-            near = self._nearest(self.token)
-            known = [near] if near else known[:_MOST_EXPECTED]
+            return (
+                "the end of the statement, or another clause" if ";" in known else "something else"
+            )
         return " or ".join(known)
 
     def _mistaken_alias(self) -> str | None:

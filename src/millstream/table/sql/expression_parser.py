@@ -56,7 +56,6 @@ _BINARY = {
     "AND": 24,
     "=": _COMPARE,
     "<>": _COMPARE,
-    "!=": _COMPARE,
     "<": _COMPARE,
     "<=": _COMPARE,
     ">": _COMPARE,
@@ -73,7 +72,7 @@ _BINARY = {
     "%": 60,
     "||": 60,
 }
-_COMPARISONS = {"=", "<>", "!=", "<", "<=", ">", ">="}
+_COMPARISONS = {"=", "<>", "<", "<=", ">", ">="}
 _SEVERAL_WORDS = (
     (("IMMEDIATELY", "PRECEDES"), _COMPARE),
     (("IMMEDIATELY", "SUCCEEDS"), _COMPARE),
@@ -114,7 +113,7 @@ _TEMPORAL = (
     ("TIMESTAMP", "WITH", "TIME", "ZONE"),
     ("TIMESTAMP",),
 )
-_QUERY_STARTS = ("SELECT", "VALUES", "WITH", "TABLE")
+_QUERY_STARTS = ("SELECT", "VALUES", "VALUE", "WITH", "TABLE")
 
 
 class ExpressionParser(TypeParser):
@@ -208,6 +207,8 @@ class ExpressionParser(TypeParser):
 
     def _binary(self, left: Expression, weakest: int) -> Expression | None:
         token = self.token
+        if token.text == "!=" and token.kind == "sign":
+            self.refuse("SQL_SYNTAX", "Flink does not know !=", token, "write <>")
         precedence = _BINARY.get(token.text, -1) if token.kind in ("word", "sign") else -1
         if precedence >= weakest:
             self.advance()
@@ -441,7 +442,7 @@ class ExpressionParser(TypeParser):
     def _row(self, token: Token) -> Expression:
         self.advance()
         self.expect("(")
-        items = () if self.at(")") else self.expressions()
+        items = self.expressions()
         self.expect(")")
         return RowConstructor(items, span=self.since(token))
 

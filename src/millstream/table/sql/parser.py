@@ -31,7 +31,8 @@ def parse(sql: str) -> Statement | Query:
     """
     parser = StatementParser(Source(sql))
     statement = parser.statement()
-    parser.accept(";")
+    while parser.accept(";"):
+        pass
     if parser.token.kind != "end" and parser.tokens[parser.place - 1].text == ";":
         hint = "run statements one by one, or as a script"
         parser.refuse("SQL_SEVERAL", "the text has several statements", parser.token, hint)
@@ -53,6 +54,8 @@ def parse_script(sql: str) -> tuple[Statement | Query, ...]:
         found.append(parser.statement())
         if not parser.accept(";"):
             break
+        while parser.accept(";"):
+            pass
     _expect_end(parser)
     return tuple(found)
 
@@ -72,7 +75,7 @@ def parse_expression(sql: str) -> Expression:
 
 
 def parse_type(sql: str) -> TypeName:
-    """A type alone.
+    """A type alone; intervals and NULL are types here too.
 
     Examples
     --------
@@ -80,6 +83,7 @@ def parse_type(sql: str) -> TypeName:
     'ARRAY'
     """
     parser = StatementParser(Source(sql))
+    parser.all_types = True
     found = parser.nullable_type()
     _expect_end(parser)
     return found

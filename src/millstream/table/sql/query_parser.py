@@ -36,12 +36,19 @@ class QueryParser(RelationParser):
             tables = self._common_tables()
         body = self._unions()
         order_by: tuple[OrderItem, ...] = ()
-        if self.accept("ORDER", "BY"):
+        if self._clause("ORDER"):
             order_by = self.order_items()
         offset, limit = self._limits()
         if isinstance(body, Query) and not (tables or order_by or offset or limit):
             return body
         return Query(body, tables, recursive, order_by, offset, limit, span=self.since(start))
+
+    def _clause(self, word: str) -> bool:
+        """Step over ORDER BY or GROUP BY, if the first word stands here."""
+        if not self.at(word, "BY") and not self.at(word):
+            return False
+        self.expect(word, "BY")
+        return True
 
     def _common_tables(self) -> tuple[CommonTable, ...]:
         found = [self._common_table()]
@@ -107,7 +114,7 @@ class QueryParser(RelationParser):
         start = self.token
         if self.at("SELECT"):
             return self._select()
-        if self.accept("VALUES"):
+        if self.accept_any("VALUES", "VALUE"):
             return self._values()
         if self.at("TABLE"):
             self.advance()
@@ -154,16 +161,17 @@ class QueryParser(RelationParser):
         windows: tuple[NamedWindow, ...] = ()
         if self.accept("FROM"):
             relation = self.from_clause()
-        if self.accept("WHERE"):
-            where = self.expression()
-        if self.accept("GROUP", "BY"):
-            group_by = self._group_by()
-        if self.accept("HAVING"):
-            having = self.expression()
-        if self.accept("WINDOW"):
-            windows = self._windows()
-        if self.accept("QUALIFY"):
-            qualify = self.expression()
+            # Without FROM there are no other clauses.
+            if self.accept("WHERE"):
+                where = self.expression()
+            if self._clause("GROUP"):
+                group_by = self._group_by()
+            if self.accept("HAVING"):
+                having = self.expression()
+            if self.accept("WINDOW"):
+                windows = self._windows()
+            if self.accept("QUALIFY"):
+                qualify = self.expression()
         return Select(
             tuple(items),
             quantifier,
@@ -180,9 +188,11 @@ class QueryParser(RelationParser):
 
     def _select_item(self) -> SelectItem:
         start = self.token
+        value: Expression
         if self.accept("*"):
-            return SelectItem(Star(span=self.span_of(start)), span=self.span_of(start))
-        value = self.expression()
+            value = Star(span=self.span_of(start))
+        else:
+            value = self.expression()
         alias = self._alias()
         return SelectItem(value, alias, span=self.since(start))
 

@@ -142,9 +142,12 @@ class RelationParser(JsonParser):
             return found, True
 
         def joined() -> tuple[Relation, bool]:
-            self.expect("(")
+            opening = self.expect("(")
             found = self.from_clause()
             self.expect(")")
+            if not isinstance(found, Join):
+                message = "only a query or a join stands in brackets"
+                self.refuse("SQL_SYNTAX", message, opening, "remove the brackets")
             return found, True
 
         if lateral or (self.at_query() and not self.at("(", "(")):
@@ -211,6 +214,10 @@ class RelationParser(JsonParser):
                 options.append(self._hint_option())
                 while self.accept(","):
                     options.append(self._hint_option())
+                    if (options[-1].key is None) != (options[0].key is None):
+                        message = "a hint has options with and without a key"
+                        hint = "write 'key' = 'value' for all, or for none"
+                        self.refuse("SQL_CLAUSE", message, options[-1].span, hint)
             self.expect(")")
         return Hint(name, tuple(options), span=self.since(start))
 

@@ -129,9 +129,6 @@ class StatementParser(DdlParser):
         self.expect("END")
         return StatementSet(tuple(inserts), span=self.since(start))
 
-    def _lone_statement_set(self, token: Token) -> Statement:
-        return self._statement_set()
-
     def _execute(self, token: Token) -> Statement:
         self.advance()
         if self.accept("PLAN"):
@@ -278,8 +275,7 @@ class StatementParser(DdlParser):
 
     def _describe(self, token: Token) -> Statement:
         self.advance()
-        if self.at("JOB") and self.ahead().kind == "string":
-            self.advance()
+        if self.accept("JOB"):
             return Describe("JOB", self.plain_string(), span=self.since(token))
         kind = "TABLE"
         for word in _DESCRIBED:
@@ -430,7 +426,6 @@ _READERS: dict[str, Callable[[StatementParser, Token], Statement]] = {
     "INSERT": StatementParser._insert,
     "UPSERT": StatementParser._insert,
     "EXECUTE": StatementParser._execute,
-    "STATEMENT": StatementParser._lone_statement_set,
     "BEGIN": StatementParser._begin,
     "END": StatementParser._end,
     "COMPILE": StatementParser._compile,

@@ -49,6 +49,9 @@ _ZONES = {
 class TypeParser(Cursor):
     """Reads types and the units of intervals."""
 
+    # In SQL, an interval is a type in CAST only, and NULL is none.
+    all_types = False
+
     def nullable_type(self) -> TypeName:
         """A type with NULL or NOT NULL behind it, also behind elements of postfix collections."""
         start = self.token
@@ -70,11 +73,12 @@ class TypeParser(Cursor):
 
     def cast_type(self) -> TypeName:
         """A type, or an interval."""
-        start = self.token
-        if self.accept("INTERVAL"):
-            qualifier = self.interval_qualifier()
-            return TypeName("INTERVAL", interval=qualifier, span=self.since(start))
-        return self.type()
+        return self._interval_type() if self.at("INTERVAL") else self.type()
+
+    def _interval_type(self) -> TypeName:
+        start = self.expect("INTERVAL")
+        qualifier = self.interval_qualifier()
+        return TypeName("INTERVAL", interval=qualifier, span=self.since(start))
 
     def interval_qualifier(self) -> IntervalQualifier:
         """``DAY(3) TO SECOND(6)``."""
@@ -119,6 +123,11 @@ class TypeParser(Cursor):
 
     def _type_name(self) -> TypeName:
         token = self.token
+        if self.all_types:
+            if self.accept("NULL"):
+                return TypeName("NULL", span=self.since(token))
+            if self.at("INTERVAL"):
+                return self._interval_type()
         if token.kind == "word":
             special = _SPECIAL.get(token.text)
             if special is not None:
