@@ -96,7 +96,7 @@ class CallParser(ExpressionParser):
             arguments.append(Star(span=self.span_of(self.advance())))
         elif not self.at(")"):
             quantifier = self.accept_any("DISTINCT", "ALL")
-            arguments.append(self._argument())
+            arguments.append(self._bare_query() or self._argument())
             while self.accept(","):
                 arguments.append(self._argument())
             if name.names[-1].upper() in _WITH_ORDER and self.accept("ORDER", "BY"):
@@ -157,6 +157,14 @@ class CallParser(ExpressionParser):
         self.expect(")")
         return condition
 
+    def _bare_query(self) -> Expression | None:
+        """A query as the first argument needs no brackets of its own."""
+        start = self.token
+        if not self.at_query() or self.at_any("(", "TABLE"):
+            return None
+        query = self.query()
+        return ScalarQuery(query, span=self.since(start))
+
     def _argument(self) -> Expression:
         start = self.token
         if self.at_name() and self.ahead().text == "=>":
@@ -176,9 +184,6 @@ class CallParser(ExpressionParser):
         if self.at("MODEL") and self.ahead().kind in ("word", "quoted"):
             self.advance()
             return ModelArgument(self.identifier(), span=self.since(start))
-        if self.at_query() and not self.at_any("(", "TABLE"):
-            query = self.query()
-            return ScalarQuery(query, span=self.since(start))
         if self.at("(") and self.at_query():
             return self.either(lambda: self._query_argument(start), self.expression)
         return self.expression()
@@ -393,7 +398,7 @@ class CallParser(ExpressionParser):
         arguments = [self.expression()]
         if self.accept("USING"):
             arguments.append(self._symbol("a character set"))
-        else:
+        elif token.text == "CONVERT" or self.at(","):
             self.expect(",")
             arguments.extend(self.expressions())
         self.expect(")")

@@ -77,7 +77,7 @@ def test_shapes(text: str, expected: str) -> None:
         "f(a,)",
         "f(,)",
         "f(a",
-        "f(SELECT 1)",
+        "f(1, SELECT 1)",
         "f(DISTINCT)",
         "CAST(a INT)",
         "CAST(a AS)",

@@ -16,7 +16,7 @@ from millstream.table.sql.statement_parser import StatementParser
 
 
 def test_a_statement_may_end_with_a_semicolon() -> None:
-    assert parse("USE a;") == parse("USE a")
+    assert parse("USE a;") == parse("USE a;;") == parse("USE a")
 
 
 def test_a_script_has_several_statements() -> None:
@@ -24,7 +24,7 @@ def test_a_script_has_several_statements() -> None:
     assert parse_script(" ") == ()
 
 
-@pytest.mark.parametrize("text", ["", ";", "USE a USE b", "USE a;;", "USE a; x"])
+@pytest.mark.parametrize("text", ["", ";", "USE a USE b", ";USE a", "USE a; x"])
 def test_wrong_scripts(text: str) -> None:
     with pytest.raises(SqlError):
         parse(text)

@@ -59,7 +59,6 @@ def relation(text: str) -> Relation:
             "t TABLESAMPLE SYSTEM (10) REPEATABLE (3)",
             "Sample(relation=TableRef(name=t), method='SYSTEM', percentage=10, seed=3)",
         ),
-        ("(t)", "TableRef(name=t)"),
     ],
 )
 def test_shapes(text: str, expected: str) -> None:
@@ -105,6 +104,7 @@ def test_match_recognize() -> None:
         "t JOIN s USING ()",
         "t LEFT s",
         "LATERAL t",
+        "(t)",
         "TABLE(t)",
         "UNNEST()",
         "t FOR SYSTEM_TIME AS o.ts",
