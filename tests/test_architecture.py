@@ -32,6 +32,7 @@ ALLOWED = {
         "spark",
         "datastream",
     },
+    "table": {"common", "table"},
     "state_processor": {"common", "kernel", "checkpoint", "spark", "state_processor"},
     "cli": {"common", "metrics", "checkpoint", "spark", "state_processor", "cli"},
 }
@@ -58,6 +59,7 @@ FOLDERS = {
         "snapshot",
     ),
     "spark": ("tasks", "session", "io", "savepoint", "query", "job"),
+    "table": ("sql", "types"),
     "datastream": (
         "functions",
         "building",

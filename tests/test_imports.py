@@ -38,6 +38,11 @@ def test_names_of_the_package_load_nothing_heavy() -> None:
     assert loaded_by("import millstream as ms\nms.Types", ("millstream.datastream",)) == "[]"
 
 
+def test_the_parser_of_sql_loads_nothing_heavy() -> None:
+    names = (*HEAVY, "millstream.datastream", "millstream.kernel")
+    assert loaded_by("import millstream.table.sql.parser", names) == "[]"
+
+
 @pytest.mark.parametrize("name", ms.__all__)
 def test_names_of_the_package_are_those_of_the_api(name: str) -> None:
     """Type checkers see other imports than those that run."""

@@ -13,7 +13,6 @@ _GATEWAY = "there is no JVM of Flink; for the one of Spark ask SparkSession.buil
 _JAVA = "it wraps objects of Flink's Java API, and there are none"
 
 MODULES: dict[str, str] = {
-    "millstream.table": "use the DataStream API, or Spark SQL with env.from_dataframe(...)",
     "millstream.common.io": "input formats are Java objects: use env.from_source(...)",
     "millstream.common.utils": _JAVA,
     "millstream.java_gateway": _GATEWAY,

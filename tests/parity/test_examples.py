@@ -44,6 +44,7 @@ def test_examples_run_or_say_what_is_missing(examples: Path, tmp_path: Path) -> 
         outcomes[path.relative_to(examples).as_posix()] = found.strip()
     explained = [f"there is no {module}: {instead}" for module, instead in MODULES.items()]
     explained += [f": {absent.instead}\n" for absent in ABSENT.values()]
+    explained.append("there is no millstream.table.")
     missing = [
         name for name, text in outcomes.items() if any(reason in text for reason in explained)
     ]

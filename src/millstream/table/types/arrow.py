@@ -1,0 +1,121 @@
+"""The Arrow type of the columns of each type, and the Python class of its values."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+
+import pyarrow as pa
+
+from millstream.table.types.logical import (
+    ArrayType,
+    DecimalType,
+    LogicalType,
+    MapType,
+    MultisetType,
+    RowType,
+    StructuredType,
+)
+
+__all__ = ["arrow_type", "python_class"]
+
+_PLAIN: dict[str, pa.DataType] = {
+    "CHAR": pa.string(),
+    "VARCHAR": pa.string(),
+    "BINARY": pa.binary(),
+    "VARBINARY": pa.binary(),
+    "BOOLEAN": pa.bool_(),
+    "TINYINT": pa.int8(),
+    "SMALLINT": pa.int16(),
+    "INTEGER": pa.int32(),
+    "BIGINT": pa.int64(),
+    "FLOAT": pa.float32(),
+    "DOUBLE": pa.float64(),
+    "DATE": pa.date32(),
+    # Months.
+    "INTERVAL_YEAR_MONTH": pa.int32(),
+    "INTERVAL_DAY_TIME": pa.duration("ms"),
+    # Pickled.
+    "RAW": pa.binary(),
+    "NULL": pa.null(),
+}
+_CLASSES: dict[str, type] = {
+    "CHAR": str,
+    "VARCHAR": str,
+    "BINARY": bytes,
+    "VARBINARY": bytes,
+    "BOOLEAN": bool,
+    "DECIMAL": Decimal,
+    "TINYINT": int,
+    "SMALLINT": int,
+    "INTEGER": int,
+    "BIGINT": int,
+    "FLOAT": float,
+    "DOUBLE": float,
+    "DATE": datetime.date,
+    "TIME_WITHOUT_TIME_ZONE": datetime.time,
+    "TIMESTAMP_WITHOUT_TIME_ZONE": datetime.datetime,
+    "TIMESTAMP_WITH_LOCAL_TIME_ZONE": datetime.datetime,
+    "TIMESTAMP_WITH_TIME_ZONE": datetime.datetime,
+    "INTERVAL_YEAR_MONTH": int,
+    "INTERVAL_DAY_TIME": datetime.timedelta,
+    "ARRAY": list,
+    "MULTISET": dict,
+    "MAP": dict,
+    "ROW": tuple,
+    "STRUCTURED_TYPE": object,
+    "RAW": object,
+    "NULL": type(None),
+}
+
+
+def arrow_type(type_: LogicalType) -> pa.DataType:
+    """The Arrow type of a column. Nullability and lengths are not part of it.
+
+    A multiset is a map from elements to counts; an instant is kept in UTC.
+
+    Examples
+    --------
+    >>> from millstream.table.types.logical import IntType
+    >>> arrow_type(ArrayType(IntType()))
+    ListType(list<item: int32>)
+    """
+    if type_.root in _PLAIN:
+        return _PLAIN[type_.root]
+    if isinstance(type_, DecimalType):
+        return pa.decimal128(type_.precision, type_.scale)
+    if isinstance(type_, ArrayType):
+        return pa.list_(arrow_type(type_.element))
+    if isinstance(type_, MultisetType):
+        return pa.map_(arrow_type(type_.element), pa.int32())
+    if isinstance(type_, MapType):
+        return pa.map_(arrow_type(type_.key), arrow_type(type_.value))
+    if isinstance(type_, (RowType, StructuredType)):
+        fields = [(each.name, arrow_type(each.type)) for each in type_.fields]
+        return pa.struct([pa.field(name, inner) for name, inner in fields])
+    return _time_type(type_)
+
+
+def _time_type(type_: LogicalType) -> pa.DataType:
+    unit = _unit(type_.precision)  # type: ignore[attr-defined]
+    if type_.root == "TIME_WITHOUT_TIME_ZONE":
+        return pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
+    return pa.timestamp(unit, None if type_.root == "TIMESTAMP_WITHOUT_TIME_ZONE" else "UTC")
+
+
+def _unit(precision: int) -> str:
+    """The unit of Arrow that holds so many digits behind the second."""
+    return "s" if precision == 0 else "ms" if precision <= 3 else "us" if precision <= 6 else "ns"
+
+
+def python_class(type_: LogicalType) -> type:
+    """The class of the values that functions of the user get and give; NULL is None.
+
+    An interval of months is a number, an interval of days a timedelta, a multiset a dict of counts.
+
+    Examples
+    --------
+    >>> python_class(DecimalType(10, 2)).__name__
+    'Decimal'
+    """
+    return _CLASSES[type_.root]
