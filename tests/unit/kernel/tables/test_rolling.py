@@ -44,7 +44,7 @@ class Running:
 
     def told(self) -> list[tuple[Any, ...]]:
         """Order keys, times and values of all results, in the order of the keys."""
-        found = []
+        found: list[tuple[Any, ...]] = []
         for part in self.emitted:
             keys = part.keys
             path = [keys.path] * len(part) if isinstance(keys.path, bytes) else keys.path.tolist()
