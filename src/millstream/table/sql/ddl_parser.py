@@ -232,6 +232,8 @@ class DdlParser(CreateParser):
             self.expect("=")
             self.expect_any("FULL", "CONTINUOUS")
         elif not self.accept("SUSPEND") and self._options_action() is None:
+            if self.at("RENAME") or self.ahead().text == "PARTITION":
+                self.fail()
             self._table_action()
         feature = "ALTER MATERIALIZED TABLE"
         return Unsupported(feature, name, query, span=self.since(token))
