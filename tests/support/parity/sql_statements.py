@@ -26,7 +26,7 @@ def recorded(name: str) -> list[str]:
 def mutants(statements: list[str], count: int, seed: int) -> list[str]:
     """Statements with a token or two removed, doubled, exchanged, inserted or replaced."""
     chosen = random.Random(seed)
-    found = set()
+    found: set[str] = set()
     while len(found) < count:
         tokens = _TOKEN.findall(chosen.choice(statements))
         for _ in range(chosen.choice((1, 1, 1, 2))):

@@ -371,9 +371,13 @@ class ExpressionParser(TypeParser):
 
     def _escaped_time(self, kind: str, start: Token) -> Expression:
         text = self.plain_string()
-        reader = {"DATE": date, "TIME": time, "TIMESTAMP": datetime}[kind]
+        readers: dict[str, Callable[[str], object]] = {
+            "DATE": date.fromisoformat,
+            "TIME": time.fromisoformat,
+            "TIMESTAMP": datetime.fromisoformat,
+        }
         try:
-            reader.fromisoformat(text)
+            readers[kind](text)
         except ValueError:
             message = f"{text!r} is no {kind}"
             raise self.error("SQL_LITERAL", message, start, "write it as in 2024-01-31") from None
