@@ -91,7 +91,7 @@ class CallParser(ExpressionParser):
     def _call(self, name: Identifier) -> Expression:
         self.expect("(")
         arguments: list[Expression] = []
-        quantifier = separator = None
+        quantifier = None
         order_by: tuple[OrderItem, ...] = ()
         if self.at("*") and self.ahead().text == ")":
             arguments.append(Star(span=self.span_of(self.advance())))
@@ -102,15 +102,12 @@ class CallParser(ExpressionParser):
                 arguments.append(self._argument())
             if name.names[-1].upper() in _WITH_ORDER and self.accept("ORDER", "BY"):
                 order_by = self.order_items()
-            if self.accept("SEPARATOR"):
-                separator = self.string_literal()
         self.expect(")")
         call = Call(
             name,
             tuple(arguments),
             quantifier,
             order_by,
-            separator=separator,
             span=self.since(name.span),
         )
         return self._with_clauses(call)
@@ -144,7 +141,6 @@ class CallParser(ExpressionParser):
             condition,
             nulls,
             over,
-            call.separator,
             span=self.since(call.span),
         )
 

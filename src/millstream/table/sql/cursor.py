@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import NoReturn
 
@@ -22,6 +24,7 @@ __all__ = ["Cursor"]
 _ESCAPED = re.compile(r"(?P<u>.)(?:(?P=u)|\+[0-9a-fA-F]{6}|[0-9a-fA-F]{4})", re.DOTALL)
 _C_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{1,2}|.)", re.DOTALL)
 _MOST_EXPECTED = 8
+_DEEPEST = 60
 # Words that begin a clause: where a name is expected, something is missing before them.
 _CLAUSES = (
     "SELECT", "FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT", "OFFSET", "FETCH",
@@ -40,6 +43,7 @@ class Cursor:
         self.parameters = 0
         self._expected: set[str] = set()
         self._expected_at = -1
+        self._depth = 0
 
     # Looking
 
@@ -109,6 +113,19 @@ class Cursor:
         if found is None:
             self.fail()
         return found
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """One level deeper; too many levels are an error, before Python's own limit is."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            hint = "use fewer brackets, or parts of the query in WITH"
+            message = f"the statement is nested more than {_DEEPEST} deep"
+            raise self.error("SQL_TOO_DEEP", message, self.token, hint)
+        try:
+            yield
+        finally:
+            self._depth -= 1
 
     # Places
 

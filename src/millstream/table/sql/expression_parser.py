@@ -45,6 +45,7 @@ from millstream.table.sql.expressions import (
     When,
 )
 from millstream.table.sql.lexer import Token
+from millstream.table.sql.nodes import Source
 from millstream.table.sql.queries import Query
 from millstream.table.sql.type_parser import TypeParser
 
@@ -116,6 +117,10 @@ _QUERY_STARTS = ("SELECT", "VALUES", "VALUE", "WITH", "TABLE")
 class ExpressionParser(TypeParser):
     """Reads expressions; calls and queries are read by the parsers that build on it."""
 
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._failed: dict[int, SqlError] = {}
+
     @abstractmethod
     def query(self) -> Query:
         """A query with WITH, ORDER BY and LIMIT."""
@@ -150,11 +155,20 @@ class ExpressionParser(TypeParser):
                 raise (other if later else error) from None
 
     def query_in_brackets(self) -> Query:
-        self.expect("(")
-        if not self.at_query():
-            self.fail("a query")
-        query = self.query()
-        self.expect(")")
+        failed = self._failed.get(self.place)
+        if failed is not None:
+            # Brackets in brackets are tried in two ways; without this, the work would double with each.
+            raise failed
+        place = self.place
+        try:
+            self.expect("(")
+            if not self.at_query():
+                self.fail("a query")
+            query = self.query()
+            self.expect(")")
+        except SqlError as error:
+            self._failed[place] = error
+            raise
         return query
 
     def expressions(self) -> tuple[Expression, ...]:
@@ -182,7 +196,8 @@ class ExpressionParser(TypeParser):
 
     def expression(self, weakest: int = 0) -> Expression:
         """An expression of operators that bind at least as tight as `weakest`."""
-        left = self._prefixed()
+        with self.nested():
+            left = self._prefixed()
         while True:
             longer = self._binary(left, weakest) or self._predicate(left, weakest)
             if longer is None:

@@ -342,7 +342,7 @@ class CompoundConstructor(Expression):
 
 @dataclass(frozen=True)
 class QueryConstructor(Expression):
-    """``ARRAY(SELECT ...)``, ``MAP(...)``, ``MULTISET(...)``, ``CURSOR(...)``."""
+    """``ARRAY(SELECT ...)``, ``MAP(...)``, ``MULTISET(...)``."""
 
     kind: str
     query: Query
@@ -449,7 +449,6 @@ class Call(Expression):
     filter: Expression | None = None
     nulls: str | None = None
     over: Over | None = None
-    separator: Expression | None = None
     has_parentheses: bool = True
 
 

@@ -121,7 +121,8 @@ class QueryParser(RelationParser):
             name = self.identifier("the name of a table")
             return TableBody(name, span=self.since(start))
         if self.at("("):
-            return self.query_in_brackets()
+            with self.nested():
+                return self.query_in_brackets()
         self.fail("a query")
 
     def _values(self) -> Values:

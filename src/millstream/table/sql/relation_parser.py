@@ -96,9 +96,9 @@ class RelationParser(JsonParser):
 
     def _relation(self) -> Relation:
         start = self.token
-        found, may_be_named = self._primary(start)
-        if may_be_named:
-            found = self._named_relation(found)
+        with self.nested():
+            found = self._primary(start)
+        found = self._named_relation(found)
         if self.accept("TABLESAMPLE"):
             found = self._sample(found)
         return found
@@ -116,12 +116,12 @@ class RelationParser(JsonParser):
             return named
         return self._named_relation(self._match_recognize(named))
 
-    def _primary(self, start: Token) -> tuple[Relation, bool]:
+    def _primary(self, start: Token) -> Relation:
         lateral = self.accept("LATERAL")
         if self.at("UNNEST"):
-            return self._unnest(start, lateral), True
+            return self._unnest(start, lateral)
         if self.at("TABLE", "("):
-            return self._function_table(start, lateral), True
+            return self._function_table(start, lateral)
         if self.at("("):
             return self._in_parentheses(start, lateral)
         if lateral:
@@ -134,8 +134,8 @@ class RelationParser(JsonParser):
         if self.at("("):
             self.place -= 2 * len(name.parts) - 1
             call = self.table_function_call()
-            return FunctionTable(call, wrapped=False, span=self.since(start)), True
-        return self._table(start, name), True
+            return FunctionTable(call, wrapped=False, span=self.since(start))
+        return self._table(start, name)
 
     def _table(self, start: Token, name: Identifier) -> Relation:
         found: Relation = TableRef(name, self.hints(), span=self.since(start))
@@ -147,21 +147,21 @@ class RelationParser(JsonParser):
             found = self._match_recognize(found)
         return found
 
-    def _in_parentheses(self, start: Token, lateral: bool) -> tuple[Relation, bool]:
-        def query() -> tuple[Relation, bool]:
+    def _in_parentheses(self, start: Token, lateral: bool) -> Relation:
+        def query() -> Relation:
             found: Relation = Derived(self.query_in_brackets(), lateral, span=self.since(start))
             if self.at("MATCH_RECOGNIZE"):
                 found = self._match_recognize(found)
-            return found, True
+            return found
 
-        def joined() -> tuple[Relation, bool]:
+        def joined() -> Relation:
             opening = self.expect("(")
             found = self._joined()
             self.expect(")")
             if not isinstance(found, Join):
                 message = "only a query or a join stands in brackets"
                 raise self.error("SQL_SYNTAX", message, opening, "remove the brackets")
-            return found, True
+            return found
 
         if lateral or (self.at_query() and not self.at("(", "(")):
             return query()
@@ -362,7 +362,8 @@ class RelationParser(JsonParser):
         return PatternConcat(tuple(items), span=self.since(items[0].span))
 
     def _pattern_factor(self) -> Pattern:
-        found = self._pattern_primary()
+        with self.nested():
+            found = self._pattern_primary()
         limits: tuple[int, int | None] | None = None
         if sign := self.accept_any(*_QUANTIFIERS):
             limits = _QUANTIFIERS[sign]

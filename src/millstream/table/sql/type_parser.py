@@ -136,7 +136,8 @@ class TypeParser(Cursor):
         if token.kind == "word":
             special = _SPECIAL.get(token.text)
             if special is not None:
-                return special(self, token)
+                with self.nested():
+                    return special(self, token)
             if token.text in _PLAIN:
                 self.advance()
                 return TypeName(_PLAIN[token.text], span=self.since(token))
