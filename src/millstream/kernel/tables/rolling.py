@@ -25,6 +25,7 @@ from millstream.kernel.operators.keyed import KeyedOperator
 from millstream.kernel.operators.reduce import REDUCED
 from millstream.kernel.records.buffers import Records
 from millstream.kernel.records.columns import Columns, Values, field_types
+from millstream.kernel.records.copying import frozen
 from millstream.kernel.records.groups import Groups
 from millstream.kernel.records.key_columns import KeyColumns
 from millstream.kernel.records.order import Ints
@@ -240,7 +241,8 @@ class _Run:
             found.append((rows, self._emitted(self._columns(places, groups))))
         if self.special:
             several = np.array([row for special in self.special for row in special.rows], np.int64)
-            found.append((several, [value for s in self.special for value in s.results]))
+            # A function behind may change its record, and one may be the result of several.
+            found.append((several, [frozen(value) for s in self.special for value in s.results]))
         return found
 
     def _emitting(self) -> tuple[Ints, Ints, Ints]:
