@@ -104,7 +104,7 @@ class Cursor:
         first = self.token
         for word in words:
             if not self.accept(word):
-                self.fail()
+                self.fail(word)
         return first
 
     def expect_any(self, *words: str) -> str:
@@ -275,7 +275,7 @@ class Cursor:
             raise self.error("SQL_END", message, token)
         near = self._nearest(token)
         message = f"{token.raw} is unexpected here; expected is {wanted}"
-        hint = f"is {near} meant?" if near else self._mistaken_alias()
+        hint = f"is {near} meant?" if near else self._mistaken_alias() or self._habit(token, what)
         if self.place and self.tokens[self.place - 1].text == ",":
             hint = hint or "remove the comma before it, or write what is missing behind the comma"
         raise self.error("SQL_SYNTAX", message, token, hint)
@@ -293,11 +293,23 @@ class Cursor:
         near = self._nearest(self.token)
         if near:
             return near
+        if len(known) > _MOST_EXPECTED and what:
+            return what
         if len(known) > _MOST_EXPECTED:
             return (
                 "the end of the statement, or another clause" if ";" in known else "something else"
             )
         return " or ".join(known)
+
+    def _habit(self, token: Token, what: str | None) -> str | None:
+        """The hint if another dialect writes it like this."""
+        if token.text == "=" and self.tokens[self.place - 1].text == "=":
+            return "write one ="
+        if token.text == ":" and self.ahead().text == ":":
+            return "write CAST(value AS type)"
+        if what == ")" and (token.kind == "quoted" or self.at_name()):
+            return "is a comma or a bracket missing before it?"
+        return None
 
     def _mistaken_alias(self) -> str | None:
         """The hint if the word before is a misspelled keyword that was taken for a name."""
@@ -312,7 +324,7 @@ class Cursor:
             return None
         words = [word for each in self._expected for word in each.split()[:1] if word.isalpha()]
         near = get_close_matches(token.text, words, 1, 0.75)
-        return near[0] if near else None
+        return near[0] if near and near[0] != token.text else None
 
 
 def _c_character(found: re.Match[str]) -> str:

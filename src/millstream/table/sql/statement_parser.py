@@ -112,6 +112,8 @@ class StatementParser(DdlParser):
 
     def _source(self) -> Query:
         if not self.at_query():
+            for word in ("SELECT", "VALUES", "WITH"):
+                self.expect_here(word)
             self.fail("a query")
         return self.query()
 
@@ -363,8 +365,10 @@ class StatementParser(DdlParser):
 
     def _set(self, token: Token) -> Statement:
         self.advance()
-        if not self.at_string():
+        if self.at_kind("end") or self.at(";"):
             return SetOption(span=self.since(token))
+        if not self.at_string():
+            self.fail("an option such as 'key' = 'value'")
         key = self.string_literal().value
         self.expect("=")
         value = self.string_literal().value

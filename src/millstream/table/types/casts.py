@@ -10,7 +10,6 @@ from millstream.table.types.logical import (
     DayTimeIntervalType,
     LogicalType,
     StructuredType,
-    VarBinaryType,
     YearMonthIntervalType,
 )
 
@@ -106,7 +105,7 @@ def can_avoid_cast(source: LogicalType, target: LogicalType) -> bool:
         return True
     if target.is_("CHARACTER_STRING", "BINARY_STRING"):
         return _contains(source, target)
-    if target.is_("CONSTRUCTED") and not isinstance(target, StructuredType):
+    if target.is_("CONSTRUCTED"):
         pairs = list(zip(source.children, target.children, strict=False))
         return (
             source.root == target.root
@@ -139,18 +138,20 @@ def _can_cast(source: LogicalType, target: LogicalType, explicit: bool) -> bool:
     if _same(source, target) or source.root == "NULL":
         return True
     if source.is_("INTERVAL") and target.is_("EXACT_NUMERIC"):
-        return explicit and _single_unit(source)
+        return _single_unit(source)
     if source.is_("EXACT_NUMERIC") and target.is_("INTERVAL"):
-        return explicit and _single_unit(target)
-    if source.is_("CONSTRUCTED") and target.is_("CONSTRUCTED"):
+        return _single_unit(target)
+    if _has_children(source) and _has_children(target):
         return _can_cast_children(source, target, explicit)
     if target.root == "RAW" or (source.root == "RAW" and not explicit):
         return False
-    if source.root == "RAW" and target.is_("BINARY_STRING"):
-        return isinstance(target, VarBinaryType)
     if _matches(source, _IMPLICIT.get(target.root, ())):
         return True
     return explicit and _matches(source, _EXPLICIT.get(target.root, ()))
+
+
+def _has_children(type_: LogicalType) -> bool:
+    return type_.is_("CONSTRUCTED") or isinstance(type_, StructuredType)
 
 
 def _can_cast_children(source: LogicalType, target: LogicalType, explicit: bool) -> bool:

@@ -447,9 +447,11 @@ class RowField:
     def text(self, summary: bool) -> str:
         """The field as it stands in the text of its type."""
         name = self.name.replace("`", "``")
-        escaped = None if self.comment is None else self.comment.replace("'", "''")
-        comment = "" if escaped is None else f" '{escaped}'"
-        return f"`{name}` {_shown(self.type, summary)}{comment}"
+        text = f"`{name}` {_shown(self.type, summary)}"
+        if self.comment is None:
+            return text
+        comment = "..." if summary else self.comment.replace("'", "''")
+        return f"{text} '{comment}'"
 
 
 @dataclass(frozen=True)
@@ -486,7 +488,7 @@ class StructuredType(LogicalType):
     fields: tuple[RowField, ...] = ()
 
     root = "STRUCTURED_TYPE"
-    families = _families("USER_DEFINED", "CONSTRUCTED")
+    families = _families("USER_DEFINED")
 
     def __post_init__(self) -> None:
         _distinct(self.fields)

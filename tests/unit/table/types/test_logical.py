@@ -86,7 +86,7 @@ TEXTS: list[tuple[LogicalType, str, str]] = [
     ),
     (
         RowType(FIELDS),
-        "ROW<`a` INT NOT NULL, `b``c` STRING 'it''s'>",
+        "ROW<`a` INT NOT NULL, `b``c` STRING '...'>",
         "ROW<`a` INT NOT NULL, `b``c` VARCHAR(2147483647) 'it''s'>",
     ),
     (
