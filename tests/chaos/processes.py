@@ -40,7 +40,9 @@ def jvms_of(pid: int) -> list[int]:
 def workers_of(pid: int) -> list[int]:
     """The Python workers of a driver: what the daemons of Spark have forked, and what asks sources."""
     found = [(child, _command(child)) for child in _descendants(pid)]
-    forked = [w for p, command in found if "spark.daemon" in command for w in _children(p)]
+    # Spark's own daemon, and the one that Millstream gives it.
+    daemons = [p for p, command in found if "spark.daemon" in command or "worker_daemon" in command]
+    forked = [worker for daemon in daemons for worker in _children(daemon)]
     return forked + [p for p, command in found if "python_streaming_source_runner" in command]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.testing import run_local
+from tests.chaos import processes
 from tests.chaos.connectors import pipelines
 from tests.chaos.connectors.job import RESULT
 from tests.chaos.connectors.marks import marked
@@ -47,3 +48,17 @@ def test_a_sink_with_marks_writes_what_the_sink_writes(tmp_path: Path) -> None:
     assert pipeline.found(place) == {"table": expected(RECORDS)}
     left = {path.name.partition("-")[0] for path in (tmp_path / "marks").iterdir()}
     assert left == set(pipeline.points)
+
+
+def test_workers_of_all_daemons_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs have workers of Spark's daemon and of Millstream's."""
+    commands = {
+        2: "java org.apache.spark.deploy.SparkSubmit",
+        3: "python -m pyspark.daemon pyspark.worker",
+        4: "python -m millstream.spark.session.worker_daemon pyspark.worker",
+        5: "python -m pyspark.sql.streaming.python_streaming_source_runner",
+    }
+    children = {1: [2], 2: [3, 4, 5], 3: [6], 4: [7]}
+    monkeypatch.setattr(processes, "_command", lambda pid: commands.get(pid, ""))
+    monkeypatch.setattr(processes, "_children", lambda pid: children.get(pid, []))
+    assert processes.workers_of(1) == [6, 7, 5]

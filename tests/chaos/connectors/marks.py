@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -34,8 +35,9 @@ def marked(sink: PartSink, marks: Path) -> PartSink:
 
 
 def _mark(marks: Path, point: str, epoch: int, rest: str) -> None:
+    """Leave a file; it says which process has left it."""
     marks.mkdir(parents=True, exist_ok=True)
-    (marks / f"{point}-{epoch:04d}-{rest}").touch()
+    (marks / f"{point}-{epoch:04d}-{rest}").write_text(str(os.getpid()))
 
 
 class _MarkedSink(PartSink):

@@ -171,7 +171,7 @@ class Run:
         while process.poll() is None:
             assert time.monotonic() < deadline, f"{self.scenario}: hangs\n{self._tail()}"
             if self.left and self._has_come(self.left[0]):
-                if self._break(self.left[0].victim, process.pid, dice):
+                if self._break(self.left[0], process.pid, dice):
                     self.broken.append(self.left.pop(0))
             moment.wait(POLL_SECONDS if self.left else 50 * POLL_SECONDS)
         return process.returncode
@@ -182,8 +182,9 @@ class Run:
         found = glob.glob(pattern, root_dir=self.folder)
         return len({Path(path).name.rsplit("-", 1)[0] for path in found}) >= wanted.count
 
-    def _break(self, victim: str, pid: int, dice: random.Random) -> bool:
+    def _break(self, wanted: Break, pid: int, dice: random.Random) -> bool:
         """Kill something; whether there was something to kill."""
+        victim = wanted.victim
         if victim in self.servers:
             self.servers[victim].kill()
             self.servers[victim].start()
@@ -192,9 +193,17 @@ class Run:
             kill_all(pid)
             return True
         victims = jvms_of(pid) if victim == "jvm" else workers_of(pid)
+        # The worker that has come to the point, if one has; others may have nothing to do.
+        victims = [one for one in victims if one in self._marking(wanted.event)] or victims
         if victims:
             kill(dice.choice(victims))
         return bool(victims)
+
+    def _marking(self, event: str) -> set[int]:
+        """The processes that have left the marks of an event in its last epoch."""
+        marks = sorted(self.folder.glob(f"marks/{event}-*-*"))
+        last = [mark for mark in marks if mark.name.split("-")[1] == marks[-1].name.split("-")[1]]
+        return {int(mark.read_text() or 0) for mark in last}
 
     def _log(self, number: int = 0) -> Path:
         return self.folder / f"log-{len(self.exits) + number}"
