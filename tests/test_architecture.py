@@ -58,7 +58,7 @@ FOLDERS = {
         "snapshot",
     ),
     "spark": ("tasks", "session", "io", "savepoint", "query", "job"),
-    "table": ("sql", "types"),
+    "table": ("sql", "types", "expressions", "functions"),
     "datastream": (
         "functions",
         "building",
