@@ -53,7 +53,11 @@ def _vector(expression: Expression, batch: pa.RecordBatch, context: Context) -> 
         return Vector(expression.type, length, pc.struct_field(row, expression.index))
     if isinstance(expression, Cast):
         operand = _vector(expression.operand, batch, context)
-        return cast_vector(operand, expression, context)
+        try:
+            return cast_vector(operand, expression, context)
+        except (pa.ArrowException, OverflowError) as error:
+            # Such as a year that nanoseconds of 64 bits cannot reach.
+            raise EvaluationError(f"{expression}: {error}") from error
     if isinstance(expression, Call):
         return _call(expression, batch, context)
     raise TypeError(f"cannot evaluate {type(expression).__name__}")

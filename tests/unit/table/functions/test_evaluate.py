@@ -71,3 +71,10 @@ def test_random_numbers_are_those_of_java() -> None:
 def test_an_empty_batch_has_no_rows() -> None:
     assert evaluate(bind("UPPER", [S]), BATCH.slice(0, 0)).to_pylist() == []
     assert evaluate(bind("+", [_int(1), _int(2)]), BATCH.slice(0, 0)).to_pylist() == []
+
+
+def test_a_time_that_does_not_fit_is_an_error_with_the_cast() -> None:
+    early = pa.record_batch({"t": pa.array([-62_135_596_800_000], pa.timestamp("ms"))})
+    cast = bind_cast(InputRef(kinds.timestamp(3), 0, "t"), kinds.timestamp(9))
+    with pytest.raises(EvaluationError, match=r"CAST\(t AS TIMESTAMP\(9\)\)"):
+        evaluate(cast, early)
