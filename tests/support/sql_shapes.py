@@ -16,7 +16,7 @@ from millstream.table.sql.nodes import Identifier, Name, Node
 
 
 def shape(value: object) -> str:
-    """Operators as ``(+ a b)``, calls as ``f(a)``, other nodes as ``Class(field=value)`` without defaults."""
+    """Operators as ``(+ a b)``, calls as ``f(a)``, others as ``Class(field=value)`` without defaults."""
     if isinstance(value, (BinaryOperation, UnaryOperation)):
         return f"({value.operator} {' '.join(shape(child) for child in value.children())})"
     if isinstance(value, (ColumnRef, Name, Identifier)):

@@ -2,7 +2,8 @@
 
     python parse_sql.py statements.json verdicts.json
 
-The first file is a list of texts, the second one a list of true and false. Runs in PyFlink's environment.
+The first file is a list of texts, the second one a list of true and false. It runs in PyFlink's
+environment.
 """
 
 import json

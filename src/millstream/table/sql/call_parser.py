@@ -11,6 +11,7 @@ from millstream.table.sql.expressions import (
     Expression,
     ModelArgument,
     NamedArgument,
+    NumberLiteral,
     OrderItem,
     Over,
     ScalarQuery,
@@ -30,7 +31,7 @@ __all__ = ["CallParser"]
 # An operand before IN or before FROM ends there, so operators that bind less are left out.
 _BEFORE_IN = 33
 _TRIM_SIDES = ("BOTH", "LEADING", "TRAILING")
-_WITH_ORDER = {"ARRAY_AGG", "ARRAY_CONCAT_AGG", "GROUP_CONCAT", "STRING_AGG", "LISTAGG"}
+_WITH_ORDER = {"ARRAY_AGG"}
 _FRAME_UNITS = ("ROWS", "RANGE")
 _RESERVED_UNITS = {"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"}
 # Calls whose last argument is a unit of time, and how many arguments stand before it.
@@ -82,7 +83,7 @@ class CallParser(ExpressionParser):
         start = self.token
         found = self.call_or_column()
         if not isinstance(found, Call) or not found.has_parentheses:
-            self.refuse("SQL_SYNTAX", "expected is a call of a function", start)
+            raise self.error("SQL_SYNTAX", "expected is a call of a function", start)
         return found
 
     # Plain calls
@@ -90,26 +91,23 @@ class CallParser(ExpressionParser):
     def _call(self, name: Identifier) -> Expression:
         self.expect("(")
         arguments: list[Expression] = []
-        quantifier = separator = None
+        quantifier = None
         order_by: tuple[OrderItem, ...] = ()
         if self.at("*") and self.ahead().text == ")":
             arguments.append(Star(span=self.span_of(self.advance())))
         elif not self.at(")"):
             quantifier = self.accept_any("DISTINCT", "ALL")
-            arguments.append(self._bare_query() or self._argument())
+            arguments.append(self.bare_query() or self._argument())
             while self.accept(","):
                 arguments.append(self._argument())
             if name.names[-1].upper() in _WITH_ORDER and self.accept("ORDER", "BY"):
                 order_by = self.order_items()
-            if self.accept("SEPARATOR"):
-                separator = self.string_literal()
         self.expect(")")
         call = Call(
             name,
             tuple(arguments),
             quantifier,
             order_by,
-            separator=separator,
             span=self.since(name.span),
         )
         return self._with_clauses(call)
@@ -143,7 +141,6 @@ class CallParser(ExpressionParser):
             condition,
             nulls,
             over,
-            call.separator,
             span=self.since(call.span),
         )
 
@@ -157,7 +154,7 @@ class CallParser(ExpressionParser):
         self.expect(")")
         return condition
 
-    def _bare_query(self) -> Expression | None:
+    def bare_query(self) -> Expression | None:
         """A query as the first argument needs no brackets of its own."""
         start = self.token
         if not self.at_query() or self.at_any("(", "TABLE"):
@@ -196,11 +193,6 @@ class CallParser(ExpressionParser):
         return TableArgument(query, partition_by, order_by, span=self.since(start))
 
     def _table_argument(self, start: Token) -> Expression:
-        if self.at("("):
-            self.expect("(")
-            call = self.table_function_call()
-            self.expect(")")
-            return call
         table = self.identifier("the name of a table")
         partition_by, order_by = self._argument_order()
         return TableArgument(table, partition_by, order_by, span=self.since(start))
@@ -231,7 +223,7 @@ class CallParser(ExpressionParser):
         return Over(window, span=self.since(start))
 
     def window_spec(self) -> WindowSpec:
-        """What stands in brackets behind OVER, and behind AS of WINDOW."""
+        """The brackets behind OVER, and behind AS of WINDOW."""
         start = self.expect("(")
         base = None
         if self.at_name() and not self.at_any("PARTITION", "ORDER", *_FRAME_UNITS):
@@ -287,10 +279,10 @@ class CallParser(ExpressionParser):
 
     def _symbol(self, what: str) -> Symbol:
         token = self.token
-        if token.kind != "word":
+        if token.kind not in ("word", "quoted"):
             self.fail(what)
         self.advance()
-        return Symbol(token.text, span=self.span_of(token))
+        return Symbol(token.text.strip("`"), span=self.span_of(token))
 
     def _unit_symbol(self) -> Symbol:
         what = "a unit of time, such as DAY,"
@@ -321,8 +313,6 @@ class CallParser(ExpressionParser):
         arguments = [self.expression()]
         if self.accept("TO"):
             arguments.append(self._unit_symbol())
-        elif self.accept(","):
-            arguments.append(self.expression())
         self.expect(")")
         call = self._named(token, *arguments)
         return self._with_clauses(call)
@@ -330,10 +320,9 @@ class CallParser(ExpressionParser):
     def _substring(self, token: Token) -> Expression:
         self._open()
         arguments = [self.expression()]
-        first, second = (("FROM",), ("FOR",)) if self.at("FROM") else ((",",), (",",))
-        self.expect(*first)
+        self.expect_any("FROM", ",")
         arguments.append(self.expression())
-        if self.accept(*second):
+        if self.accept_any("FOR", ","):
             arguments.append(self.expression())
         self.expect(")")
         return self._named(token, *arguments)
@@ -341,11 +330,8 @@ class CallParser(ExpressionParser):
     def _trim(self, token: Token) -> Expression:
         self._open()
         side = self._symbol("") if self.at_any(*_TRIM_SIDES) else None
-        first = None if self.at("FROM") else self.expression()
-        value = None
-        if side or self.at("FROM"):
-            self.expect("FROM")
-            value = self.expression()
+        first = None if side and self.at("FROM") else self.expression()
+        value = self.expression() if self.accept("FROM") else None
         self.expect(")")
         found = [part for part in (side, first, value) if part is not None]
         return self._named(token, *found)
@@ -385,6 +371,26 @@ class CallParser(ExpressionParser):
             self.expect(",")
         plain = self.at_kind("string") or self.ahead().text != ")"
         arguments.append(self.expression() if plain else self._unit_symbol())
+        self.expect(")")
+        return self._named(token, *arguments)
+
+    def _navigation(self, token: Token) -> Expression:
+        """``PREV(a, 2)`` and its relatives of MATCH_RECOGNIZE."""
+        self._open()
+        arguments = [self.expression()]
+        if self.accept(","):
+            number = self.token
+            if number.kind != "number":
+                self.fail("a number")
+            self.advance()
+            arguments.append(NumberLiteral(number.raw, span=self.span_of(number)))
+        self.expect(")")
+        return self._named(token, *arguments)
+
+    def _constructor(self, token: Token) -> Expression:
+        """``DATE(a)``; it has at least one argument."""
+        self._open()
+        arguments = self.expressions()
         self.expect(")")
         return self._named(token, *arguments)
 
@@ -430,5 +436,7 @@ _SPECIAL = {
     "CONVERT": CallParser._translate,
     "CLASSIFIER": CallParser._without_arguments,
     "MATCH_NUMBER": CallParser._without_arguments,
+    **dict.fromkeys(("FIRST", "LAST", "PREV", "NEXT"), CallParser._navigation),
+    **dict.fromkeys(("DATE", "TIME", "TIMESTAMP", "DATETIME"), CallParser._constructor),
     **dict.fromkeys(_UNIT_LAST, CallParser._unit_last),
 }

@@ -50,7 +50,7 @@ class ColumnParser(QueryParser):
 
     def comment(self) -> str | None:
         """``COMMENT '...'``, if it stands here."""
-        return self.string_literal().value if self.accept("COMMENT") else None
+        return self.plain_string() if self.accept("COMMENT") else None
 
     def identifiers_in_brackets(self) -> tuple[Identifier, ...]:
         self.expect("(")
@@ -127,7 +127,7 @@ class ColumnParser(QueryParser):
         found = self.expression()
         if not isinstance(found, IntervalLiteral):
             hint = "write INTERVAL '3' MINUTE"
-            self.refuse("SQL_CLAUSE", "FRESHNESS takes an interval literal", start, hint)
+            raise self.error("SQL_CLAUSE", "FRESHNESS takes an interval literal", start, hint)
         return found
 
     # Columns
@@ -138,7 +138,7 @@ class ColumnParser(QueryParser):
         name = self.identifier("the name of a column")
         if self.accept("AS"):
             if len(name.parts) > 1:
-                self.refuse("SQL_SYNTAX", "a computed column has a plain name", name.span)
+                raise self.error("SQL_SYNTAX", "a computed column has a plain name", name.span)
             value = self.expression()
             return ComputedColumn(name, value, self.comment(), span=self.since(start))
         type_ = self.nullable_type()
@@ -186,7 +186,7 @@ class ColumnParser(QueryParser):
         start = self.expect("WATERMARK")
         if earlier is not None:
             hint = "keep one WATERMARK"
-            self.refuse("SQL_CLAUSE", "the table has a second watermark", start, hint)
+            raise self.error("SQL_CLAUSE", "the table has a second watermark", start, hint)
         self.expect("FOR")
         column = self.identifier("the name of a column")
         self.expect("AS")
@@ -194,7 +194,7 @@ class ColumnParser(QueryParser):
         return WatermarkSpec(column, value, span=self.since(start))
 
     def distribution(self) -> Distribution:
-        """What stands behind DISTRIBUTED or DISTRIBUTION."""
+        """The part behind DISTRIBUTED or DISTRIBUTION."""
         start = self.token
         kind = buckets = None
         columns: tuple[Name, ...] = ()
@@ -217,7 +217,7 @@ class ColumnParser(QueryParser):
         return self.names_in_brackets() if self.accept("PARTITIONED", "BY") else ()
 
     def table_like(self) -> TableLike:
-        """What stands behind LIKE."""
+        """The part behind LIKE."""
         start = self.token
         table = self.identifier("the name of a table")
         options: list[LikeOption] = []

@@ -47,7 +47,7 @@ class CreateParser(ColumnParser):
             return self._database(token)
         if self.accept("MODEL"):
             return self._model(token)
-        if self.accept_any("CONNECTION") or self.accept("SYSTEM", "CONNECTION"):
+        if self.accept("CONNECTION") or (temporary and self.accept("SYSTEM", "CONNECTION")):
             return self._connection(token)
         if self.at("MATERIALIZED"):
             self._refuse_materialized(temporary, replace)
@@ -55,8 +55,10 @@ class CreateParser(ColumnParser):
             return self._materialized_table(token)
         system = self.at("SYSTEM")
         if system and not temporary:
-            hint = "write CREATE TEMPORARY SYSTEM FUNCTION"
-            self.refuse("SQL_CLAUSE", "a system function is always temporary", self.token, hint)
+            hint = "write CREATE TEMPORARY SYSTEM"
+            raise self.error(
+                "SQL_CLAUSE", "system functions and connections are temporary", self.token, hint
+            )
         if system:
             self.advance()
         self.expect("FUNCTION")
@@ -93,7 +95,9 @@ class CreateParser(ColumnParser):
             self.fail()
         if parts.get("column_names") and "query" not in parts:
             hint = "write a type behind each column"
-            self.refuse("SQL_CLAUSE", "columns without types need AS and a query", opening, hint)
+            raise self.error(
+                "SQL_CLAUSE", "columns without types need AS and a query", opening, hint
+            )
         return CreateTable(
             name,
             **parts,
@@ -105,7 +109,7 @@ class CreateParser(ColumnParser):
         )
 
     def _table_columns(self) -> dict[str, Any]:
-        """What stands in brackets: columns, or names only."""
+        """The part in brackets: columns, or names only."""
         if self._names_only():
             names = [self.identifier()]
             while self.accept(","):
@@ -189,7 +193,7 @@ class CreateParser(ColumnParser):
         if self.accept("USING"):
             if language in ("SQL", "PYTHON"):
                 message = f"a function of the language {language} takes no jars"
-                self.refuse("SQL_CLAUSE", message, start, "remove USING")
+                raise self.error("SQL_CLAUSE", message, start, "remove USING")
             jars.append(self._resource())
             while self.accept(","):
                 jars.append(self._resource())
@@ -229,15 +233,15 @@ class CreateParser(ColumnParser):
         self.if_not_exists()
         name = self.identifier()
         self.comment()
-        if self.accept("WITH"):
-            self.options()
+        self.expect("WITH")
+        self.options()
         return Unsupported("CREATE CONNECTION", name, span=self.since(token))
 
     def _refuse_materialized(self, temporary: bool, replace: bool) -> None:
         word = "TEMPORARY" if temporary else "OR REPLACE" if replace else None
         if word:
             message = f"a materialized table takes no {word}"
-            self.refuse("SQL_CLAUSE", message, self.token, f"remove {word}")
+            raise self.error("SQL_CLAUSE", message, self.token, f"remove {word}")
 
     def _materialized_table(self, token: Token) -> Statement:
         name = self.identifier("the name of a table")

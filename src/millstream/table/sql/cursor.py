@@ -6,7 +6,10 @@ place that was reached, and names the keywords that were asked for there.
 
 from __future__ import annotations
 
+import codecs
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import NoReturn
 
@@ -19,7 +22,9 @@ from millstream.table.sql.nodes import Identifier, Name, Source, Span
 __all__ = ["Cursor"]
 
 _ESCAPED = re.compile(r"(?P<u>.)(?:(?P=u)|\+[0-9a-fA-F]{6}|[0-9a-fA-F]{4})", re.DOTALL)
+_C_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{1,2}|.)", re.DOTALL)
 _MOST_EXPECTED = 8
+_DEEPEST = 60
 # Words that begin a clause: where a name is expected, something is missing before them.
 _CLAUSES = (
     "SELECT", "FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT", "OFFSET", "FETCH",
@@ -38,6 +43,7 @@ class Cursor:
         self.parameters = 0
         self._expected: set[str] = set()
         self._expected_at = -1
+        self._depth = 0
 
     # Looking
 
@@ -98,7 +104,7 @@ class Cursor:
         first = self.token
         for word in words:
             if not self.accept(word):
-                self.fail()
+                self.fail(word)
         return first
 
     def expect_any(self, *words: str) -> str:
@@ -107,6 +113,19 @@ class Cursor:
         if found is None:
             self.fail()
         return found
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """One level deeper; too many levels are an error, before Python's own limit is."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            hint = "use fewer brackets, or parts of the query in WITH"
+            message = f"the statement is nested more than {_DEEPEST} deep"
+            raise self.error("SQL_TOO_DEEP", message, self.token, hint)
+        try:
+            yield
+        finally:
+            self._depth -= 1
 
     # Places
 
@@ -165,7 +184,7 @@ class Cursor:
         return unquoted(self.advance().raw)
 
     def at_string(self) -> bool:
-        return self.at_kind("string", "prefixed", "unicode")
+        return self.at_kind("string", "prefixed", "escaped", "unicode")
 
     def string_literal(self, what: str = "a text in single quotes") -> StringLiteral:
         """Step over a text in quotes; texts in a row are one text."""
@@ -176,7 +195,9 @@ class Cursor:
         raw = self.advance().raw
         if start.kind == "prefixed":
             prefix, raw = raw[: raw.index("'")], raw[raw.index("'") :]
-            charset = prefix[1:] or "N"
+            charset = self._charset(prefix[1:] or "N", start)
+        elif start.kind == "escaped":
+            raw = _C_ESCAPE.sub(_c_character, raw[1:])
         elif start.kind == "unicode":
             raw = raw[2:]
         value = unquoted(raw)
@@ -186,13 +207,21 @@ class Cursor:
             value = self._unescaped(value, start)
         return StringLiteral(value, charset, span=self.since(start))
 
+    def _charset(self, name: str, token: Token) -> str:
+        try:
+            codecs.lookup("utf-8" if name == "N" else name)
+        except LookupError:
+            message = f"there is no character set {name}"
+            raise self.error("SQL_LITERAL", message, token, "leave it away, or use UTF8") from None
+        return name
+
     def _unescaped(self, value: str, start: Token) -> str:
         escape = "\\"
         if self.accept("UESCAPE"):
             token = self.token
             escape = self.plain_string()
             if len(escape) != 1 or escape in "+'\" " or re.fullmatch(r"[0-9a-fA-F\s]", escape):
-                self.refuse("SQL_LITERAL", f"{escape!r} is no escape character", token)
+                raise self.error("SQL_LITERAL", f"{escape!r} is no escape character", token)
 
         def decoded(found: re.Match[str]) -> str:
             text = found.group()[1:]
@@ -202,7 +231,7 @@ class Cursor:
         rest = re.sub(pattern, "", value)
         if escape in rest:
             hint = f"write {escape} and four hexadecimal digits, or {escape}{escape} for {escape}"
-            self.refuse("SQL_LITERAL", "an escape of the text is incomplete", start, hint)
+            raise self.error("SQL_LITERAL", "an escape of the text is incomplete", start, hint)
         return re.sub(pattern, decoded, value)
 
     def unsigned_integer(self, what: str = "a whole number") -> int:
@@ -223,7 +252,7 @@ class Cursor:
         if near:
             hint += f"; or is {near} meant?"
         message = f"{token.raw} is a reserved word and stands where a name is expected"
-        self.refuse("SQL_RESERVED_WORD", message, token, hint)
+        raise self.error("SQL_RESERVED_WORD", message, token, hint)
 
     def _missing(self, token: Token) -> NoReturn:
         """The error of a clause that begins too early: `SELECT FROM t`, `SELECT a, FROM t`."""
@@ -233,7 +262,7 @@ class Cursor:
             hint = "remove the comma before it, or write what is missing behind the comma"
         else:
             hint = f"write what belongs between {before} and {token.raw}"
-        self.refuse("SQL_SYNTAX", message, token, hint)
+        raise self.error("SQL_SYNTAX", message, token, hint)
 
     def fail(self, what: str | None = None) -> NoReturn:
         """The error about the token that stands here."""
@@ -246,15 +275,10 @@ class Cursor:
             raise self.error("SQL_END", message, token)
         near = self._nearest(token)
         message = f"{token.raw} is unexpected here; expected is {wanted}"
-        hint = f"is {near} meant?" if near else self._mistaken_alias()
+        hint = f"is {near} meant?" if near else self._mistaken_alias() or self._habit(token, what)
         if self.place and self.tokens[self.place - 1].text == ",":
             hint = hint or "remove the comma before it, or write what is missing behind the comma"
         raise self.error("SQL_SYNTAX", message, token, hint)
-
-    def refuse(
-        self, code: str, message: str, at: Token | Span, hint: str | None = None
-    ) -> NoReturn:
-        raise self.error(code, message, at, hint)
 
     def error(self, code: str, message: str, at: Token | Span, hint: str | None = None) -> SqlError:
         span = at if isinstance(at, Span) else self.span_of(at)
@@ -269,11 +293,23 @@ class Cursor:
         near = self._nearest(self.token)
         if near:
             return near
+        if len(known) > _MOST_EXPECTED and what:
+            return what
         if len(known) > _MOST_EXPECTED:
             return (
                 "the end of the statement, or another clause" if ";" in known else "something else"
             )
         return " or ".join(known)
+
+    def _habit(self, token: Token, what: str | None) -> str | None:
+        """The hint if another dialect writes it like this."""
+        if token.text == "=" and self.tokens[self.place - 1].text == "=":
+            return "write one ="
+        if token.text == ":" and self.ahead().text == ":":
+            return "write CAST(value AS type)"
+        if what == ")" and (token.kind == "quoted" or self.at_name()):
+            return "is a comma or a bracket missing before it?"
+        return None
 
     def _mistaken_alias(self) -> str | None:
         """The hint if the word before is a misspelled keyword that was taken for a name."""
@@ -288,7 +324,14 @@ class Cursor:
             return None
         words = [word for each in self._expected for word in each.split()[:1] if word.isalpha()]
         near = get_close_matches(token.text, words, 1, 0.75)
-        return near[0] if near else None
+        return near[0] if near and near[0] != token.text else None
+
+
+def _c_character(found: re.Match[str]) -> str:
+    text = found.group()[1:]
+    if text[0] in "uUx" and len(text) > 1:
+        return chr(int(text[1:], 16)).replace("'", "''")
+    return {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "'": "''"}.get(text, text)
 
 
 def unquoted(raw: str) -> str:

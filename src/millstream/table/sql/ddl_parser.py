@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from millstream.table.sql.create_parser import CreateParser
 from millstream.table.sql.lexer import Token
 from millstream.table.sql.nodes import Identifier
@@ -28,6 +26,7 @@ from millstream.table.sql.statements import (
     ResetOptions,
     SetOptions,
     Statement,
+    TableAction,
     TableConstraint,
     Unsupported,
     WatermarkSpec,
@@ -107,7 +106,7 @@ class DdlParser(CreateParser):
         action = self._options_action() or self._table_action()
         return AlterTable(name, action, if_exists, span=self.since(token))
 
-    def _table_action(self) -> Any:
+    def _table_action(self) -> TableAction:
         start = self.token
         if self.accept("RENAME"):
             return self._rename(start)
@@ -180,7 +179,7 @@ class DdlParser(CreateParser):
             return ColumnPosition(column, "AFTER", after, span=self.since(start))
         return ColumnPosition(column, span=self.since(start))
 
-    def _drop_action(self, start: Token) -> Any:
+    def _drop_action(self, start: Token) -> TableAction:
         if self.at("PARTITION") or self.at("IF", "EXISTS"):
             return self._drop_partitions(start)
         if self.accept("PRIMARY", "KEY"):
@@ -232,6 +231,8 @@ class DdlParser(CreateParser):
             self.expect("=")
             self.expect_any("FULL", "CONTINUOUS")
         elif not self.accept("SUSPEND") and self._options_action() is None:
+            if self.at("RENAME") or self.ahead().text == "PARTITION":
+                self.fail()
             self._table_action()
         feature = "ALTER MATERIALIZED TABLE"
         return Unsupported(feature, name, query, span=self.since(token))

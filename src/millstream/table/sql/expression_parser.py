@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
@@ -20,6 +21,7 @@ from millstream.table.sql.expressions import (
     BooleanLiteral,
     Case,
     Check,
+    ColumnRef,
     CompoundConstructor,
     Exists,
     Expression,
@@ -43,6 +45,7 @@ from millstream.table.sql.expressions import (
     When,
 )
 from millstream.table.sql.lexer import Token
+from millstream.table.sql.nodes import Source
 from millstream.table.sql.queries import Query
 from millstream.table.sql.type_parser import TypeParser
 
@@ -104,13 +107,8 @@ _CHECKS = (
 _LIKES = (("LIKE",), ("ILIKE",), ("RLIKE",), ("SIMILAR", "TO"))
 _TEMPORAL = (
     ("DATE",),
-    ("TIME", "WITH", "LOCAL", "TIME", "ZONE"),
-    ("TIME", "WITHOUT", "TIME", "ZONE"),
-    ("TIME", "WITH", "TIME", "ZONE"),
     ("TIME",),
     ("TIMESTAMP", "WITH", "LOCAL", "TIME", "ZONE"),
-    ("TIMESTAMP", "WITHOUT", "TIME", "ZONE"),
-    ("TIMESTAMP", "WITH", "TIME", "ZONE"),
     ("TIMESTAMP",),
 )
 _QUERY_STARTS = ("SELECT", "VALUES", "VALUE", "WITH", "TABLE")
@@ -118,6 +116,10 @@ _QUERY_STARTS = ("SELECT", "VALUES", "VALUE", "WITH", "TABLE")
 
 class ExpressionParser(TypeParser):
     """Reads expressions; calls and queries are read by the parsers that build on it."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._failed: dict[int, SqlError] = {}
 
     @abstractmethod
     def query(self) -> Query:
@@ -140,7 +142,7 @@ class ExpressionParser(TypeParser):
         return self.ahead(distance + 1).text != "("
 
     def either(self, first: Callable[[], _T], second: Callable[[], _T]) -> _T:
-        """What the first way reads, or what the second one does; the error is the later one."""
+        """Read in the first way or, if it fails, in the second one; the error is the later one."""
         place, parameters = self.place, self.parameters
         try:
             return first()
@@ -153,11 +155,20 @@ class ExpressionParser(TypeParser):
                 raise (other if later else error) from None
 
     def query_in_brackets(self) -> Query:
-        self.expect("(")
-        if not self.at_query():
-            self.fail("a query")
-        query = self.query()
-        self.expect(")")
+        failed = self._failed.get(self.place)
+        if failed is not None:
+            # Brackets in brackets are tried in two ways; without this, the work would double with each.
+            raise failed
+        place = self.place
+        try:
+            self.expect("(")
+            if not self.at_query():
+                self.fail("a query")
+            query = self.query()
+            self.expect(")")
+        except SqlError as error:
+            self._failed[place] = error
+            raise
         return query
 
     def expressions(self) -> tuple[Expression, ...]:
@@ -168,7 +179,7 @@ class ExpressionParser(TypeParser):
         return tuple(found)
 
     def order_items(self) -> tuple[OrderItem, ...]:
-        """What stands behind ORDER BY."""
+        """The items behind ORDER BY."""
         items = [self.order_item()]
         while self.accept(","):
             items.append(self.order_item())
@@ -185,7 +196,8 @@ class ExpressionParser(TypeParser):
 
     def expression(self, weakest: int = 0) -> Expression:
         """An expression of operators that bind at least as tight as `weakest`."""
-        left = self._prefixed()
+        with self.nested():
+            left = self._prefixed()
         while True:
             longer = self._binary(left, weakest) or self._predicate(left, weakest)
             if longer is None:
@@ -208,7 +220,7 @@ class ExpressionParser(TypeParser):
     def _binary(self, left: Expression, weakest: int) -> Expression | None:
         token = self.token
         if token.text == "!=" and token.kind == "sign":
-            self.refuse("SQL_SYNTAX", "Flink does not know !=", token, "write <>")
+            raise self.error("SQL_SYNTAX", "Flink does not know !=", token, "write <>")
         precedence = _BINARY.get(token.text, -1) if token.kind in ("word", "sign") else -1
         if precedence >= weakest:
             self.advance()
@@ -338,7 +350,7 @@ class ExpressionParser(TypeParser):
             value = b""
         if value.hex() != digits.lower():
             hint = "write two hexadecimal digits for each byte"
-            self.refuse("SQL_LITERAL", f"{token.raw} is no binary literal", token, hint)
+            raise self.error("SQL_LITERAL", f"{token.raw} is no binary literal", token, hint)
         return BinaryLiteral(value, span=self.since(token))
 
     def _in_brackets(self, start: Token) -> Expression:
@@ -363,12 +375,28 @@ class ExpressionParser(TypeParser):
         word = self.accept_any(*kinds, "FN")
         if word == "FN":
             found = self.call_or_column()
+            if isinstance(found, ColumnRef):
+                self.fail()
         elif word:
-            found = TemporalLiteral(kinds[word], self.plain_string(), span=self.since(start))
+            found = self._escaped_time(kinds[word], start)
         else:
             self.fail()
         self.expect("}")
         return found
+
+    def _escaped_time(self, kind: str, start: Token) -> Expression:
+        text = self.plain_string()
+        readers: dict[str, Callable[[str], object]] = {
+            "DATE": date.fromisoformat,
+            "TIME": time.fromisoformat,
+            "TIMESTAMP": datetime.fromisoformat,
+        }
+        try:
+            readers[kind](text)
+        except ValueError:
+            message = f"{text!r} is no {kind}"
+            raise self.error("SQL_LITERAL", message, start, "write it as in 2024-01-31") from None
+        return TemporalLiteral(kind, text, span=self.since(start))
 
     def _null(self, token: Token) -> Expression:
         self.advance()
@@ -395,7 +423,8 @@ class ExpressionParser(TypeParser):
         try:
             Decimal(text)
         except InvalidOperation:
-            self.refuse("SQL_LITERAL", f"{text!r} is no decimal number", token)
+            message = f"{text!r} is no decimal number"
+            raise self.error("SQL_LITERAL", message, token) from None
         return NumberLiteral(text, span=self.since(token))
 
     def _interval(self, token: Token) -> Expression:
@@ -413,10 +442,11 @@ class ExpressionParser(TypeParser):
             number = self.advance()
             value = NumberLiteral(number.raw, span=self.span_of(number))
         else:
-            value = self.call_or_column()
+            name = self.identifier()
+            value = ColumnRef(name, span=name.span)
         if negative:
             value = UnaryOperation("-", value, span=self.since(token))
-        qualifier = self.interval_qualifier()
+        qualifier = self.single_unit()
         return IntervalValue(value, qualifier, span=self.since(token))
 
     def _case(self, token: Token) -> Expression:
@@ -429,7 +459,7 @@ class ExpressionParser(TypeParser):
             if value is None and len(conditions) > 1:
                 hint = "write CASE value WHEN 1, 2 THEN ..., or join the conditions by OR"
                 message = "WHEN has several conditions, and CASE has no value"
-                self.refuse("SQL_CLAUSE", message, conditions[1].span, hint)
+                raise self.error("SQL_CLAUSE", message, conditions[1].span, hint)
             self.expect("THEN")
             result = self.expression()
             branches.append(When(conditions, result, span=self.since(start)))
@@ -454,7 +484,7 @@ class ExpressionParser(TypeParser):
             return self._collection_of_query(token)
         self.advance()
         self.expect("[")
-        items = () if self.at("]") else self.expressions()
+        items = () if self.at("]") and token.text != "MULTISET" else self.expressions()
         self.expect("]")
         if token.text == "ARRAY":
             return ArrayConstructor(items, span=self.since(token))
@@ -462,7 +492,7 @@ class ExpressionParser(TypeParser):
             if len(items) % 2:
                 message = "MAP has a key without a value"
                 hint = "write keys and values in turn: MAP['k1', 1, 'k2', 2]"
-                self.refuse("SQL_CLAUSE", message, items[-1].span, hint)
+                raise self.error("SQL_CLAUSE", message, items[-1].span, hint)
             return MapConstructor(items, span=self.since(token))
         return CompoundConstructor(token.text, items, span=self.since(token))
 
@@ -501,6 +531,5 @@ _WORDS = {
     "ARRAY": ExpressionParser._collection,
     "MAP": ExpressionParser._collection,
     "MULTISET": ExpressionParser._collection,
-    "CURSOR": ExpressionParser._collection,
     "PERIOD": ExpressionParser._period,
 }

@@ -342,7 +342,7 @@ class CompoundConstructor(Expression):
 
 @dataclass(frozen=True)
 class QueryConstructor(Expression):
-    """``ARRAY(SELECT ...)``, ``MAP(...)``, ``MULTISET(...)``, ``CURSOR(...)``."""
+    """``ARRAY(SELECT ...)``, ``MAP(...)``, ``MULTISET(...)``."""
 
     kind: str
     query: Query
@@ -416,7 +416,7 @@ class WindowFrame(Node):
 
 @dataclass(frozen=True)
 class WindowSpec(Node):
-    """What stands in the brackets of ``OVER (...)``; `base` is the name of another window."""
+    """The brackets of ``OVER (...)``; `base` is the name of another window."""
 
     base: Name | None = None
     partition_by: tuple[Expression, ...] = ()
@@ -449,7 +449,6 @@ class Call(Expression):
     filter: Expression | None = None
     nulls: str | None = None
     over: Over | None = None
-    separator: Expression | None = None
     has_parentheses: bool = True
 
 
@@ -476,7 +475,7 @@ class JsonCall(Expression):
     """A JSON function with its clauses.
 
     `name` is JSON_VALUE, JSON_QUERY, JSON_EXISTS, JSON_OBJECT, JSON_ARRAY, JSON_OBJECTAGG or
-    JSON_ARRAYAGG. `wrapper` and `quotes` are those of JSON_QUERY, `on_null` is NULL or ABSENT,
+    JSON_ARRAYAGG. `wrapper` is that of JSON_QUERY, `on_null` is NULL or ABSENT,
     `order_by` is that of JSON_ARRAYAGG.
     """
 
@@ -485,10 +484,7 @@ class JsonCall(Expression):
     returning: TypeName | None = None
     behaviors: tuple[JsonBehavior, ...] = ()
     wrapper: str | None = None
-    quotes: str | None = None
     on_null: str | None = None
     passing: tuple[tuple[Expression, Name], ...] = ()
     formatted: tuple[bool, ...] = ()
     order_by: tuple[OrderItem, ...] = ()
-    filter: Expression | None = None
-    over: Over | None = None

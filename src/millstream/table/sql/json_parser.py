@@ -62,19 +62,14 @@ class JsonParser(CallParser):
         return found
 
     def _behaviors(self, kinds: tuple[tuple[str, ...], ...]) -> tuple[JsonBehavior, ...]:
-        """At most one for EMPTY, then at most one for ERROR."""
+        """Behaviors for EMPTY and ERROR, in any order; Flink takes the last one of each."""
         found: list[JsonBehavior] = []
-        events = list(_EVENTS)
-        while events:
-            behavior = self._behavior(kinds, events)
-            if behavior is None:
-                break
-            del events[: events.index(behavior.event) + 1]
+        while behavior := self._behavior(kinds, _EVENTS):
             found.append(behavior)
         return tuple(found)
 
     def _behavior(
-        self, kinds: tuple[tuple[str, ...], ...], events: list[str]
+        self, kinds: tuple[tuple[str, ...], ...], events: tuple[str, ...]
     ) -> JsonBehavior | None:
         start = self.token
         for words in kinds:
@@ -104,10 +99,6 @@ class JsonParser(CallParser):
         arguments, formatted, passing = self._document_and_path()
         returning = self._returning()
         wrapper = self._wrapper()
-        quotes = None
-        if word := self.accept_any("KEEP", "OMIT"):
-            self.expect("QUOTES")
-            quotes = word
         behaviors = self._behaviors(
             (("ERROR",), ("NULL",), ("EMPTY", "ARRAY"), ("EMPTY", "OBJECT"))
         )
@@ -118,7 +109,6 @@ class JsonParser(CallParser):
             returning,
             behaviors,
             wrapper,
-            quotes,
             passing=passing,
             formatted=formatted,
             span=self.since(token),
@@ -138,7 +128,7 @@ class JsonParser(CallParser):
 
     def _json_exists(self, token: Token) -> Expression:
         arguments, formatted, passing = self._document_and_path()
-        found = self._behavior((("TRUE",), ("FALSE",), ("UNKNOWN",), ("ERROR",)), ["ERROR"])
+        found = self._behavior((("TRUE",), ("FALSE",), ("UNKNOWN",), ("ERROR",)), ("ERROR",))
         self.expect(")")
         return JsonCall(
             token.text,
@@ -181,8 +171,8 @@ class JsonParser(CallParser):
         self._open()
         items: list[Expression] = []
         formatted: list[bool] = []
-        on_null = self._on_null()
-        if on_null is None and not self.at(")"):
+        on_null = None
+        if not self.at(")"):
             while True:
                 items.append(self.expression())
                 formatted.append(self._format_json())
@@ -223,8 +213,6 @@ class JsonParser(CallParser):
             on_null=on_null,
             formatted=(formatted,),
             order_by=order_by,
-            filter=self.filter_clause(),
-            over=self.over_clause(),
             span=self.since(token),
         )
 

@@ -19,15 +19,16 @@ _LETTER = r"(?:[^\W\d]|\$)"
 _PATTERN = re.compile(
     rf"""
       (?P<space>\s+ | (?:--|//)[^\n]* | /\*(?!\+)(?:[^*]|\*(?!/))*\*/)
-    | (?P<prefixed>(?:_[\w.:-]+|[nNeE]){_STRING})
+    | (?P<prefixed>(?:_[\w.:-]+|[nN]){_STRING})
+    | (?P<escaped>[eE]'(?:[^'\\]|\\.|'')*')
     | (?P<unicode>[uU]&{_STRING})
     | (?P<binary>[xX]{_STRING})
     | (?P<string>{_STRING})
     | (?P<quoted>`(?:[^`\n]|``)+`)
     | (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
-    | (?P<word>{_LETTER}(?:\w|\$)*)
+    | (?P<word>(?!\$(?![\w$])){_LETTER}(?:\w|\$)*)
     | (?P<sign>/\*\+ | \*/ | \{{- | -\}} | => | <> | != | <= | >= | \|\| | \.\.
-        | /(?!\*) | [()\[\]{{}}<>=+\-*%,.;:?|^])
+        | /(?!\*) | \$ | [()\[\]{{}}<>=+\-*%,.;:?|^])
     """,
     re.VERBOSE,
 )
@@ -42,8 +43,8 @@ _UNCLOSED = {
 class Token:
     """A word, literal or sign.
 
-    `kind` is word, quoted, string, prefixed, unicode, binary, number, sign or end. `text` is as it
-    is written, except that a word is in capitals; `raw` is always as it is written.
+    `kind` is word, quoted, string, prefixed, escaped, unicode, binary, number, sign or end. `text` is as
+    it is written, except that a word is in capitals; `raw` is always as it is written.
     """
 
     kind: str

@@ -70,10 +70,13 @@ class Node:
             yield from _nodes(getattr(self, each.name))
 
     def walk(self) -> Iterator[Node]:
-        """This node and all below it."""
-        yield self
-        for child in self.children():
-            yield from child.walk()
+        """This node and all below it, each before those below it."""
+        # A long chain of AND is a deep tree, too deep for recursion.
+        waiting: list[Node] = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(reversed(list(node.children())))
 
 
 def _nodes(value: object) -> Iterator[Node]:

@@ -35,7 +35,7 @@ def parse(sql: str) -> Statement | Query:
         pass
     if parser.token.kind != "end" and parser.tokens[parser.place - 1].text == ";":
         hint = "run statements one by one, or as a script"
-        parser.refuse("SQL_SEVERAL", "the text has several statements", parser.token, hint)
+        raise parser.error("SQL_SEVERAL", "the text has several statements", parser.token, hint)
     _expect_end(parser)
     return statement
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.table.sql.expressions import Expression, NumberLiteral, OrderItem, Star
+from millstream.table.sql.expressions import Default, Expression, NumberLiteral, OrderItem, Star
 from millstream.table.sql.nodes import Name
 from millstream.table.sql.queries import (
     CommonTable,
@@ -65,7 +65,7 @@ class QueryParser(RelationParser):
         return CommonTable(name, columns, query, span=self.since(start))
 
     def _limits(self) -> tuple[Expression | None, Expression | None]:
-        """LIMIT and OFFSET in any order, or OFFSET and FETCH."""
+        """LIMIT and OFFSET, or OFFSET and FETCH."""
         offset = limit = None
         limited = self.accept("LIMIT")
         if limited:
@@ -73,9 +73,9 @@ class QueryParser(RelationParser):
         if self.accept("OFFSET"):
             offset = self._count()
             self.accept_any("ROW", "ROWS")
-            if not limited and self.accept("LIMIT"):
-                limited = True
-                limit = None if self.accept("ALL") else self._count()
+            if not limited and self.at("LIMIT"):
+                hint = "write LIMIT before OFFSET"
+                raise self.error("SQL_CLAUSE", "LIMIT stands behind OFFSET", self.token, hint)
         if not limited and self.accept("FETCH"):
             self.expect_any("FIRST", "NEXT")
             limit = self._count()
@@ -121,7 +121,8 @@ class QueryParser(RelationParser):
             name = self.identifier("the name of a table")
             return TableBody(name, span=self.since(start))
         if self.at("("):
-            return self.query_in_brackets()
+            with self.nested():
+                return self.query_in_brackets()
         self.fail("a query")
 
     def _values(self) -> Values:
@@ -132,20 +133,22 @@ class QueryParser(RelationParser):
         return Values(tuple(rows), span=self.since(first))
 
     def _row_of_values(self) -> tuple[Expression, ...]:
-        def row() -> tuple[Expression, ...]:
-            self.accept("ROW")
-            self.expect("(")
-            items = self.expressions()
-            self.expect(")")
-            if not (self.at_kind("end") or self.at_any(",", ")", ";", "ORDER", "LIMIT", "OFFSET")):
-                if not self.at_any("UNION", "EXCEPT", "INTERSECT", "FETCH", "AS"):
-                    self.fail()
-            return items
-
-        def value() -> tuple[Expression, ...]:
+        """A row in brackets, or one value without any."""
+        if not self.at("(") and not self.at("ROW", "("):
             return (self.expression(),)
+        self.accept("ROW")
+        self.expect("(")
+        items = [self._value_or_default()]
+        while self.accept(","):
+            items.append(self._value_or_default())
+        self.expect(")")
+        return tuple(items)
 
-        return self.either(row, value) if self.at_any("(", "ROW") else value()
+    def _value_or_default(self) -> Expression:
+        token = self.token
+        if self.accept("DEFAULT"):
+            return Default(span=self.span_of(token))
+        return self.bare_query() or self.expression()
 
     # SELECT
 
@@ -188,11 +191,7 @@ class QueryParser(RelationParser):
 
     def _select_item(self) -> SelectItem:
         start = self.token
-        value: Expression
-        if self.accept("*"):
-            value = Star(span=self.span_of(start))
-        else:
-            value = self.expression()
+        value = Star(span=self.span_of(start)) if self.accept("*") else self.expression()
         alias = self._alias()
         return SelectItem(value, alias, span=self.since(start))
 
@@ -201,7 +200,7 @@ class QueryParser(RelationParser):
             if self.at_kind("string"):
                 hint = f"write it in backticks: `{self.token.raw[1:-1]}`"
                 message = "a text in quotes is no name"
-                self.refuse("SQL_SYNTAX", message, self.token, hint)
+                raise self.error("SQL_SYNTAX", message, self.token, hint)
             return self.name("an alias")
         return self.name() if self.at_name() else None
 

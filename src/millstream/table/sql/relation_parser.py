@@ -1,8 +1,14 @@
-"""What stands in FROM: tables, joins, table functions, MATCH_RECOGNIZE; and hints."""
+"""FROM: tables, joins, table functions, MATCH_RECOGNIZE; and hints."""
 
 from __future__ import annotations
 
-from millstream.table.sql.expressions import Expression, NumberLiteral, StringLiteral
+from millstream.table.sql.expressions import (
+    ColumnRef,
+    Expression,
+    IntervalLiteral,
+    NumberLiteral,
+    StringLiteral,
+)
 from millstream.table.sql.json_parser import JsonParser
 from millstream.table.sql.lexer import Token
 from millstream.table.sql.nodes import Identifier, Name
@@ -46,6 +52,10 @@ _JOINS = (
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
+def _kind(option: HintOption) -> str:
+    return "pair" if option.key else type(option.value).__name__
+
+
 class RelationParser(JsonParser):
     """Reads FROM."""
 
@@ -86,9 +96,9 @@ class RelationParser(JsonParser):
 
     def _relation(self) -> Relation:
         start = self.token
-        found, may_be_named = self._primary(start)
-        if may_be_named:
-            found = self._named_relation(found)
+        with self.nested():
+            found = self._primary(start)
+        found = self._named_relation(found)
         if self.accept("TABLESAMPLE"):
             found = self._sample(found)
         return found
@@ -101,16 +111,21 @@ class RelationParser(JsonParser):
         else:
             return found
         columns = self.names_in_brackets() if self.at("(") else ()
-        return Aliased(found, name, columns, span=self.since(found.span))
+        named = Aliased(found, name, columns, span=self.since(found.span))
+        if not self.at("MATCH_RECOGNIZE"):
+            return named
+        return self._named_relation(self._match_recognize(named))
 
-    def _primary(self, start: Token) -> tuple[Relation, bool]:
+    def _primary(self, start: Token) -> Relation:
         lateral = self.accept("LATERAL")
         if self.at("UNNEST"):
-            return self._unnest(start, lateral), True
+            return self._unnest(start, lateral)
         if self.at("TABLE", "("):
-            return self._function_table(start, lateral), True
+            return self._function_table(start, lateral)
         if self.at("("):
             return self._in_parentheses(start, lateral)
+        if lateral:
+            self.fail()
         if not self.at_name():
             if self.token.kind == "word":
                 self.reserved(self.token)
@@ -119,10 +134,8 @@ class RelationParser(JsonParser):
         if self.at("("):
             self.place -= 2 * len(name.parts) - 1
             call = self.table_function_call()
-            return FunctionTable(call, lateral, wrapped=False, span=self.since(start)), True
-        if lateral:
-            self.fail()
-        return self._table(start, name), True
+            return FunctionTable(call, wrapped=False, span=self.since(start))
+        return self._table(start, name)
 
     def _table(self, start: Token, name: Identifier) -> Relation:
         found: Relation = TableRef(name, self.hints(), span=self.since(start))
@@ -134,21 +147,21 @@ class RelationParser(JsonParser):
             found = self._match_recognize(found)
         return found
 
-    def _in_parentheses(self, start: Token, lateral: bool) -> tuple[Relation, bool]:
-        def query() -> tuple[Relation, bool]:
+    def _in_parentheses(self, start: Token, lateral: bool) -> Relation:
+        def query() -> Relation:
             found: Relation = Derived(self.query_in_brackets(), lateral, span=self.since(start))
             if self.at("MATCH_RECOGNIZE"):
                 found = self._match_recognize(found)
-            return found, True
+            return found
 
-        def joined() -> tuple[Relation, bool]:
+        def joined() -> Relation:
             opening = self.expect("(")
-            found = self.from_clause()
+            found = self._joined()
             self.expect(")")
             if not isinstance(found, Join):
                 message = "only a query or a join stands in brackets"
-                self.refuse("SQL_SYNTAX", message, opening, "remove the brackets")
-            return found, True
+                raise self.error("SQL_SYNTAX", message, opening, "remove the brackets")
+            return found
 
         if lateral or (self.at_query() and not self.at("(", "(")):
             return query()
@@ -156,7 +169,8 @@ class RelationParser(JsonParser):
 
     def _unnest(self, start: Token, lateral: bool) -> Relation:
         self.expect("UNNEST", "(")
-        items = self.expressions()
+        bare = self.bare_query()
+        items = (bare,) if bare else self.expressions()
         self.expect(")")
         ordinality = self.accept("WITH", "ORDINALITY")
         return Unnest(items, ordinality, lateral, span=self.since(start))
@@ -214,10 +228,10 @@ class RelationParser(JsonParser):
                 options.append(self._hint_option())
                 while self.accept(","):
                     options.append(self._hint_option())
-                    if (options[-1].key is None) != (options[0].key is None):
-                        message = "a hint has options with and without a key"
-                        hint = "write 'key' = 'value' for all, or for none"
-                        self.refuse("SQL_CLAUSE", message, options[-1].span, hint)
+                    if _kind(options[-1]) != _kind(options[0]):
+                        message = "a hint has options of several kinds"
+                        hint = "write 'key' = 'value' for all, or only names, or only literals"
+                        raise self.error("SQL_CLAUSE", message, options[-1].span, hint)
             self.expect(")")
         return Hint(name, tuple(options), span=self.since(start))
 
@@ -239,7 +253,7 @@ class RelationParser(JsonParser):
             if self.accept("="):
                 key, value = identifier, self.string_literal()
             else:
-                value = StringLiteral(name.text, span=name.span)
+                value = ColumnRef(identifier, span=name.span)
         return HintOption(key, value, span=self.since(start))
 
     # MATCH_RECOGNIZE
@@ -260,7 +274,7 @@ class RelationParser(JsonParser):
         pattern = self._pattern()
         strict_end = self.accept("$")
         self.expect(")")
-        within = self.expression() if self.accept("WITHIN") else None
+        within = self._within() if self.accept("WITHIN") else None
         subsets = self._subsets() if self.accept("SUBSET") else ()
         self.expect("DEFINE")
         defines = [self._define()]
@@ -283,6 +297,13 @@ class RelationParser(JsonParser):
             subsets,
             span=self.since(relation.span),
         )
+
+    def _within(self) -> Expression:
+        start = self.token
+        found = self.expression()
+        if not isinstance(found, IntervalLiteral):
+            raise self.error("SQL_CLAUSE", "WITHIN takes an interval literal", start)
+        return found
 
     def _measures(self) -> tuple[MatchMeasure, ...]:
         found = []
@@ -334,14 +355,15 @@ class RelationParser(JsonParser):
 
     def _pattern_term(self) -> Pattern:
         items = [self._pattern_factor()]
-        while (self.at_name() and self.token.raw != "$") or self.at_any("(", "{-", "PERMUTE"):
+        while self.at_name() or self.at_any("(", "{-", "PERMUTE"):
             items.append(self._pattern_factor())
         if len(items) == 1:
             return items[0]
         return PatternConcat(tuple(items), span=self.since(items[0].span))
 
     def _pattern_factor(self) -> Pattern:
-        found = self._pattern_primary()
+        with self.nested():
+            found = self._pattern_primary()
         limits: tuple[int, int | None] | None = None
         if sign := self.accept_any(*_QUANTIFIERS):
             limits = _QUANTIFIERS[sign]

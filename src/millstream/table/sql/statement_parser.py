@@ -60,7 +60,7 @@ _SHOWN_LISTS = (
     (("CURRENT", "DATABASE"), False, ()),
 )
 _SHOWN_THINGS = ("TABLE", "VIEW", "CATALOG", "MODEL", "CONNECTION", "MATERIALIZED TABLE")
-_DESCRIBED = ("CATALOG", "DATABASE", "FUNCTION", "MODEL", "CONNECTION")
+_DESCRIBED = ("TABLE", "CATALOG", "DATABASE", "FUNCTION", "MODEL", "CONNECTION")
 
 
 class StatementParser(DdlParser):
@@ -86,7 +86,7 @@ class StatementParser(DdlParser):
         overwrite = self.expect_any("INTO", "OVERWRITE") == "OVERWRITE"
         if upsert and overwrite:
             message = "OVERWRITE goes with INSERT only"
-            self.refuse("SQL_CLAUSE", message, start, "write INSERT OVERWRITE or UPSERT INTO")
+            raise self.error("SQL_CLAUSE", message, start, "write INSERT OVERWRITE or UPSERT INTO")
         table = self.identifier("the name of a table")
         hints = self.hints()
         partition = self.partition_spec() if self.accept("PARTITION") else ()
@@ -112,6 +112,8 @@ class StatementParser(DdlParser):
 
     def _source(self) -> Query:
         if not self.at_query():
+            for word in ("SELECT", "VALUES", "WITH"):
+                self.expect_here(word)
             self.fail("a query")
         return self.query()
 
@@ -188,7 +190,8 @@ class StatementParser(DdlParser):
 
     def _assignment(self) -> Assignment:
         start = self.token
-        column = self.identifier("the name of a column")
+        name = self.name("the name of a column")
+        column = Identifier((name,), span=name.span)
         self.expect("=")
         value = self.expression()
         return Assignment(column, value, span=self.since(start))
@@ -254,7 +257,7 @@ class StatementParser(DdlParser):
         detail = self.expect_any(*_DETAILS)
         if detail in earlier:
             message = f"{detail} is written twice"
-            self.refuse("SQL_CLAUSE", message, token, "remove one")
+            raise self.error("SQL_CLAUSE", message, token, "remove one")
         return detail
 
     def _explained(self) -> Node:
@@ -269,7 +272,7 @@ class StatementParser(DdlParser):
             found = self.statement()
             if not (isinstance(found, CreateTable) and found.query):
                 message = "EXPLAIN takes CREATE TABLE only with AS and a query"
-                self.refuse("SQL_CLAUSE", message, start, "explain the query instead")
+                raise self.error("SQL_CLAUSE", message, start, "explain the query instead")
             return found
         return self._source()
 
@@ -277,14 +280,14 @@ class StatementParser(DdlParser):
         self.advance()
         if self.accept("JOB"):
             return Describe("JOB", self.plain_string(), span=self.since(token))
-        kind = "TABLE"
-        for word in _DESCRIBED:
-            if self.at(word) and self.ahead().kind in ("word", "quoted"):
-                self.advance()
-                kind = word
+        kind = self.accept_any(*_DESCRIBED) or "TABLE"
         extended = self.accept("EXTENDED")
-        name = self.identifier()
+        name = self._simple_name() if kind == "CATALOG" else self.identifier()
         return Describe(kind, name, extended, span=self.since(token))
+
+    def _simple_name(self) -> Identifier:
+        name = self.name("the name of a catalog")
+        return Identifier((name,), span=name.span)
 
     def _show(self, token: Token) -> Statement:
         self.advance()
@@ -303,7 +306,9 @@ class StatementParser(DdlParser):
                 owner = preposition_ = None
                 if has_owner:
                     preposition_ = self.accept_any("FROM", "IN")
-                    owner = self.identifier() if preposition_ else None
+                    simple = words == ("DATABASES",)
+                    read = self._simple_name if simple else self.identifier
+                    owner = read() if preposition_ else None
                 return self._show_filtered(token, " ".join(words), owner, operators, preposition_)
         self.fail()
 
@@ -316,7 +321,8 @@ class StatementParser(DdlParser):
             what = "MATERIALIZED TABLE"
         else:
             what = self.expect_any(*_SHOWN_THINGS)
-        return Show(f"CREATE {what}", self.identifier(), span=self.since(token))
+        name = self._simple_name() if what == "CATALOG" else self.identifier()
+        return Show(f"CREATE {what}", name, span=self.since(token))
 
     def _show_filtered(
         self,
@@ -348,11 +354,8 @@ class StatementParser(DdlParser):
 
     def _use(self, token: Token) -> Statement:
         self.advance()
-        if self.at("CATALOG") and self.ahead().kind in ("word", "quoted"):
-            self.advance()
-            name = self.name()
-            identifier = Identifier((name,), span=name.span)
-            return Use("CATALOG", identifier, span=self.since(token))
+        if self.accept("CATALOG"):
+            return Use("CATALOG", self._simple_name(), span=self.since(token))
         if self.accept("MODULES"):
             names = [self.name()]
             while self.accept(","):
@@ -362,8 +365,10 @@ class StatementParser(DdlParser):
 
     def _set(self, token: Token) -> Statement:
         self.advance()
-        if not self.at_string():
+        if self.at_kind("end") or self.at(";"):
             return SetOption(span=self.since(token))
+        if not self.at_string():
+            self.fail("an option such as 'key' = 'value'")
         key = self.string_literal().value
         self.expect("=")
         value = self.string_literal().value
@@ -417,7 +422,7 @@ class StatementParser(DdlParser):
             if not savepoint:
                 message = "WITH DRAIN needs WITH SAVEPOINT before it"
                 hint = "write STOP JOB 'id' WITH SAVEPOINT WITH DRAIN"
-                self.refuse("SQL_CLAUSE", message, self.token, hint)
+                raise self.error("SQL_CLAUSE", message, self.token, hint)
             drain = self.accept("WITH", "DRAIN")
         return StopJob(job, savepoint, drain, span=self.since(token))
 

@@ -58,6 +58,7 @@ __all__ = [
     "Statement",
     "StatementSet",
     "StopJob",
+    "TableAction",
     "TableConstraint",
     "TableLike",
     "TruncateTable",
@@ -339,23 +340,26 @@ class DropPart(Node):
     part: str
 
 
+TableAction = (
+    SetOptions
+    | ResetOptions
+    | RenameTable
+    | RenameColumn
+    | AddColumns
+    | AddPartitions
+    | DropPartitions
+    | DropColumns
+    | DropConstraint
+    | DropPart
+)
+
+
 @dataclass(frozen=True)
 class AlterTable(Statement):
     """``ALTER TABLE name action``."""
 
     name: Identifier
-    action: (
-        SetOptions
-        | ResetOptions
-        | RenameTable
-        | RenameColumn
-        | AddColumns
-        | AddPartitions
-        | DropPartitions
-        | DropColumns
-        | DropConstraint
-        | DropPart
-    )
+    action: TableAction
     if_exists: bool = False
 
 

@@ -34,7 +34,6 @@ _PLAIN = {
     "ANY": "ANY",
     "STRING": "STRING",
     "BYTES": "BYTES",
-    "GEOMETRY": "GEOMETRY",
     "UUID": "UUID",
     "VARIANT": "VARIANT",
     "BITMAP": "BITMAP",
@@ -49,7 +48,7 @@ _ZONES = {
 class TypeParser(Cursor):
     """Reads types and the units of intervals."""
 
-    # In SQL, an interval is a type in CAST only, and NULL is none.
+    # In SQL, an interval is a type in CAST only; NULL and types with their own zone are none.
     all_types = False
 
     def nullable_type(self) -> TypeName:
@@ -91,11 +90,17 @@ class TypeParser(Cursor):
                 fraction = self.unsigned_integer()
             self.expect(")")
         if _UNITS[first] and self.accept("TO"):
-            last = self.expect_any(*_UNITS[first])
+            last = self.expect_any(*_UNITS[first], *(f"{unit}S" for unit in _UNITS[first]))
+            last = _SINGULAR[last]
             if last == "SECOND" and self.accept("("):
                 fraction = self.unsigned_integer()
                 self.expect(")")
         return IntervalQualifier(first, last, precision, fraction, span=self.since(start))
+
+    def single_unit(self) -> IntervalQualifier:
+        """One unit, as behind a computed interval."""
+        start = self.token
+        return IntervalQualifier(self._unit(), span=self.since(start))
 
     def _unit(self) -> str:
         token = self.token
@@ -131,7 +136,8 @@ class TypeParser(Cursor):
         if token.kind == "word":
             special = _SPECIAL.get(token.text)
             if special is not None:
-                return special(self, token)
+                with self.nested():
+                    return special(self, token)
             if token.text in _PLAIN:
                 self.advance()
                 return TypeName(_PLAIN[token.text], span=self.since(token))
@@ -147,9 +153,7 @@ class TypeParser(Cursor):
             return ()
         numbers = [self.unsigned_integer()]
         while len(numbers) < most and self.accept(","):
-            negative = self.accept("-")
-            number = self.unsigned_integer()
-            numbers.append(-number if negative else number)
+            numbers.append(self.unsigned_integer())
         self.expect(")")
         return tuple(numbers)
 
@@ -183,7 +187,7 @@ class TypeParser(Cursor):
         numbers, name = self._numbers(1), token.text
         if self.accept(*_ZONES["LOCAL"]):
             name += " WITH LOCAL TIME ZONE"
-        elif self.accept(*_ZONES["WITH"]):
+        elif self.all_types and self.accept(*_ZONES["WITH"]):
             name += " WITH TIME ZONE"
         else:
             self.accept(*_ZONES["WITHOUT"])

@@ -63,6 +63,41 @@ MESSAGES = {
     DROP TABEL t
          ^^^^^
   what to do: is TABLE meant?""",
+    "SELECT a FROM t WHERE a == 1": """\
+[SQL_SYNTAX] = is unexpected here; expected is an expression
+  line 1, column 26:
+    SELECT a FROM t WHERE a == 1
+                             ^
+  what to do: write one =""",
+    "SELECT a::INT FROM t": """\
+[SQL_SYNTAX] : is unexpected here; expected is the end of the statement, or another clause
+  line 1, column 9:
+    SELECT a::INT FROM t
+            ^
+  what to do: write CAST(value AS type)""",
+    "CREATE TABLE t (a INT b INT)": """\
+[SQL_SYNTAX] b is unexpected here; expected is )
+  line 1, column 23:
+    CREATE TABLE t (a INT b INT)
+                          ^
+  what to do: is a comma or a bracket missing before it?""",
+    "SELECT a FROM t WHERE a != 1": """\
+[SQL_SYNTAX] Flink does not know !=
+  line 1, column 25:
+    SELECT a FROM t WHERE a != 1
+                            ^^
+  what to do: write <>""",
+    "INSERT INTO t SELCT 1": """\
+[SQL_SYNTAX] SELCT is unexpected here; expected is a query
+  line 1, column 15:
+    INSERT INTO t SELCT 1
+                  ^^^^^
+  what to do: is SELECT meant?""",
+    "SET a = b": """\
+[SQL_SYNTAX] a is unexpected here; expected is an option such as 'key' = 'value'
+  line 1, column 5:
+    SET a = b
+        ^""",
     "USE a; USE b": """\
 [SQL_SEVERAL] the text has several statements
   line 1, column 8:

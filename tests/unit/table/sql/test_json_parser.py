@@ -54,14 +54,15 @@ def test_json_array() -> None:
 
 def test_json_aggregates() -> None:
     assert shape(json("JSON_OBJECTAGG(KEY a VALUE b)").arguments) == "[JsonPair(key=a, value=b)]"
-    assert json("JSON_ARRAYAGG(a ABSENT ON NULL) FILTER (WHERE b)").filter is not None
+    found = json("JSON_ARRAYAGG(a ORDER BY b ABSENT ON NULL)")
+    assert (found.on_null, shape(found.order_by)) == ("ABSENT", "[OrderItem(value=b)]")
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "JSON_VALUE(a)",
-        "JSON_VALUE(a, '$' ERROR ON ERROR NULL ON EMPTY)",
+        "JSON_VALUE(a, '$' EMPTY ARRAY ON ERROR)",
         "JSON_VALUE(a, '$' NULL ON NULL)",
         "JSON_OBJECT('a' 1)",
         "JSON_QUERY(a, '$' WITH)",

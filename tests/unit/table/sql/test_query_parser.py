@@ -32,9 +32,7 @@ def test_the_clauses_of_a_select() -> None:
         "SelectItem(value=Star(qualifier=t))]"
     )
     assert found.quantifier == "DISTINCT"
-    assert shape(found.hints) == (
-        "[Hint(name=BROADCAST, options=[HintOption(key=None, value='t')])]"
-    )
+    assert shape(found.hints) == ("[Hint(name=BROADCAST, options=[HintOption(key=None, value=t)])]")
     assert shape(found.group_by) == (
         "GroupBy(items=[a, GroupingSets(kind='ROLLUP', elements=[[b]])])"
     )
@@ -42,7 +40,7 @@ def test_the_clauses_of_a_select() -> None:
     assert shape(found.windows) == (
         "[NamedWindow(name=w, spec=WindowSpec(order_by=[OrderItem(value=a)]))]"
     )
-    assert shape(found.where), shape(found.qualify) == ("c", "d")
+    assert (shape(found.where), shape(found.qualify)) == ("c", "d")
 
 
 def test_intersect_binds_tighter_than_union() -> None:
@@ -71,7 +69,7 @@ def test_with() -> None:
 def test_values() -> None:
     assert shape(query("VALUES (1, 'a'), ROW(2, 'b')").body) == "Values(rows=[[1, 'a'], [2, 'b']])"
     assert shape(query("VALUES 1, (2)").body) == "Values(rows=[[1], [2]])"
-    assert shape(query("VALUES (1 + 2) * 3").body) == "Values(rows=[[(* (+ 1 2) 3)]])"
+    assert shape(query("VALUES 1 + 2, (DEFAULT)").body) == "Values(rows=[[(+ 1 2)], [Default()]])"
 
 
 def test_grouping_sets() -> None:

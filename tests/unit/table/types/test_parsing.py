@@ -43,7 +43,7 @@ def test_defaults_and_synonyms(text: str, expected: str) -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(PlanError, match="there is no type a.MyType"):
+    with pytest.raises(PlanError, match=r"there is no type a\.MyType"):
         parse_logical_type("a.MyType")
     with pytest.raises(PlanError, match="SQL_TYPE_RANGE"):
         parse_logical_type("DECIMAL(50, 2)")
