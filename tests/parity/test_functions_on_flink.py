@@ -19,9 +19,9 @@ def test_flink_still_gives_the_recorded_results(request: pytest.FixtureRequest) 
         python = flink_python()
     except NoFlinkError as error:
         pytest.skip(str(error))
-    asked = questions()
+    known = recorded()
+    asked = {name: group for name, group in questions().items() if name in known}
     for group in asked.values():
         group["expressions"] = group["expressions"][::40]
-    known = recorded()
     for name, answers in ask_flink(python, asked).items():
         assert answers == {text: known[name][text] for text in answers}

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.table.expressions import (
+    Call,
     Context,
     Expression,
     FieldAccess,
@@ -20,7 +21,15 @@ from millstream.table.expressions import Symbol as SymbolExpression
 from millstream.table.expressions.java.dates import civil
 from millstream.table.expressions.kinds import LogicalType
 from millstream.table.expressions.vectors import build, internal
-from millstream.table.functions import bind, bind_case, bind_cast, bind_json_query, bind_json_value
+from millstream.table.functions import (
+    bind,
+    bind_case,
+    bind_cast,
+    bind_json_query,
+    bind_json_value,
+    lookup,
+)
+from millstream.table.functions.aggregation import aggregate
 from millstream.table.functions.cast_text import parse_date, parse_time, parse_timestamp
 from millstream.table.functions.evaluate import evaluate
 from millstream.table.functions.literals import interval_literal
@@ -123,6 +132,12 @@ def case_batch(columns: bool) -> pa.RecordBatch:
 def value_of(case: Any, zone: str, batch: pa.RecordBatch) -> tuple[str, list[Any]]:
     """The type of a case, and its values as the answers have them."""
     found = expression(case)
+    if isinstance(found, Call) and lookup(found.function).aggregate:
+        context = Context(zone_name=zone)
+        columns = [internal(evaluate(each, batch, context), each.type) for each in found.arguments]
+        rows = [(row, 1) for row in zip(*columns, strict=True)]
+        value = aggregate(found, rows, context)
+        return found.type.as_summary(), [_plain(value, found.type)]
     array = evaluate(found, batch, Context(zone_name=zone))
     return found.type.as_summary(), plain_values(array, found.type)
 
@@ -146,8 +161,8 @@ def _plain(value: Any, kind: LogicalType) -> Any:
         return {"bytes": value.hex()}
     if root == "ARRAY":
         return [_plain(each, kind.children[0]) for each in value]
-    if root == "MAP":
-        first, second = kind.children
+    if root in ("MAP", "MULTISET"):
+        first, second = (*kind.children, kinds.INT)[:2]
         return {"map": [[_plain(key, first), _plain(each, second)] for key, each in value]}
     if root == "ROW":
         return {"row": [_plain(*pair) for pair in zip(value, kind.children, strict=True)]}

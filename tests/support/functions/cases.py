@@ -1490,6 +1490,52 @@ def _columns() -> Cases:
     return found
 
 
+def _aggregates() -> Cases:
+    c = Column
+    found: Cases = [
+        F(name, c(column))
+        for name, column in product(
+            (
+                "COUNT",
+                "SUM",
+                "AVG",
+                "MIN",
+                "MAX",
+                "VAR_POP",
+                "VAR_SAMP",
+                "STDDEV_POP",
+                "STDDEV_SAMP",
+            ),
+            ("i", "l", "t", "d", "x"),
+        )
+    ]
+    found += [
+        F(name, c(column))
+        for name, column in product(
+            ("COUNT", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE"), ("s", "dt", "ts")
+        )
+    ]
+    found += [
+        F("COUNT", c("i"), c("j")),
+        F("LISTAGG", c("s")),
+        F("LISTAGG", c("s"), "-"),
+        F("ARRAY_AGG", c("i")),
+        F("COLLECT", c("j")),
+    ]
+    found += [
+        F("PERCENTILE", c("x"), 0.5),
+        F("PERCENTILE", c("i"), 0.3),
+        F("PERCENTILE", c("d"), F("ARRAY", 0.25, 0.75)),
+    ]
+    found += [
+        F("SUM", F("/", c("i"), 3)),
+        F("AVG", F("CAST", c("i"), type="DECIMAL(12, 2)")),
+        F("SUM", Typed(None, "INT")),
+        F("JSON_ARRAYAGG", c("i")),
+    ]
+    return found
+
+
 ROWS_TYPES = {
     "i": "INT", "j": "INT", "l": "BIGINT", "t": "TINYINT", "d": "DECIMAL(10, 3)", "x": "DOUBLE", "b": "BOOLEAN", "s": "STRING",
     "dt": "DATE", "ts": "TIMESTAMP(3)", "a": "ARRAY<INT>", "m": "MAP<STRING, INT>", "js": "STRING",
@@ -1512,5 +1558,6 @@ GROUPS: dict[str, tuple[str, bool, Cases]] = {
     "json": ("UTC", False, _json()),
     "columns": ("UTC", True, _columns()),
     "casts": ("UTC", False, _casts()),
+    "aggregates": ("UTC", True, _aggregates()),
     "zoned": ("America/Los_Angeles", False, _zoned()),
 }
