@@ -155,6 +155,9 @@ def each_value(
     """Call a function for each row, once for equal arguments; with `strict`, NULL gives NULL."""
     if length and all(vector.constant for vector in vectors):
         return [_once(function, [vector.scalar for vector in vectors], strict)] * length
+    varying = [at for at, vector in enumerate(vectors) if not vector.constant]
+    if len(varying) == 1 and kinds.root(vectors[varying[0]].type) in _DISTINCT:
+        return _each_distinct(function, vectors, varying[0], strict)
     memo: dict[tuple[Any, ...], Any] = {}
     found: list[Any] = []
     for row in zip(*(vector.values for vector in vectors), strict=True):
@@ -167,6 +170,27 @@ def each_value(
         else:
             found.append(_once(function, row, strict))
     return found
+
+
+# Types whose equal values Arrow finds; 0.0 and -0.0 are equal, and not the same.
+_DISTINCT = {"CHAR", "VARCHAR", "INT", "BIGINT", "SMALLINT", "DATE", "TIMESTAMP", "TIMESTAMP_LTZ"}
+
+
+def _each_distinct(
+    function: Callable[..., Any], vectors: Sequence[Vector], at: int, strict: bool
+) -> list[Any]:
+    """Call a function once for each distinct value of the only column."""
+    encoded = vectors[at].array.dictionary_encode()
+    row = [vector.scalar for vector in vectors]
+
+    def result(value: Any) -> Any:
+        row[at] = value
+        return _once(function, row, strict)
+
+    results = [result(value) for value in internal(encoded.dictionary, vectors[at].type)]
+    results.append(result(None) if encoded.null_count else None)
+    last = len(results) - 1
+    return [results[place] for place in encoded.indices.fill_null(last).to_pylist()]
 
 
 def _once(function: Callable[..., Any], row: Sequence[Any], strict: bool) -> Any:
