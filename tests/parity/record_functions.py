@@ -1,8 +1,8 @@
 """Asks Flink for the results of all cases of functions, and records them.
 
-    python -m tests.parity.record_functions
+    python -m tests.parity.record_functions [groups...]
 
-Takes some minutes, and PyFlink's environment, see `tests/support/parity/flink_env.py`.
+Named groups take the place of their earlier answers. All of them take about half an hour, and PyFlink's environment, see `tests/support/parity/flink_env.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.support.functions.comparing import ANSWERS
+from tests.support.functions.comparing import ANSWERS, recorded
 from tests.support.functions.questions import questions
 from tests.support.parity.flink_env import flink_python
 
@@ -35,7 +35,9 @@ def ask_flink(python: Path, asked: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def main() -> int:
-    found = ask_flink(flink_python(), questions())
+    names = sys.argv[1:]
+    asked = {name: group for name, group in questions().items() if not names or name in names}
+    found = {**recorded(), **ask_flink(flink_python(), asked)}
     text = json.dumps(found, indent=0, ensure_ascii=False, sort_keys=True)
     ANSWERS.write_text(text + "\n", encoding="utf-8")
     return 0
