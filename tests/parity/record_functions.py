@@ -2,7 +2,8 @@
 
     python -m tests.parity.record_functions [groups...]
 
-Named groups take the place of their earlier answers. All of them take about half an hour, and PyFlink's environment, see `tests/support/parity/flink_env.py`.
+Named groups take the place of their earlier answers. All of them take about half an hour, and PyFlink's
+environment, see `tests/support/parity/flink_env.py`.
 """
 
 from __future__ import annotations
