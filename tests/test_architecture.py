@@ -59,7 +59,7 @@ FOLDERS = {
         "snapshot",
     ),
     "spark": ("tasks", "session", "io", "savepoint", "query", "job"),
-    "table": ("sql", "types"),
+    "table": ("sql", "types", "expressions", "functions"),
     "datastream": (
         "functions",
         "building",

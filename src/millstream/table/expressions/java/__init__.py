@@ -1,0 +1,1 @@
+"""Rules of Java's library that Flink's functions follow: numbers, patterns, dates, random numbers."""

@@ -1,0 +1,104 @@
+"""The reference evaluator: an expression over the columns of a batch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.table.expressions.context import Context, EvaluationError
+from millstream.table.expressions.kinds import arrow_type
+from millstream.table.expressions.tree import (
+    Call,
+    Case,
+    Cast,
+    Expression,
+    FieldAccess,
+    InputRef,
+    Literal,
+    Symbol,
+)
+from millstream.table.expressions.vectors import Vector
+from millstream.table.functions.casts import cast_vector
+from millstream.table.functions.registry import lookup
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    expression: Expression, batch: pa.RecordBatch, context: Context | None = None
+) -> pa.Array:
+    """The values of an expression for all rows of a batch.
+
+    A value that a function refuses is an `EvaluationError` with the function and its arguments.
+    """
+    known = replace(context or Context(), length=batch.num_rows)
+    return _vector(expression, batch, known).array
+
+
+def _vector(expression: Expression, batch: pa.RecordBatch, context: Context) -> Vector:
+    length = batch.num_rows
+    if isinstance(expression, Literal):
+        return Vector(expression.type, length, constant=True, scalar=expression.value)
+    if isinstance(expression, Symbol):
+        return Vector(expression.type, length, constant=True, scalar=expression.text)
+    if isinstance(expression, InputRef):
+        return Vector(expression.type, length, batch.column(expression.index))
+    if isinstance(expression, Case):
+        return Vector(expression.type, length, _case(expression, batch, context))
+    if isinstance(expression, FieldAccess):
+        row = _vector(expression.operand, batch, context).array
+        return Vector(expression.type, length, pc.struct_field(row, expression.index))
+    if isinstance(expression, Cast):
+        operand = _vector(expression.operand, batch, context)
+        try:
+            return cast_vector(operand, expression, context)
+        except (pa.ArrowException, OverflowError) as error:
+            # Such as a year that nanoseconds of 64 bits cannot reach.
+            raise EvaluationError(f"{expression}: {error}") from error
+    if isinstance(expression, Call):
+        return _call(expression, batch, context)
+    raise TypeError(f"cannot evaluate {type(expression).__name__}")
+
+
+def _call(call: Call, batch: pa.RecordBatch, context: Context) -> Vector:
+    entry = lookup(call.function)
+    if entry.run is None:
+        raise EvaluationError(f"{call.function} is not evaluated for rows: {entry.syntax}")
+    vectors = [_vector(each, batch, context) for each in call.arguments]
+    constant = entry.deterministic and bool(vectors) and all(each.constant for each in vectors)
+    if constant and batch.num_rows != 1:
+        # Constants are computed once.
+        vectors = [replace(each, length=1) for each in vectors]
+        context = replace(context, length=1)
+    try:
+        array = entry.run(call, vectors, context)
+    except EvaluationError:
+        raise
+    except Exception as error:
+        raise EvaluationError(f"{call}: {error}") from error
+    if not constant:
+        return Vector(call.type, batch.num_rows, array)
+    once = Vector(call.type, 1, array)
+    return Vector(call.type, batch.num_rows, constant=True, scalar=once.values[0])
+
+
+def _case(case: Case, batch: pa.RecordBatch, context: Context) -> pa.Array:
+    """Each branch sees only the rows that reach it, so that no error comes from the others."""
+    waiting = np.arange(batch.num_rows)
+    pieces: list[pa.Array] = []
+    rows: list[np.ndarray] = []
+    for condition, result in zip(case.conditions, case.results, strict=True):
+        part = batch.take(pa.array(waiting))
+        mask = evaluate(condition, part, context).fill_null(False).to_numpy(zero_copy_only=False)
+        mask = mask.astype(bool)
+        chosen, waiting = waiting[mask], waiting[~mask]
+        rows.append(chosen)
+        pieces.append(evaluate(result, batch.take(pa.array(chosen)), context))
+    rows.append(waiting)
+    pieces.append(evaluate(case.otherwise, batch.take(pa.array(waiting)), context))
+    kind = arrow_type(case.type)
+    joined = pa.concat_arrays([piece.cast(kind) for piece in pieces])
+    return joined.take(pa.array(np.argsort(np.concatenate(rows), kind="stable")))

@@ -1,0 +1,401 @@
+"""Functions of dates, times and timestamps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from millstream.table.expressions import kinds
+from millstream.table.expressions.context import Context
+from millstream.table.expressions.java.dates import (
+    DAY_NANOS,
+    DateError,
+    DatePatternError,
+    Fields,
+    format_pattern,
+    local_nanos,
+    parse_pattern,
+    utc_nanos,
+    zone_of,
+)
+from millstream.table.expressions.kinds import LogicalType
+from millstream.table.expressions.tree import Call, Expression, Literal, Symbol
+from millstream.table.expressions.vectors import Vector, build, each_value
+from millstream.table.functions.arithmetic import add_interval
+from millstream.table.functions.cast_text import (
+    parse_date,
+    parse_time,
+    parse_timestamp,
+    timestamp_text,
+)
+from millstream.table.functions.registry import BindError, function, to_type, vectorised
+from millstream.table.functions.time_units import (
+    UNIT_MONTHS,
+    UNIT_NANOS,
+    extract,
+    months_between,
+    to_local,
+)
+
+__all__: list[str] = []
+
+TEMPORAL = "temporal"
+DEFAULT = "yyyy-MM-dd HH:mm:ss"
+
+
+def _extract_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
+    if len(arguments) != 2 or not isinstance(arguments[0], Symbol):
+        raise BindError("a unit and a time are needed")
+    kind = arguments[1].type
+    if not (kinds.is_temporal(kind) or kinds.is_interval(kind)):
+        raise BindError(f"{kind} is no time")
+    return arguments, kinds.with_nullability(kinds.BIGINT, kind.nullable)
+
+
+def _part(unit: str, value: int, kind: LogicalType, context: Context) -> int:
+    if kinds.root(kind) == "INTERVAL_MONTHS":
+        return value // 12 if unit == "YEAR" else value % 12
+    if kinds.root(kind) == "INTERVAL_MILLIS":
+        sign, size = (-1 if value < 0 else 1), abs(value) * 1_000_000
+        return sign * (size // DAY_NANOS if unit == "DAY" else extract(unit, size))
+    if unit == "EPOCH" and kinds.root(kind) == "TIMESTAMP_LTZ":
+        return value // 1_000_000_000
+    if kinds.root(kind) == "DATE":
+        return extract(unit, value * DAY_NANOS, value)
+    return extract(unit, to_local(value, kind, context.zone))
+
+
+@vectorised("EXTRACT", TEMPORAL, "EXTRACT(unit FROM time)", _extract_type)
+def _extract(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
+    """A part of a time, such as YEAR, DOY, WEEK or SECOND, as a BIGINT."""
+    unit, time = vectors
+
+    def row(value: int) -> int:
+        return _part(unit.scalar, value, time.type, context)
+
+    return build(each_value(row, [time], context.length), call.type)
+
+
+def _declare_part(name: str, unit: str, words: str) -> None:
+    def infer(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
+        if len(arguments) != 1 or not kinds.is_temporal(arguments[0].type):
+            raise BindError("a time is needed")
+        return arguments, kinds.with_nullability(kinds.BIGINT, arguments[0].type.nullable)
+
+    def run(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
+        def row(value: int) -> int:
+            return _part(unit, value, vectors[0].type, context)
+
+        return build(each_value(row, vectors, context.length), call.type)
+
+    run.__doc__ = words
+    vectorised(name, TEMPORAL, f"{name}(time)", infer)(run)
+
+
+_declare_part("YEAR", "YEAR", "The year.")
+_declare_part("QUARTER", "QUARTER", "The quarter of the year, from 1 to 4.")
+_declare_part("MONTH", "MONTH", "The month, from 1 to 12.")
+_declare_part("WEEK", "WEEK", "The ISO week of the year, from 1 to 53.")
+_declare_part("DAYOFYEAR", "DOY", "The day of the year, from 1 to 366.")
+_declare_part("DAYOFMONTH", "DAY", "The day of the month, from 1 to 31.")
+_declare_part("DAYOFWEEK", "DOW", "The day of the week, from 1 (Sunday) to 7.")
+_declare_part("HOUR", "HOUR", "The hour, from 0 to 23.")
+_declare_part("MINUTE", "MINUTE", "The minute, from 0 to 59.")
+_declare_part("SECOND", "SECOND", "The second, from 0 to 59.")
+
+
+def _add_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
+    if len(arguments) != 3 or not isinstance(arguments[0], Symbol):
+        raise BindError("a unit, a number and a time are needed")
+    unit, amount, time = arguments
+    if not kinds.is_temporal(time.type) or not kinds.is_numeric(amount.type):
+        raise BindError(f"{amount.type} cannot be added to {time.type}")
+    kind = time.type
+    clock = isinstance(unit, Symbol) and unit.text in ("HOUR", "MINUTE", "SECOND")
+    if kinds.root(kind) == "DATE" and clock:
+        kind = kinds.timestamp(6)
+        time = to_type(time, kind)
+    elif kinds.root(kind) in ("TIMESTAMP", "TIMESTAMP_LTZ"):
+        precision = kinds.width(kind)
+        kind = kinds.timestamp(precision, kinds.root(kind) == "TIMESTAMP_LTZ")
+    nullable = amount.type.nullable or time.type.nullable
+    return [unit, amount, time], kinds.with_nullability(kind, nullable)
+
+
+@vectorised("TIMESTAMPADD", TEMPORAL, "TIMESTAMPADD(unit, integer, time)", _add_type)
+def _timestamp_add(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
+    """The time later, or with a negative number earlier, by so many units."""
+    unit, amount, time = vectors
+    months = UNIT_MONTHS.get(unit.scalar)
+
+    def row(count: int, value: int) -> int:
+        step = count * months if months else count * UNIT_NANOS[unit.scalar] // 1_000_000
+        return add_interval(value, step, time.type, bool(months), context)
+
+    return build(each_value(row, [amount, time], context.length), call.type)
+
+
+def _difference_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
+    if len(arguments) != 3 or not isinstance(arguments[0], Symbol):
+        raise BindError("a unit and two times are needed")
+    times = [each.type for each in arguments[1:]]
+    if not all(map(kinds.is_temporal, times)):
+        raise BindError("times are needed")
+    if len({kinds.root(kind) == "TIMESTAMP_LTZ" for kind in times}) > 1:
+        raise BindError("TIMESTAMP_LTZ has a difference only with TIMESTAMP_LTZ")
+    return arguments, kinds.with_nullability(kinds.INT, any(kind.nullable for kind in times))
+
+
+@vectorised("TIMESTAMPDIFF", TEMPORAL, "TIMESTAMPDIFF(unit, time1, time2)", _difference_type)
+def _timestamp_diff(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
+    """The whole units from the first time to the second; negative if it is earlier."""
+    unit, first, second = vectors
+
+    def row(start: int, end: int) -> int:
+        begin = to_local(start, first.type, context.zone)
+        stop = to_local(end, second.type, context.zone)
+        if unit.scalar in UNIT_MONTHS:
+            months, size = months_between(begin, stop), UNIT_MONTHS[unit.scalar]
+            return abs(months) // size * (1 if months >= 0 else -1)
+        span = stop - begin
+        return abs(span) // UNIT_NANOS[unit.scalar] * (1 if span >= 0 else -1)
+
+    return build(each_value(row, [first, second], context.length), call.type)
+
+
+@function(
+    "DATE_FORMAT",
+    TEMPORAL,
+    "DATE_FORMAT(time, pattern)",
+    "ANY STRING",
+    "STRING?",
+    pass_call=True,
+    pass_context=True,
+)
+def _date_format(call: Call, context: Context, value: Any, pattern: str) -> str | None:
+    """The time by a pattern of Java's DateTimeFormatter; a text is read as a timestamp first."""
+    kind = call.arguments[0].type
+    if kinds.root(kind) in ("DATE", "TIME"):
+        raise ValueError(f"{kind} is no timestamp")
+    if isinstance(value, str):
+        found = parse_timestamp(value, 9)
+        if found is None:
+            return None
+        value, kind = found, kinds.timestamp(9)
+    return format_pattern(to_local(value, kind, context.zone), pattern)
+
+
+@function(
+    "CONVERT_TZ", TEMPORAL, "CONVERT_TZ(string, zone1, zone2)", "STRING STRING STRING", "STRING?"
+)
+def _convert_tz(text: str, source: str, target: str) -> str | None:
+    """A timestamp in the first time zone as the clock of the second shows it."""
+    try:
+        local = parse_pattern(text, DEFAULT, simple=True).nanos()
+    except DateError:
+        return None
+    moment = utc_nanos(local, _java_zone(source), later=True)
+    return format_pattern(local_nanos(moment, _java_zone(target)), DEFAULT)
+
+
+def _java_zone(name: str) -> Any:
+    try:
+        return zone_of(name)
+    except DateError:
+        return zone_of("UTC")  # as Java's TimeZone does
+
+
+@function(
+    "FROM_UNIXTIME",
+    TEMPORAL,
+    "FROM_UNIXTIME(seconds [, pattern])",
+    "INTEGER STRING?",
+    "STRING?",
+    pass_context=True,
+)
+def _from_unixtime(context: Context, seconds: int, pattern: str = DEFAULT) -> str | None:
+    """The moment so many seconds after 1970, in the session's time zone, by a pattern of Java's
+    SimpleDateFormat.
+    """
+    local = local_nanos(seconds * 1_000_000_000, context.zone)
+    try:
+        return format_pattern(local, pattern, context.zone, simple=True)
+    except DateError as error:
+        raise ValueError(str(error)) from None
+
+
+@function(
+    "UNIX_TIMESTAMP",
+    TEMPORAL,
+    "UNIX_TIMESTAMP([string [, pattern]])",
+    "STRING? STRING?",
+    "BIGINT",
+    pass_context=True,
+)
+def _unix_timestamp(context: Context, text: str | None = None, pattern: str = DEFAULT) -> int:
+    """The seconds since 1970 now, or of a text in the session's time zone; the least BIGINT if it
+    cannot be read.
+    """
+    if text is None:
+        return context.now_nanos // 1_000_000_000
+    try:
+        found = parse_pattern(text, pattern, simple=True)
+        return utc_nanos(found.nanos(), found.zone or context.zone, later=True) // 1_000_000_000
+    except (DateError, ValueError):
+        return -(2**63)
+
+
+@function("TO_DATE", TEMPORAL, "TO_DATE(string [, pattern])", "STRING STRING?", "DATE?")
+def _to_date(text: str, pattern: str | None = None) -> int | None:
+    """The date of a text; NULL if it is none."""
+    if pattern is None:
+        return parse_date(text)
+    try:
+        return parse_pattern(text, pattern, simple=True).nanos() // DAY_NANOS
+    except DatePatternError:
+        raise
+    except (DateError, ValueError):
+        return None
+
+
+def _parse(text: str, pattern: str | None) -> Fields | int | None:
+    """Fields by a pattern, or nanoseconds of the default format; None if the text does not fit."""
+    if pattern is None:
+        return parse_timestamp(text, 3)
+    try:
+        return parse_pattern(text, pattern)
+    except DatePatternError:
+        return None
+    except (DateError, ValueError):
+        return _lenient(text)
+
+
+def _lenient(text: str) -> int | None:
+    """The second attempt after a pattern has failed: `2020-1-2 3:4:5` and `2020-1-2`."""
+    return parse_timestamp(text.strip(), 9)
+
+
+@function(
+    "TO_TIMESTAMP", TEMPORAL, "TO_TIMESTAMP(string [, pattern])", "STRING STRING?", "TIMESTAMP(3)?"
+)
+def _to_timestamp(text: str, pattern: str | None = None) -> int | None:
+    """The timestamp of a text; NULL if it is none."""
+    found = _parse(text, pattern)
+    return _millis(found.nanos() if isinstance(found, Fields) else found)
+
+
+def _millis(nanos: int | None) -> int | None:
+    return None if nanos is None else nanos // 1_000_000 * 1_000_000
+
+
+def _ltz_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
+    if not 1 <= len(arguments) <= 3:
+        raise BindError("one to three arguments are needed")
+    precision = 3
+    second = arguments[1] if len(arguments) > 1 else None
+    if isinstance(second, Literal) and isinstance(second.value, int):
+        precision = max(3, second.value)
+    elif isinstance(second, Literal) and isinstance(second.value, str):
+        check_pattern(second.value)
+        precision = max(3, second.value.count("S"))
+    return arguments, kinds.timestamp(min(precision, 9), True)
+
+
+_LAST_SECOND = 253_402_300_799  # of year 9999
+
+
+@vectorised(
+    "TO_TIMESTAMP_LTZ",
+    TEMPORAL,
+    "TO_TIMESTAMP_LTZ(number [, precision]), TO_TIMESTAMP_LTZ(string [, pattern [, zone]])",
+    _ltz_type,
+)
+def _to_timestamp_ltz(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
+    """The moment so many seconds (precision 0), milliseconds (3) and so on after 1970, or of a text
+    in UTC or a zone.
+    """
+    step = 10 ** (9 - kinds.width(call.type))
+
+    def row(value: Any, second: Any = None, zone: str = "UTC") -> int | None:
+        if not isinstance(value, str):
+            unit = 10 ** (9 - (3 if second is None else second))
+            nanos = int(value * unit) if isinstance(value, float) else int(value) * unit
+            return nanos // step * step if nanos // 1_000_000_000 <= _LAST_SECOND else None
+        found = _parse(value, second)
+        if found is None and second is None:
+            raise ValueError(f"Text '{value}' could not be parsed")
+        local = found.nanos() if isinstance(found, Fields) else found
+        return None if local is None else utc_nanos(local // step * step, zone_of(zone))
+
+    return build(each_value(row, vectors, context.length), call.type)
+
+
+def check_pattern(pattern: str) -> None:
+    """A pattern of a literal that Java refuses is an error before anything runs."""
+    try:
+        parse_pattern("", pattern)
+    except DatePatternError as error:
+        raise BindError(f"Invalid pattern for parsing TIMESTAMP_LTZ: {error}") from None
+    except DateError:
+        pass
+
+
+@function(
+    "OVERLAPS",
+    TEMPORAL,
+    "(time1, end1) OVERLAPS (time2, end2)",
+    "TEMPORAL ANY TEMPORAL ANY",
+    "BOOLEAN",
+    pass_call=True,
+    pass_context=True,
+)
+def _overlaps(call: Call, context: Context, start1: int, end1: int, start2: int, end2: int) -> bool:
+    """TRUE if two spans have a moment in common; an end may be a time or an interval."""
+    spans = []
+    for start, end, at in ((start1, end1, 0), (start2, end2, 2)):
+        kind, other = call.arguments[at].type, call.arguments[at + 1].type
+        if kinds.is_interval(other):
+            end = add_interval(start, end, kind, kinds.root(other) == "INTERVAL_MONTHS", context)
+        spans.append((min(start, end), max(start, end)))
+    return spans[0][1] >= spans[1][0] and spans[1][1] >= spans[0][0]
+
+
+def _now(name: str, gives: str, words: str, syntax: str) -> None:
+    def run(context: Context) -> int:
+        local = local_nanos(context.now_nanos, context.zone)
+        if gives.startswith("DATE"):
+            return local // DAY_NANOS
+        if gives.startswith("TIME("):
+            return local % DAY_NANOS // 1_000_000_000 * 1000
+        return context.now_nanos if gives.startswith("TIMESTAMP_LTZ") else local
+
+    run.__doc__ = words
+    function(name, TEMPORAL, syntax, "", gives, pass_context=True, deterministic=False)(run)
+
+
+_now("CURRENT_DATE", "DATE!", "The date in the session's time zone.", "CURRENT_DATE")
+_now("CURRENT_TIME", "TIME(0)!", "The time in the session's time zone.", "CURRENT_TIME")
+_now("LOCALTIME", "TIME(0)!", "The time in the session's time zone.", "LOCALTIME")
+_now(
+    "LOCALTIMESTAMP",
+    "TIMESTAMP(3)!",
+    "The date and time in the session's time zone.",
+    "LOCALTIMESTAMP",
+)
+_now("CURRENT_TIMESTAMP", "TIMESTAMP_LTZ(3)!", "The moment.", "CURRENT_TIMESTAMP")
+_now("NOW", "TIMESTAMP_LTZ(3)!", "The moment.", "NOW()")
+_now(
+    "CURRENT_ROW_TIMESTAMP",
+    "TIMESTAMP_LTZ(3)!",
+    "The moment at which the row is processed.",
+    "CURRENT_ROW_TIMESTAMP()",
+)
+_now(
+    "PROCTIME",
+    "TIMESTAMP_LTZ(3)!",
+    "The moment at which the row is processed, as a time attribute.",
+    "PROCTIME()",
+)
+
+_ = (parse_time, timestamp_text)

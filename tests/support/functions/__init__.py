@@ -1,0 +1,1 @@
+"""Cases of functions: trees that are printed as Flink SQL and bound as expressions."""

@@ -1,0 +1,80 @@
+"""The evaluator: whole columns, constants, lazy branches, errors."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from millstream.table.expressions import (
+    Context,
+    EvaluationError,
+    Expression,
+    InputRef,
+    Literal,
+    kinds,
+)
+from millstream.table.functions import bind, bind_case, bind_cast
+from millstream.table.functions.evaluate import evaluate
+
+BATCH = pa.record_batch({"i": pa.array([4, 0, None], pa.int32()), "s": ["b", None, "a"]})
+I = InputRef(kinds.INT, 0, "i")  # noqa: E741
+S = InputRef(kinds.STRING, 1, "s")
+
+
+def _int(value: int) -> Literal:
+    return Literal(kinds.not_null(kinds.INT), value)
+
+
+def _values(expression: Expression) -> list[object]:
+    found = evaluate(expression, BATCH)
+    assert found.type == kinds.arrow_type(expression.type)
+    return list(found.to_pylist())
+
+
+def test_a_constant_is_repeated_for_all_rows() -> None:
+    assert _values(bind("+", [_int(1), _int(2)])) == [3, 3, 3]
+
+
+def test_null_goes_through_functions_of_columns() -> None:
+    assert _values(bind("UPPER", [S])) == ["B", None, "A"]
+
+
+def test_a_branch_sees_only_its_rows() -> None:
+    divided = bind("/", [_int(8), I])
+    zero = bind("=", [I, _int(0)])
+    assert _values(bind_case([(zero, _int(-1))], divided)) == [2, -1, None]
+
+
+def test_an_error_names_the_function_and_its_arguments() -> None:
+    with pytest.raises(EvaluationError, match=r"/\(8, i\): / by zero"):
+        evaluate(bind("/", [_int(8), I]), BATCH)
+
+
+def test_try_cast_gives_null_where_cast_fails() -> None:
+    assert _values(bind_cast(S, kinds.INT, lenient=True)) == [None, None, None]
+    with pytest.raises(EvaluationError, match=r"CAST\(s AS INT\)"):
+        evaluate(bind_cast(S, kinds.INT), BATCH)
+
+
+def test_the_time_zone_belongs_to_the_context() -> None:
+    call = bind("FROM_UNIXTIME", [_int(44)])
+    assert (
+        evaluate(call, BATCH, Context(zone_name="Asia/Tokyo")).to_pylist()
+        == ["1970-01-01 09:00:44"] * 3
+    )
+
+
+def test_random_numbers_are_those_of_java() -> None:
+    assert evaluate(bind("RAND_INTEGER", [_int(42), _int(10)]), BATCH).to_pylist() == [0, 3, 8]
+
+
+def test_an_empty_batch_has_no_rows() -> None:
+    assert evaluate(bind("UPPER", [S]), BATCH.slice(0, 0)).to_pylist() == []
+    assert evaluate(bind("+", [_int(1), _int(2)]), BATCH.slice(0, 0)).to_pylist() == []
+
+
+def test_a_time_that_does_not_fit_is_an_error_with_the_cast() -> None:
+    early = pa.record_batch({"t": pa.array([-62_135_596_800_000], pa.timestamp("ms"))})
+    cast = bind_cast(InputRef(kinds.timestamp(3), 0, "t"), kinds.timestamp(9))
+    with pytest.raises(EvaluationError, match=r"CAST\(t AS TIMESTAMP\(9\)\)"):
+        evaluate(cast, early)
