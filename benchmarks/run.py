@@ -35,6 +35,7 @@ REDUCTION = 5
 FEWEST_RECORDS = 10_000
 # What scripts of their own have measured: appended if it is there.
 SECTIONS = (
+    "file_jobs.md",
     "columns.md",
     "window_state.md",
     "window_operators.md",
