@@ -149,7 +149,8 @@ def run(
     command += ["--cache", str(options.cache)]
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        output, log = Path(folder) / "output", options.cache / "file_jobs.log"
+        output = Path(folder) / "output"
+        log = options.cache / f"file_jobs-{Path(system.script).stem}.log"
         with output.open("w") as stdout, log.open("w") as stderr:
             variables = {**os.environ, "TMPDIR": folder}
             process = subprocess.Popen(command, stdout=stdout, stderr=stderr, env=variables)
@@ -159,7 +160,7 @@ def run(
             finally:
                 tree.stop()
         if process.returncode != 0:
-            raise SystemExit(f"{' '.join(command)} failed with {process.returncode}, see {log}")
+            raise RuntimeError(f"{' '.join(command)} failed with {process.returncode}, see {log}")
         report = json.loads(output.read_text().strip().splitlines()[-1])
     return {**report, "load": round(load, 1)}
 
@@ -172,7 +173,11 @@ def rounds(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
                 if options.systems and not any(part in system.name for part in options.systems):
                     continue
                 for records in system.sizes:
-                    found = run(workload, system, records // options.divide, options)
+                    try:
+                        found = run(workload, system, records // options.divide, options)
+                    except RuntimeError as error:
+                        print(error, flush=True)
+                        break
                     found["size"] = records
                     print(
                         f"{name}: {system.name}, {records // options.divide:,} records: "

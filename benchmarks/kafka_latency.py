@@ -134,7 +134,7 @@ def section(found: list[dict[str, Any]], options: argparse.Namespace) -> str:
     lines = [
         "\n## Latency from Kafka to Kafka\n",
         "The count per key of the section above without an end, at a low load: milliseconds from the "
-        "moment a record was due to be written to one topic, to the arrival of its count from the other. "
+        "moment a record was due to be written to one topic, to the arrival of its count from another. "
         f"Both at least once, parallelism 2, {KEYS:,} keys; {options.seconds:.0f} s after a warm-up of "
         f"{options.warm_up:.0f} s. PyFlink takes a checkpoint every 10 s, Millstream commits each "
         "epoch.\n",

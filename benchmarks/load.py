@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -72,11 +73,11 @@ PANELS = {
 class Job:
     """The job in a process of its own, and what it says of itself."""
 
-    def __init__(self, servers: str, folder: Path) -> None:
+    def __init__(self, servers: str, name: str, folder: Path) -> None:
         self.told = folder / "metrics"
         self.log = folder / "log"
         command = [sys.executable, str(HERE / "jobs" / "kafka_count.py")]
-        command += ["--bootstrap", servers, "--input", "in", "--output", "out"]
+        command += ["--bootstrap", servers, "--input", f"in-{name}", "--output", f"out-{name}"]
         command += ["--per-epoch", str(PER_EPOCH), "--guarantee", "EXACTLY_ONCE"]
         command += ["--endless", str(self.told), "--checkpoint", str(folder / "checkpoint")]
         with self.log.open("w") as log:
@@ -129,7 +130,7 @@ def maximum(job: Job, feeder: Feeder, seconds: float) -> float:
     return (job.counted() - start[1]) / (time.monotonic() - start[0])
 
 
-def samples(job: Job, feeder: Feeder, broker: int, seconds: float) -> Iterator[Sample]:
+def samples(job: Job, feeder: Feeder, broker: int | None, seconds: float) -> Iterator[Sample]:
     began = time.monotonic()
     last = (began, job.epoch())
     while time.monotonic() < began + seconds:
@@ -146,7 +147,7 @@ def samples(job: Job, feeder: Feeder, broker: int, seconds: float) -> Iterator[S
             driver_mb=round(driver / MEGABYTE, 1),
             jvm_mb=round(sum(one.rss for one in members if not one.python) / MEGABYTE, 1),
             workers_mb=round(workers / MEGABYTE, 1),
-            broker_mb=round(found[broker].rss / MEGABYTE, 1),
+            broker_mb=0.0 if broker is None else round(found[broker].rss / MEGABYTE, 1),
             epoch=epoch,
             epoch_ms=round(1e3 * (now - last[0]) / max(epoch - last[1], 1), 1),
         )
@@ -168,11 +169,16 @@ def recorded(found: Iterator[Sample], path: Path) -> list[Sample]:
 def run(options: argparse.Namespace, folder: Path) -> list[str]:
     """Run the load, write samples and chart; returns the summary."""
     load = os.getloadavg()[0]
-    with Kafka() as kafka:
-        for topic in ("in", "out"):
-            topics.create(kafka.bootstrap, topic)
-        feeder = Feeder(kafka.bootstrap, "in", options.keys)
-        job = Job(kafka.bootstrap, folder)
+    with ExitStack() as around:
+        broker = None
+        if options.bootstrap is None:
+            kafka = around.enter_context(Kafka())
+            options.bootstrap, broker = kafka.bootstrap, kafka.pid
+        name = folder.name
+        for topic in (f"in-{name}", f"out-{name}"):
+            topics.create(options.bootstrap, topic)
+        feeder = Feeder(options.bootstrap, f"in-{name}", options.keys)
+        job = Job(options.bootstrap, name, folder)
         try:
             feeder.write_up_to(1_000)
             wait_until(lambda: job.counted() >= 1_000)
@@ -183,13 +189,13 @@ def run(options: argparse.Namespace, folder: Path) -> list[str]:
                 lines.append(f"measured maximum: {most:,.0f} records/s, with as many written")
             wait_until(lambda: job.counted() >= feeder.written)
             feeder.write_at(rate)
-            found = recorded(samples(job, feeder, kafka.pid, options.seconds), options.samples)
+            found = recorded(samples(job, feeder, broker, options.seconds), options.samples)
             written = feeder.close()
             wait_until(lambda: job.counted() >= written)
         finally:
             feeder.process.kill()
             job.stop()
-        topics.check(kafka.bootstrap, "out", written, options.keys)
+        topics.check(options.bootstrap, f"out-{name}", written, options.keys)
     seconds = [sample.seconds for sample in found]
     curves = {title: [getattr(sample, name) for sample in found] for name, title in PANELS.items()}
     options.chart.write_text(chart(seconds, curves))
@@ -209,6 +215,7 @@ def main() -> int:
     parser.add_argument("--rate", type=float, help="records per second; 80 %% of the maximum else")
     parser.add_argument("--measure", type=float, default=90, help="seconds to find the maximum")
     parser.add_argument("--keys", type=int, default=KEYS)
+    parser.add_argument("--bootstrap", help="a broker that runs; one of its own else")
     parser.add_argument("--chart", type=Path, default=CHART)
     parser.add_argument("--samples", type=Path, default=open_cache(DEFAULT_CACHE) / "load.csv")
     options = parser.parse_args()
