@@ -1,7 +1,6 @@
 """Millstream: count per key from one topic into another, one message for each record.
 
-With `--endless` it goes on until it is stopped, and adds a line with its metrics to a file four times a
-second.
+With `--endless` it goes on until it is stopped, and adds a line with its metrics to a file every 250 ms.
 """
 
 from __future__ import annotations
