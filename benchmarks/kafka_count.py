@@ -42,13 +42,13 @@ ENGINES = [
     Engine("Millstream", "jobs/kafka_count.py"),
     Engine("Flink SQL", "baselines/flinksql_kafka_count.py", on_flink=True),
     # It takes minutes for a million records.
-    Engine("PyFlink, process", "baselines/pyflink_kafka_count.py", True, (), 500_000),
+    Engine("PyFlink, process", "baselines/pyflink_kafka_count.py", True, (), 80_000),
     Engine(
         "PyFlink, thread",
         "baselines/pyflink_kafka_count.py",
         True,
         ("--mode", "thread"),
-        500_000,
+        200_000,
     ),
 ]
 
