@@ -212,6 +212,8 @@ class Costs:
     seconds: tuple[float, float]
     cpu: tuple[float, float]
     sizes: tuple[int, int]
+    slopes: tuple[float, ...]
+    """Microseconds of processor time per record in each round."""
 
     @property
     def us(self) -> float:
@@ -241,6 +243,10 @@ def costs(runs: list[dict[str, Any]]) -> Costs | None:
         seconds=both("seconds"),
         cpu=both("job_cpu"),
         sizes=(by_size[0][0]["records"], by_size[1][0]["records"]),
+        slopes=tuple(
+            (many["job_cpu"] - few["job_cpu"]) / (many["records"] - few["records"]) * 1e6
+            for few, many in zip(*by_size, strict=False)
+        ),
     )
 
 
@@ -251,7 +257,8 @@ def section(found: dict[str, list[dict[str, Any]]]) -> str:
         "Each system ran with two numbers of records, all systems of a table in turn. Processor (CPU) "
         "seconds are those of all processes. Start-up is that of the JVM and the session. A job's "
         "seconds include the start of the job; figures per record are slopes, without both starts: the "
-        "difference of both runs, divided by that of their records. Medians of the runs.",
+        "difference of both runs, divided by that of their records. Medians of the rounds; in "
+        "parentheses the least and the most of them.",
     ]
     for name, workload in WORKLOADS.items():
         known = {
@@ -289,7 +296,7 @@ def table(known: dict[str, Costs]) -> list[str]:
         lines.append(
             f"| {name} | {one.runs} | {few} and {many} M | {one.startup_seconds:.1f} | "
             f"{one.startup_cpu:.1f} | {one.seconds[0]:.1f} and {one.seconds[1]:.1f} | "
-            f"{one.cpu[0]:.1f} and {one.cpu[1]:.1f} | {_shown(one.wall_us)} | {_shown(one.us)} |"
+            f"{one.cpu[0]:.1f} and {one.cpu[1]:.1f} | {_shown(one.wall_us)} | {_shown(one.us)}{_spread(one.slopes)} |"
         )
     return lines
 
@@ -322,6 +329,10 @@ def verdicts(workload: Workload, known: dict[str, Costs]) -> Iterator[str]:
 def _shown(us: float) -> str:
     """A slope; where other programs took the machine in the smaller run, it may be no figure at all."""
     return f"{us:.2f}" if us > 0 else "-"
+
+
+def _spread(slopes: tuple[float, ...]) -> str:
+    return f" ({min(slopes):.2f} to {max(slopes):.2f})" if len(slopes) > 1 else ""
 
 
 def _both(own: Costs, other: Costs) -> bool:
