@@ -296,7 +296,8 @@ def table(known: dict[str, Costs]) -> list[str]:
         lines.append(
             f"| {name} | {one.runs} | {few} and {many} M | {one.startup_seconds:.1f} | "
             f"{one.startup_cpu:.1f} | {one.seconds[0]:.1f} and {one.seconds[1]:.1f} | "
-            f"{one.cpu[0]:.1f} and {one.cpu[1]:.1f} | {_shown(one.wall_us)} | {_shown(one.us)}{_spread(one.slopes)} |"
+            f"{one.cpu[0]:.1f} and {one.cpu[1]:.1f} | {_shown(one.wall_us)} | "
+            f"{_shown(one.us)}{_spread(one.slopes)} |"
         )
     return lines
 
