@@ -46,6 +46,7 @@ SECTIONS = (
     "lake.md",
     "recovery.md",
     "latency.md",
+    "kafka_latency.md",
     "kafka.md",
     "databases.md",
     "compare.md",
