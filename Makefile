@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Where tools/ensure_java.py puts a JDK that it had to download.
 export PATH := $(CURDIR)/.java/home/bin:$(PATH)
 
-.PHONY: help java demo demo-kafka test check lint types docs unit spark servers connectors parity bench chaos chaos-connectors soak clean
+.PHONY: help java demo demo-kafka test check lint types docs unit spark servers connectors parity bench chaos chaos-connectors soak load clean
 
 help: ## Show what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /: /' | sort
@@ -89,6 +89,9 @@ chaos-connectors: servers ## Kill jobs that write to real servers, and the serve
 soak: java ## Ten minutes at full speed: memory, open files and epoch times over time, as a chart
 	$(BIN)/python benchmarks/soak.py
 
+load: servers ## Fifteen minutes at 80 % of the fastest rate, from Kafka to Kafka: lag and memory over time, and nothing lost
+	$(BIN)/python benchmarks/load.py
+
 bench: java ## Compare with PyFlink, Flink SQL and PySpark; writes benchmarks/RESULTS.md
 	$(BIN)/pip install --quiet psutil
 	$(BIN)/python benchmarks/latency.py
@@ -97,6 +100,7 @@ bench: java ## Compare with PyFlink, Flink SQL and PySpark; writes benchmarks/RE
 	$(BIN)/python benchmarks/durability.py
 	$(BIN)/python benchmarks/lake.py
 	$(BIN)/python benchmarks/recovery.py
+	$(BIN)/python benchmarks/file_jobs.py
 	$(BIN)/python benchmarks/run.py
 
 clean: ## Remove the virtual environment and caches

@@ -16,23 +16,17 @@ import os
 import subprocess
 import sys
 import time
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
-
+import topics
 from data import DEFAULT_CACHE
 from environments import flink_python
 from process_tree import ProcessTree, sample_all
 from tools.servers import Kafka
 
 HERE = Path(__file__).resolve().parent
-PARTITIONS = 4
 
 
 @dataclass(frozen=True)
@@ -48,13 +42,13 @@ ENGINES = [
     Engine("Millstream", "jobs/kafka_count.py"),
     Engine("Flink SQL", "baselines/flinksql_kafka_count.py", on_flink=True),
     # It takes minutes for a million records.
-    Engine("PyFlink, process", "baselines/pyflink_kafka_count.py", True, (), 500_000),
+    Engine("PyFlink, process", "baselines/pyflink_kafka_count.py", True, (), 80_000),
     Engine(
         "PyFlink, thread",
         "baselines/pyflink_kafka_count.py",
         True,
         ("--mode", "thread"),
-        500_000,
+        200_000,
     ),
 ]
 
@@ -67,45 +61,9 @@ class Run:
     broker_cpu: float
 
 
-def fill(kafka: Kafka, topic: str, records: int, keys: int) -> None:
-    producer = Producer({"bootstrap.servers": kafka.bootstrap, "linger.ms": 50})
-    for number in range(records):
-        key = f"key-{number * 7919 % keys}"
-        producer.produce(topic, f"{key},{number}", partition=number % PARTITIONS)
-        if number % 10_000 == 0:
-            producer.poll(0.01)
-    producer.flush()
-
-
-def create(kafka: Kafka, topic: str) -> None:
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result()
-
-
-def check(kafka: Kafka, topic: str, records: int, keys: int) -> None:
-    """Whether each key's counts came, each once."""
-    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "check"})
-    parts = [TopicPartition(topic, part, 0) for part in range(PARTITIONS)]
-    consumer.assign(parts)
-    ends = sum(consumer.get_watermark_offsets(part)[1] for part in parts)
-    counts: Counter[str] = Counter()
-    totals: Counter[str] = Counter()
-    read = 0
-    while read < ends:
-        for message in consumer.consume(10_000, 1.0):
-            key, count = message.value().decode().rsplit(",", 1)
-            counts[key] += 1
-            totals[key] += int(count)
-            read += 1
-    consumer.close()
-    wanted = Counter(f"key-{number * 7919 % keys}" for number in range(records))
-    if counts != wanted or any(totals[key] != n * (n + 1) // 2 for key, n in wanted.items()):
-        raise SystemExit(f"{topic}: {read} messages of {records}, or wrong counts")
-
-
 def run(engine: Engine, kafka: Kafka, records: int, arguments: argparse.Namespace) -> Run:
     output = f"out-{engine.script.split('/')[-1][:-3]}-{time.monotonic_ns()}"
-    create(kafka, output)
+    topics.create(kafka.bootstrap, output)
     python = flink_python(cache=arguments.cache) if engine.on_flink else sys.executable
     command = [str(python), str(HERE / engine.script), *engine.arguments]
     command += ["--bootstrap", kafka.bootstrap, "--input", f"in-{records}", "--output", output]
@@ -119,7 +77,7 @@ def run(engine: Engine, kafka: Kafka, records: int, arguments: argparse.Namespac
     seconds, after = time.monotonic() - began, sample_all()[kafka.pid].cpu
     if process.returncode:
         raise SystemExit(f"{engine.name} failed with exit code {process.returncode}")
-    check(kafka, output, records, arguments.keys)
+    topics.check(kafka.bootstrap, output, records, arguments.keys)
     result = Run(records, seconds, tree.cpu_seconds, after - before)
     print(f"{engine.name}: {result}", file=sys.stderr, flush=True)
     return result
@@ -157,8 +115,10 @@ def main() -> None:
     sizes = {*arguments.records, *small, *(size // 4 for size in small)}
     with Kafka() as kafka:
         for size in sorted(sizes):
-            create(kafka, f"in-{size}")
-            fill(kafka, f"in-{size}", size, arguments.keys)
+            topics.create(kafka.bootstrap, f"in-{size}")
+            writer = topics.producer(kafka.bootstrap)
+            topics.write(writer, f"in-{size}", 0, size, arguments.keys)
+            writer.flush()
         for _ in range(arguments.rounds):
             for engine in engines:
                 most = engine.most_records

@@ -23,7 +23,7 @@ from contract import PARALLELISM
 from data import DEFAULT_CACHE, ensure
 from millstream.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from millstream.datastream.connectors.print import DiscardingSink
-from millstream.spark.query import runs as query
+from millstream.spark.query.component_query import Stream
 from millstream.spark.session.session import get_session
 
 EPOCHS = 30
@@ -45,17 +45,17 @@ def word_count(env: StreamExecutionEnvironment, folder: Path) -> float:
 def spark_reports() -> Iterator[dict[int, dict]]:
     """Spark's reports of the epochs that run within, which are gone when a query has stopped."""
     reports: dict[int, dict] = {}
-    stop = query._Stream.stop
+    stop = Stream.stop
 
-    def keep_and_stop(stream: query._Stream) -> None:
+    def keep_and_stop(stream: Stream) -> None:
         reports.update({report["batchId"]: report for report in stream.query.recentProgress})
         stop(stream)
 
-    query._Stream.stop = keep_and_stop
+    Stream.stop = keep_and_stop
     try:
         yield reports
     finally:
-        query._Stream.stop = stop
+        Stream.stop = stop
 
 
 def small_epochs(env: StreamExecutionEnvironment) -> dict[int, dict]:

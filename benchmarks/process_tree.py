@@ -30,6 +30,8 @@ class Sample:
     started: float
     rss: int
     cpu: float
+    # Of the children that have ended, and theirs.
+    ended_cpu: float
     python: bool
 
     @property
@@ -55,6 +57,7 @@ def _sample_psutil() -> dict[int, Sample]:
             started=info["create_time"],
             rss=info["memory_info"].rss,
             cpu=info["cpu_times"].user + info["cpu_times"].system,
+            ended_cpu=info["cpu_times"].children_user + info["cpu_times"].children_system,
             python=(info["name"] or "").startswith("python"),
         )
     return found
@@ -77,9 +80,31 @@ def _sample_proc() -> dict[int, Sample]:
             started=float(fields[19]),
             rss=int(fields[21]) * page,
             cpu=(int(fields[11]) + int(fields[12])) / tick,
+            ended_cpu=(int(fields[13]) + int(fields[14])) / tick,
             python=head.partition("(")[2].startswith("python"),
         )
     return found
+
+
+def cpu_of_tree(root: int) -> float:
+    """Processor seconds of a process and all below it until now, those that have ended included."""
+    samples = sample_all()
+    members = below(samples, {root})
+    return sum(samples[pid].cpu + samples[pid].ended_cpu for pid in members if pid in samples)
+
+
+def below(samples: dict[int, Sample], roots: set[int]) -> set[int]:
+    """Some processes with all their descendants."""
+    children: dict[int, list[int]] = {}
+    for sample in samples.values():
+        children.setdefault(sample.parent, []).append(sample.pid)
+    known, pending = set(roots), list(roots)
+    while pending:
+        for child in children.get(pending.pop(), []):
+            if child not in known:
+                known.add(child)
+                pending.append(child)
+    return known
 
 
 class ProcessTree:
@@ -128,16 +153,7 @@ class ProcessTree:
         known = {pid for pid, sample in samples.items() if sample.identity in self._cpu}
         if self.root.poll() is None:
             known.add(self.root.pid)
-        children: dict[int, list[int]] = {}
-        for sample in samples.values():
-            children.setdefault(sample.parent, []).append(sample.pid)
-        pending = list(known)
-        while pending:
-            for child in children.get(pending.pop(), []):
-                if child not in known:
-                    known.add(child)
-                    pending.append(child)
-        return [samples[pid] for pid in known if pid in samples]
+        return [samples[pid] for pid in below(samples, known) if pid in samples]
 
     def _alive(self) -> list[Sample]:
         self.root.poll()

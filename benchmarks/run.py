@@ -35,6 +35,7 @@ REDUCTION = 5
 FEWEST_RECORDS = 10_000
 # What scripts of their own have measured: appended if it is there.
 SECTIONS = (
+    "file_jobs.md",
     "columns.md",
     "rolling.md",
     "window_state.md",
@@ -46,6 +47,7 @@ SECTIONS = (
     "lake.md",
     "recovery.md",
     "latency.md",
+    "kafka_latency.md",
     "kafka.md",
     "databases.md",
     "compare.md",

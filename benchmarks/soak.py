@@ -17,18 +17,16 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from xml.sax.saxutils import escape
 
+from curves import chart, summary
 from data import DEFAULT_CACHE
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 EVERY_SECONDS = 3.0
 CHART = Path(__file__).resolve().parents[1] / "docs" / "internals" / "soak.svg"
-WARM_UP = 0.3
-"""The share of a run that does not count: JIT, caches, and the epochs that Spark retains."""
 
 
 @dataclass(frozen=True)
@@ -140,68 +138,14 @@ def samples(client, folder: Path, seconds: float) -> Iterator[Sample]:
 
 # -- what they mean --------------------------------------------------------------------------------
 
-PANELS: dict[str, tuple[str, Callable[[Sample], float]]] = {
-    "driver_mb": ("driver, resident MB", lambda s: s.driver_mb),
-    "jvm_mb": ("JVM, resident MB", lambda s: s.jvm_mb),
-    "workers_mb": ("Python workers, resident MB", lambda s: s.workers_mb),
-    "open_files": ("open files of driver and JVM", lambda s: s.open_files),
-    "checkpoint_files": ("files in the checkpoint folder", lambda s: s.checkpoint_files),
-    "epoch_ms": ("ms per epoch", lambda s: s.epoch_ms),
+PANELS: dict[str, str] = {
+    "driver_mb": "driver, resident MB",
+    "jvm_mb": "JVM, resident MB",
+    "workers_mb": "Python workers, resident MB",
+    "open_files": "open files of driver and JVM",
+    "checkpoint_files": "files in the checkpoint folder",
+    "epoch_ms": "ms per epoch",
 }
-
-
-def growth(values: list[float], times: list[float]) -> float:
-    """The growth over the time of a least-squares line, as a share of the mean."""
-    n, mean_v, mean_t = len(values), sum(values) / len(values), sum(times) / len(times)
-    spread = sum((t - mean_t) ** 2 for t in times)
-    if n < 2 or not spread or not mean_v:
-        return 0.0
-    slope = sum((t - mean_t) * (v - mean_v) for t, v in zip(times, values, strict=True)) / spread
-    return slope * (times[-1] - times[0]) / mean_v
-
-
-def summary(found: list[Sample]) -> list[str]:
-    """A line for each curve: first, last and largest value, and how it grows after the warm-up."""
-    settled = [s for s in found if s.seconds >= WARM_UP * found[-1].seconds]
-    lines = []
-    for title, value in PANELS.values():
-        values = [value(s) for s in settled]
-        share = growth(values, [s.seconds for s in settled])
-        lines.append(
-            f"{title}: {values[0]:.0f} to {values[-1]:.0f}, at most {max(values):.0f}, "
-            f"{share:+.1%} over the time after the warm-up"
-        )
-    return lines
-
-
-def chart(found: list[Sample]) -> str:
-    """Six small curves over time, as SVG."""
-    width, height, pad = 320, 150, 40
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {3 * width} {2 * height + 20}" '
-        'font-family="sans-serif" font-size="11">',
-        f'<rect width="{3 * width}" height="{2 * height + 20}" fill="white"/>',
-    ]
-    end = found[-1].seconds or 1
-    for number, (title, value) in enumerate(PANELS.values()):
-        left, top = number % 3 * width + pad, number // 3 * height + 28
-        inner_w, inner_h = width - pad - 14, height - 50
-        values = [value(s) for s in found]
-        limit = max(values) * 1.1 or 1
-        points = " ".join(
-            f"{left + s.seconds / end * inner_w:.1f},{top + inner_h - v / limit * inner_h:.1f}"
-            for s, v in zip(found, values, strict=True)
-        )
-        parts += [
-            f'<text x="{left}" y="{top - 8}" font-weight="bold">{escape(title)}</text>',
-            f'<path d="M{left},{top} v{inner_h} h{inner_w}" fill="none" stroke="#888"/>',
-            f'<text x="{left - 4}" y="{top + 8}" text-anchor="end">{limit / 1.1:.0f}</text>',
-            f'<text x="{left - 4}" y="{top + inner_h}" text-anchor="end">0</text>',
-            f'<text x="{left + inner_w}" y="{top + inner_h + 14}" text-anchor="end">'
-            f"{end / 60:.0f} min</text>",
-            f'<polyline points="{points}" fill="none" stroke="#1f6feb" stroke-width="1.5"/>',
-        ]
-    return "\n".join([*parts, "</svg>\n"])
 
 
 def main() -> int:
@@ -225,10 +169,12 @@ def main() -> int:
         client.cancel().result(120)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    options.chart.write_text(chart(found))
+    seconds = [sample.seconds for sample in found]
+    curves = {title: [getattr(sample, name) for sample in found] for name, title in PANELS.items()}
+    options.chart.write_text(chart(seconds, curves))
     speed = found[-1].records / found[-1].seconds
     print(f"{found[-1].epoch} epochs, {found[-1].records:,} records, {speed:,.0f} records/s")
-    print("\n".join(summary(found)))
+    print("\n".join(summary(seconds, curves)))
     return 0
 
 

@@ -194,16 +194,15 @@ def measure(arguments: argparse.Namespace, build: Callable, *, workload: str, **
         build(env, dataset, arguments, folder / "counters")
         with stopwatch() as job:
             env.execute(f"pyflink {workload}")
-        outputs, checksum = read_counters(folder)
+        found = read_counters(folder)
     return report(
         dataset,
         system="PyFlink",
         version=__version__,
         mode=arguments.mode,
         workload=workload,
-        seconds=job.seconds,
-        outputs=outputs,
-        checksum=checksum,
+        startup=startup,
+        job=job,
+        found=found,
         notes=notes(arguments, **({"backend": backend} if backend else {}), **more),
-        startup_seconds=startup.seconds,
     )

@@ -77,19 +77,18 @@ def main() -> int:
             tables = open_tables(flink.settings(folder, arguments.backend), dataset, workload)
         with stopwatch() as job:
             tables.execute_sql("INSERT INTO nowhere SELECT * FROM counts").wait()
-        outputs, checksum = count_updates(tables, folder, workload)
+        found = None if arguments.unchecked else count_updates(tables, folder, workload)
     return report(
         dataset,
         system="Flink SQL",
         version=flink_version,
         mode="sql",
         workload=workload,
-        seconds=job.seconds,
-        outputs=outputs,
-        checksum=checksum,
+        startup=startup,
+        job=job,
+        found=found,
         notes=f"source csv, parallelism {PARALLELISM}, checkpoints {flink.CHECKPOINT_INTERVAL}, "
         f"mini-batch off, backend {arguments.backend}",
-        startup_seconds=startup.seconds,
     )
 
 

@@ -31,4 +31,5 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     result.add_argument("--input", required=True, help="the topic with lines of key,number")
     result.add_argument("--output", required=True, help="the topic for lines of key,count")
     result.add_argument("--mode", choices=("thread", "process"), default="process")
+    result.add_argument("--endless", action="store_true", help="go on until it is stopped")
     return result

@@ -35,15 +35,16 @@ def main() -> int:
         options |= {"python.execution-mode": arguments.mode}
         options |= {"pipeline.jars": connector_jar().as_uri()}
         env = flink.environment(options)
-        source = (
+        builder = (
             KafkaSource.builder()
             .set_bootstrap_servers(arguments.bootstrap)
             .set_topics(arguments.input)
             .set_starting_offsets(KafkaOffsetsInitializer.earliest())
-            .set_bounded(KafkaOffsetsInitializer.latest())
             .set_value_only_deserializer(SimpleStringSchema())
-            .build()
         )
+        if not arguments.endless:
+            builder.set_bounded(KafkaOffsetsInitializer.latest())
+        source = builder.build()
         lines = env.from_source(source, WatermarkStrategy.no_watermarks(), "lines")
         counts = lines.key_by(lambda line: line.split(",")[0], Types.STRING()).process(
             RunningCount(), Types.STRING()

@@ -60,11 +60,10 @@ def main() -> int:
         version=pyspark.__version__,
         mode="native",
         workload="interval-join",
-        seconds=job.seconds,
-        outputs=sum(row["outputs"] for row in emitted),
-        checksum=sum(row["checksum"] for row in emitted),
+        startup=startup,
+        job=job,
+        found=spark.added_up(emitted),
         notes=f"{spark.notes(arguments.epochs, batches)}, state format {arguments.state_format}",
-        startup_seconds=startup.seconds,
     )
 
 

@@ -130,12 +130,14 @@ def main() -> int:
         version=pyspark.__version__,
         mode=arguments.api,
         workload="count",
-        seconds=job.seconds,
-        outputs=sum(row["outputs"] for row in metrics),
-        checksum=sum(row["checksum"] for row in metrics),
+        startup=startup,
+        job=job,
+        found=(
+            sum(row["outputs"] for row in metrics),
+            sum(row["checksum"] for row in metrics),
+        ),
         notes=f"source parquet, {len(metrics)} epochs, local[{PARALLELISM}], "
         "RocksDB with changelog checkpointing",
-        startup_seconds=startup.seconds,
     )
 
 

@@ -43,13 +43,15 @@ def main() -> int:
     options = parser(__doc__)
     spark.add_spark_arguments(options)
     options.add_argument("--workload", choices=tuple(PERIODS), default="tumbling")
+    options.add_argument("--source", choices=("csv", "parquet"), default="csv")
     arguments = options.parse_args()
-    dataset = from_arguments(arguments)
+    dataset, source = from_arguments(arguments), arguments.source
     with spark.workspace() as folder:
-        files = spark.copy_parts(dataset.csv, folder / "input", sentinel=True)
+        parts = dataset.csv if source == "csv" else dataset.parquet
+        files = spark.copy_parts(parts, folder / "input", sentinel=True)
         with stopwatch() as startup:
             session = spark.open_session(folder, arguments.workload)
-        records = spark.timed_stream(session, folder / "input", files, arguments.epochs)
+        records = spark.timed_stream(session, folder / "input", files, arguments.epochs, source)
         sums = window_sums(records, arguments.workload)
         with stopwatch() as job:
             emitted, batches = spark.run(sums, folder)
@@ -60,11 +62,10 @@ def main() -> int:
         version=pyspark.__version__,
         mode="native",
         workload=arguments.workload,
-        seconds=job.seconds,
-        outputs=sum(row["outputs"] for row in emitted),
-        checksum=sum(row["checksum"] for row in emitted),
-        notes=spark.notes(arguments.epochs, batches),
-        startup_seconds=startup.seconds,
+        startup=startup,
+        job=job,
+        found=spark.added_up(emitted),
+        notes=spark.notes(arguments.epochs, batches, source),
     )
 
 

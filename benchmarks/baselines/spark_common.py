@@ -67,21 +67,36 @@ def copy_parts(source: Path, target: Path, *, sentinel: bool) -> int:
     window does not.
     """
     target.mkdir()
-    parts = [shutil.copy(path, target) for path in sorted(source.glob("*.csv"))]
+    parts = [shutil.copy(path, target) for path in sorted(source.glob("part-*"))]
     if sentinel:
-        parts.append(str(target / "sentinel.csv"))
-        Path(parts[-1]).write_text(f"sentinel,0,{SENTINEL_TS}\n")
+        parts.append(_write_sentinel(target / "sentinel", Path(parts[0]).suffix))
     first = int(os.path.getmtime(parts[0])) - len(parts)
     for number, path in enumerate(parts):
         os.utime(path, (first + number, first + number))
     return len(parts)
 
 
-def timed_stream(session: SparkSession, folder: Path, files: int, epochs: int) -> DataFrame:
+def _write_sentinel(path: Path, suffix: str) -> str:
+    path = path.with_suffix(suffix)
+    if suffix == ".csv":
+        path.write_text(f"sentinel,0,{SENTINEL_TS}\n")
+    else:
+        import pyarrow as pa
+        import pyarrow.parquet as parquet
+
+        row = {"key": ["sentinel"], "value": [0], "ts": [SENTINEL_TS]}
+        parquet.write_table(pa.table(row), path)
+    return str(path)
+
+
+def timed_stream(
+    session: SparkSession, folder: Path, files: int, epochs: int, source: str = "csv"
+) -> DataFrame:
     return (
         session.readStream.schema(SCHEMA)
         .option("maxFilesPerTrigger", -(-files // epochs))
-        .csv(str(folder))
+        .format(source)
+        .load(str(folder))
         .withColumn("time", F.timestamp_millis("ts"))
         .withWatermark("time", WATERMARK_DELAY)
     )
@@ -102,8 +117,13 @@ def run(results: DataFrame, folder: Path) -> tuple[list[Row], int]:
     return [row for row in emitted if row is not None and row["outputs"]], len(progress)
 
 
-def notes(epochs: int, batches: int) -> str:
+def added_up(emitted: list[Row]) -> tuple[int, int]:
+    """The number of outputs and their checksum."""
+    return sum(row["outputs"] for row in emitted), sum(row["checksum"] for row in emitted)
+
+
+def notes(epochs: int, batches: int, source: str = "csv") -> str:
     return (
-        f"source csv, {epochs} epochs with records and {batches - epochs} without, "
+        f"source {source}, {epochs} epochs with records and {batches - epochs} without, "
         f"local[{PARALLELISM}], RocksDB with changelog checkpointing"
     )

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from contract import PARALLELISM
 from data import Dataset
-from millstream.common import Configuration, Types, WatermarkStrategy
+from millstream.common import Configuration, JobExecutionResult, Types, WatermarkStrategy
 from millstream.datastream import DataStream, RuntimeExecutionMode, StreamExecutionEnvironment
 from millstream.datastream.connectors.file_system import FileSource
 from millstream.spark.session.session import get_session
@@ -51,6 +51,12 @@ def records(
     source = FileSource.parquet(str(dataset.parquet))
     rows = env.from_source(source, WatermarkStrategy.no_watermarks(), "parquet")
     return rows.map(lambda row: (row[0], row[1]))
+
+
+def counters(result: JobExecutionResult) -> tuple[int, int]:
+    """The number of outputs and their checksum, which the last function of a job has added up."""
+    outputs = result.get_accumulator_result("outputs")
+    return outputs, result.get_accumulator_result("checksum")
 
 
 def timed_rows(

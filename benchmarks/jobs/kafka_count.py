@@ -1,14 +1,20 @@
-"""Millstream: count per key from one topic into another, one message for each record."""
+"""Millstream: count per key from one topic into another, one message for each record.
+
+With `--endless` it goes on until it is stopped, and adds a line with its metrics to a file every 250 ms.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import time
+from pathlib import Path
 
 import common  # noqa: F401  puts benchmarks/ on the path
 
 from contract import PARALLELISM
-from millstream.common import SimpleStringSchema, Types, WatermarkStrategy
+from millstream.common import JobClient, SimpleStringSchema, Types, WatermarkStrategy
 from millstream.datastream import (
     KeyedProcessFunction,
     RuntimeContext,
@@ -35,40 +41,68 @@ class RunningCount(KeyedProcessFunction):
         yield f"{ctx.get_current_key()},{count}"
 
 
-def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--bootstrap", required=True)
-    options.add_argument("--input", required=True)
-    options.add_argument("--output", required=True)
-    options.add_argument("--per-epoch", type=int, default=250_000, help="records per partition")
-    arguments = options.parse_args()
-    env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(PARALLELISM)
-    env.set_runtime_mode(RuntimeExecutionMode.STREAMING)
-    source = (
+def write_metrics(client: JobClient, path: Path) -> None:
+    """Tell what the job says of itself, until it ends."""
+    with path.open("a") as file:
+        while not client.get_job_status().result().is_terminal_state():
+            time.sleep(0.25)
+            told = {"at": time.time(), **client.metrics().to_dict()}
+            file.write(json.dumps(told) + "\n")
+            file.flush()
+
+
+def source(arguments: argparse.Namespace) -> KafkaSource:
+    builder = (
         KafkaSource.builder()
         .set_bootstrap_servers(arguments.bootstrap)
         .set_topics(arguments.input)
         .set_starting_offsets(KafkaOffsetsInitializer.earliest())
-        .set_bounded(KafkaOffsetsInitializer.latest())
         .set_value_only_deserializer(SimpleStringSchema())
         .set_max_records_per_epoch(arguments.per_epoch)
-        .build()
     )
-    lines = env.from_source(source, WatermarkStrategy.no_watermarks(), "lines")
+    if arguments.endless is None:
+        builder.set_bounded(KafkaOffsetsInitializer.latest())
+    return builder.build()
+
+
+def sink(arguments: argparse.Namespace) -> KafkaSink:
+    values = KafkaRecordSerializationSchema.builder().set_topic(arguments.output)
+    values.set_value_serialization_schema(SimpleStringSchema())
+    builder = (
+        KafkaSink.builder()
+        .set_bootstrap_servers(arguments.bootstrap)
+        .set_record_serializer(values.build())
+        .set_delivery_guarantee(DeliveryGuarantee[arguments.guarantee])
+    )
+    return builder.set_transactional_id_prefix("count").build()
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--bootstrap", required=True)
+    options.add_argument("--input", required=True)
+    options.add_argument("--output", required=True)
+    options.add_argument("--per-epoch", type=int, default=250_000, help="records per partition")
+    options.add_argument("--endless", type=Path, metavar="FILE", help="go on; metrics go to FILE")
+    options.add_argument("--checkpoint", help="the checkpoint directory")
+    options.add_argument(
+        "--guarantee", choices=("AT_LEAST_ONCE", "EXACTLY_ONCE"), default="AT_LEAST_ONCE"
+    )
+    arguments = options.parse_args()
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(PARALLELISM)
+    env.set_runtime_mode(RuntimeExecutionMode.STREAMING)
+    if arguments.checkpoint is not None:
+        env.set_checkpoint_directory(arguments.checkpoint)
+    lines = env.from_source(source(arguments), WatermarkStrategy.no_watermarks(), "lines")
     counts = lines.key_by(lambda line: line.split(",")[0], Types.STRING()).process(
         RunningCount(), Types.STRING()
     )
-    values = KafkaRecordSerializationSchema.builder().set_topic(arguments.output)
-    sink = (
-        KafkaSink.builder()
-        .set_bootstrap_servers(arguments.bootstrap)
-        .set_record_serializer(values.set_value_serialization_schema(SimpleStringSchema()).build())
-        .set_delivery_guarantee(DeliveryGuarantee.AT_LEAST_ONCE)
-        .build()
-    )
-    counts.sink_to(sink)
-    env.execute("count from Kafka to Kafka")
+    counts.sink_to(sink(arguments))
+    client = env.execute_async("count from Kafka to Kafka")
+    if arguments.endless is not None:
+        write_metrics(client, arguments.endless)
+    client.get_job_execution_result().result()
     return 0
 
 

@@ -49,11 +49,10 @@ def main() -> int:
         version=__version__,
         mode=arguments.mode,
         workload="stateless",
-        seconds=job.seconds,
-        outputs=result.get_accumulator_result("outputs"),
-        checksum=result.get_accumulator_result("checksum"),
+        startup=startup,
+        job=job,
+        found=common.counters(result),
         notes=f"source {arguments.source}, {arguments.epochs} epochs",
-        startup_seconds=startup.seconds,
     )
 
 
