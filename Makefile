@@ -66,9 +66,10 @@ docs: $(DOCS_STAMP) ## Build the documentation into build/site; a broken link or
 unit: $(STAMP) ## Run the tests that need no JVM, with all examples
 	$(BIN)/pytest -q -n 2 --dist loadfile -m 'not spark and not servers and not parity' tests src
 
-# Each process has a session of its own: `make spark JOBS=2` needs about 8 GB of memory.
-JOBS ?= 1
-spark: java ## Run the tests on real Spark: make spark JOBS=2
+# Each process has a session of its own, and two of them need about 8 GB of memory: `make spark JOBS=1` needs half of
+# it, and about twice the time.
+JOBS ?= 2
+spark: java ## Run the tests on real Spark, two processes side by side: make spark JOBS=1
 	$(BIN)/pytest -q $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist loadfile) -m 'spark and not servers' tests
 
 servers: java ## Install the servers that tests of connectors need, as far as that is possible
