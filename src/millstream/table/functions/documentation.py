@@ -20,7 +20,7 @@ are compared in the tests.
 """
 _DIFFERENCES = """## Differences from Flink
 
-Each one is a case of the recorded results; the tests know no others.
+Each one is a case of the recorded results. `tests/unit/table/functions/differences.json` lists all cases that differ, with reasons.
 
 | Difference | Reason |
 | --- | --- |
