@@ -198,7 +198,9 @@ class Sending:
             self._is_stuck = True
             raise StuckError(f"no answer within {STUCK_SECONDS} s")
         if raised:
-            raise raised[0]
+            # Not held by a name here: error, traceback and frames would be a cycle, and the frames hold
+            # all records of the part until the garbage collector comes, which is rare in a task.
+            raise raised.pop()
 
     def _is_fenced(self, error: Any) -> bool:
         codes = self._errors

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
+from types import SimpleNamespace
 
 import pytest
 
 from millstream.connectors.kafka import producing
-from millstream.connectors.kafka.producing import Sending
+from millstream.connectors.kafka.producing import FencedError, Sending
 from millstream.connectors.kafka.settings import KafkaSettings
 
 
@@ -45,3 +48,43 @@ def test_a_client_is_ended() -> None:
     sending.close(0.01)
     sending.close(0.01)
     assert client.ends == 2
+
+
+class FencedClient:
+    """A client whose transactional id belongs to another one now."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+    def send_offsets_to_transaction(self, places: list[object], group: object, left: float) -> None:
+        from confluent_kafka import KafkaError, KafkaException
+
+        raise KafkaException(KafkaError(self.code))
+
+    def poll(self, seconds: float) -> int:
+        return 0
+
+
+class Batch(list[bytes]):
+    """Records of a part, to which a weak reference can be."""
+
+
+def test_a_fenced_producer_lets_the_records_of_its_part_go() -> None:
+    """Workers hand parts to one another all the time; the garbage collector comes rarely."""
+    sending = Sending(KafkaSettings("127.0.0.1:1"))
+    sending.client = FencedClient(sending._errors._FENCED)
+
+    def write() -> weakref.ref[Batch]:
+        batch = Batch([b"record"])
+        try:
+            sending.send_offset(SimpleNamespace(topic="words"), None, 1.0)
+        except FencedError:
+            return weakref.ref(batch)
+        raise AssertionError(f"{batch} is written by a fenced producer")
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert write()() is None
+    finally:
+        gc.enable()
