@@ -17,7 +17,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
 SEEDS = {
     "kafka: jvm at opened 1": 1,
-    "kafka: kafka at finishing 2": 15,
     "postgres: worker at finishing 3": 18,
     "postgres: postgres at finishing 1": 19,
     "delta: driver at published 3": 56,
