@@ -162,7 +162,7 @@ def test_a_savepoint_is_restored_with_other_parallelisms_twice(
         cancel(job)
     for path in [p for p in tmp_path.rglob("*") if p.is_file()]:
         assert kafka.sasl_password.encode() not in path.read_bytes(), path
-    ids = {first.get_job_id(), *(job.get_job_id() for job in forks)}
+    ids = {str(job.get_job_id()) for job in (first, *forks)}
     assert len(ids) == 3
     groups = output.admin.list_consumer_groups().result().valid
     prefix = f"of {target}-"
