@@ -337,7 +337,7 @@ def all_sources(folder: Path, spark: SparkSession) -> dict[str, FileSource]:
 def test_records_are_those_of_sparks_readers(
     spark: SparkSession, make_env: MakeEnv, tmp_path: Path
 ) -> None:
-    """In batch mode the order is that of channels and positions, whoever reads."""
+    """In batch mode both readers give the order of channels and positions."""
     sources = all_sources(tmp_path, spark)
     env = make_env("batch", SMALL_SPLITS)
     read_here = collected(env, *sources.values())

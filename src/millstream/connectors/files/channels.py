@@ -119,7 +119,7 @@ class FileChannels(ChannelSource):
         if isinstance(self.reader, ParquetReader):
             groups = _groups(file.path)
             rows = sum(groups)
-            # Whole row groups: one that is cut has to be read twice.
+            # Whole row groups: a row group that is cut has to be read twice.
             some = -(-step * len(groups) // file.size)
             return rows, groups[0] * max(some, 1) if groups else 0
         if isinstance(self.reader, OrcReader):

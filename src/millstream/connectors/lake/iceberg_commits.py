@@ -1,7 +1,7 @@
 """Commits of an Iceberg sink: properties of the table keep the marks.
 
-Each commit makes a snapshot, also one that only changes marks: a catalog refuses a snapshot that does
-not follow the one that was looked at, and takes properties at any time.
+Each commit makes a snapshot, even if it only changes marks: a catalog refuses a snapshot that does not
+follow the snapshot that the sink has read, but it takes properties at any time.
 """
 
 from __future__ import annotations

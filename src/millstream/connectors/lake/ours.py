@@ -8,7 +8,7 @@ an epoch are found without the log::
 
 Folders of a thousand epochs keep lists short.
 
-The log of the table keeps two numbers for each sink of each job. The *epoch* is the last one that is
+The log of the table keeps two numbers for each sink of each job. The *epoch* is the last epoch that is
 committed. The *right* is twice the number of the attempt that may commit; it is odd after epochs were
 taken back, so that no attempt up to then may commit any more. Each commit of an epoch is made on a
 version of the table in which both were looked at, and it conflicts with every commit since then that

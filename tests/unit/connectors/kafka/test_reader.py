@@ -60,7 +60,7 @@ class Consumer:
         self.is_closed = True
 
 
-# Offsets 2, 5 and 6 are markers of transactions, or records of one that was aborted.
+# Offsets 2, 5 and 6 are markers of transactions, or records of an aborted transaction.
 GAPS = [*map(Message, (0, 1, 3, 4)), end_at(7)]
 
 

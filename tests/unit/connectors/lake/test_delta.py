@@ -1,4 +1,4 @@
-"""The Delta sink: what a reader of the table sees, whoever else writes, and whatever fails."""
+"""The Delta sink: what a reader of the table sees beside other writers, and after failures."""
 
 from __future__ import annotations
 
