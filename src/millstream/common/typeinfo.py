@@ -231,6 +231,10 @@ def type_from_dict(data: Mapping[str, Any]) -> TypeInformation:
         return _OF_ELEMENTS[kind](type_from_dict(data["element"]))
     if kind == "MAP":
         return MapTypeInfo(type_from_dict(data["key"]), type_from_dict(data["value"]))
+    if kind == "ARROW":
+        from millstream.common.typesystem.arrow_info import ArrowTypeInfo
+
+        return ArrowTypeInfo.of_dict(data)
     if kind not in ("TUPLE", "ROW"):
         raise ValueError(f"no type is called {kind!r}")
     fields = [type_from_dict(field) for field in data["fields"]]

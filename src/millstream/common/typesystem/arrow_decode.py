@@ -152,6 +152,11 @@ def _struct(type_info: TypeInformation, array: pa.Array) -> list[Any]:
     return _with_none(values, array.is_valid()) if array.null_count else values
 
 
+def _arrow(type_info: TypeInformation, array: pa.Array) -> list[Any]:
+    values: list[Any] = array.to_pylist()
+    return values
+
+
 _DECODERS: dict[str, Callable[[TypeInformation, pa.Array], list[Any]]] = {
     "STRING": _objects,
     "BYTE": _numbers,
@@ -176,4 +181,5 @@ _DECODERS: dict[str, Callable[[TypeInformation, pa.Array], list[Any]]] = {
     "MAP": _map,
     "TUPLE": _struct,
     "ROW": _struct,
+    "ARROW": _arrow,
 }

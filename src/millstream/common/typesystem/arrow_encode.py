@@ -307,6 +307,10 @@ def _struct(type_info: TypeInformation, values: Sequence[Any]) -> pa.Array:
     return pa.StructArray.from_arrays(arrays, names=field_names(type_info), mask=mask)
 
 
+def _arrow(type_info: TypeInformation, values: Sequence[Any]) -> pa.Array:
+    return pa.array(values, type=arrow_type(type_info))
+
+
 _ENCODERS: dict[str, Callable[[TypeInformation, Sequence[Any]], pa.Array]] = {
     "STRING": _string,
     "BYTE": _integer,
@@ -331,4 +335,5 @@ _ENCODERS: dict[str, Callable[[TypeInformation, Sequence[Any]], pa.Array]] = {
     "MAP": _map,
     "TUPLE": _struct,
     "ROW": _struct,
+    "ARROW": _arrow,
 }

@@ -7,6 +7,7 @@ from functools import lru_cache
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from millstream.common.errors import TypeMismatchError
+from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.common.typesystem.atoms import (
     BasicType,
     BasicTypeInfo,
@@ -55,6 +56,8 @@ def field_names(type_info: TupleTypeInfo | RowTypeInfo) -> list[str]:
 @lru_cache(maxsize=1024)
 def arrow_type(type_info: TypeInformation) -> pa.DataType:
     """The Arrow type that values of a type are stored as."""
+    if isinstance(type_info, ArrowTypeInfo):
+        return type_info.arrow
     if isinstance(type_info, PrimitiveArrayTypeInfo) and type_info.holds_bytes:
         return pa.binary()
     if isinstance(type_info, _ItemsTypeInfo):

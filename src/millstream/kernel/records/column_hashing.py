@@ -74,6 +74,12 @@ def hash_tuples(kinds: Sequence[TypeInformation], columns: Sequence[pa.Array]) -
     return ~state
 
 
+def encodings(column: pa.Array) -> list[bytes]:
+    """The encodings of nested values of a column of a table; that of a missing value is one too."""
+    values = map(_comparable, column.to_pylist())
+    return [b"n" if value is None else encode_key(value) for value in values]
+
+
 # -- columns as encodings --------------------------------------------------------------------------
 
 
@@ -90,11 +96,42 @@ class _Encoded:
 def _encoded(kind: TypeInformation, column: pa.Array) -> _Encoded:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if kind.kind == "ARROW":
+        found = _of_arrow_type(column)
+        return _each_distinct(kind, column) if found is None else found
     encode = None
     if kind.kind not in _WRITTEN_OTHERWISE:
         encode = next((encode for fits, encode in _BY_TYPE if fits(column.type)), None)
     found = None if encode is None else encode(column)
     return _each_distinct(kind, column) if found is None else found
+
+
+def _of_arrow_type(column: pa.Array) -> _Encoded | None:
+    """A column of a table: times are the numbers that Arrow keeps, decimals their sixteen bytes.
+
+    Both sides of a join have columns of one type, so no other type has to have the same encodings.
+    """
+    if _is.is_temporal(column.type):
+        width = pa.int32() if column.type.bit_width == 32 else pa.int64()
+        return _integers(column.view(width))
+    if _is.is_decimal128(column.type):
+        data = column.buffers()[1]
+        starts = (np.arange(len(column), dtype=np.int64) + column.offset) * 16
+        firsts = np.full(len(column), _BYTES, np.uint8)
+        lengths = np.full(len(column), 16, np.int64)
+        # Which bytes a missing value has is up to who made it.
+        return _with_nulls(_Encoded(firsts, np.frombuffer(data, np.uint8), starts, lengths), column)
+    encode = next((encode for fits, encode in _BY_TYPE if fits(column.type)), None)
+    return None if encode is None else encode(column)
+
+
+def _comparable(value: Any) -> Any:
+    """A nested value of a column as one that has an encoding; the entries of a map have no order."""
+    if isinstance(value, dict):
+        return tuple(map(_comparable, value.values()))
+    if isinstance(value, list) and value and isinstance(value[0], tuple):
+        return frozenset((_comparable(key), _comparable(item)) for key, item in value)
+    return list(map(_comparable, value)) if isinstance(value, list) else value
 
 
 def _integers(column: pa.Array) -> _Encoded | None:
@@ -201,6 +238,8 @@ def _each_distinct(kind: TypeInformation, column: pa.Array) -> _Encoded:
     except pa.ArrowNotImplementedError:
         codes = np.arange(len(column))
     values = decode(kind, whole(column))
+    if kind.kind == "ARROW":
+        values = list(map(_comparable, values))
     encodings = [b"n" if value is None else encode_key(value) for value in values]
     firsts = np.frombuffer(b"".join(encoding[:1] for encoding in encodings), np.uint8)
     lengths = np.array([len(encoding) - 1 for encoding in encodings], np.int64)

@@ -19,7 +19,7 @@ from millstream.common.recognition import Fields
 from millstream.common.typeinfo import TypeInformation
 from millstream.common.typesystem.arrow_decode import decode, whole
 from millstream.kernel.keys.hashing import Hashes
-from millstream.kernel.records.column_hashing import hash_column, hash_tuples
+from millstream.kernel.records.column_hashing import encodings, hash_column, hash_tuples
 from millstream.kernel.records.columns import field_places, field_types
 from millstream.kernel.records.order import Ints
 
@@ -74,6 +74,10 @@ class KeyColumns:
 
 
 def _codes(column: pa.Array) -> Ints:
+    if pa.types.is_nested(column.type):
+        column = pa.array(encodings(column), pa.binary())
+    elif pa.types.is_null(column.type):
+        return np.zeros(len(column), np.int64)
     if pa.types.is_floating(column.type):
         column = pc.add(column, 0.0)  # -0.0 becomes 0.0, which is the same key
     encoded = column.dictionary_encode(null_encoding="encode")
