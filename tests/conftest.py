@@ -39,18 +39,25 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 
 @pytest.hookimpl(tryfirst=True)  # as long as the cases of a test are in their order
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In `make check`, take each case of a matrix in one way: of tests with several `parametrize`."""
-    from tests.support.strategies import in_one_way
+    """In `make check`, take each case of a matrix in one way, and of tests with many cases some.
+
+    Programs that are compared with Flink all run: the page of parity names them one by one.
+    """
+    from tests.support.strategies import MANY_CASES, in_one_way, thinned
 
     tests: dict[Any, list[pytest.Item]] = {}
     for item in items:
         if isinstance(item, pytest.Function):
             tests.setdefault((item.parent, item.originalname), []).append(item)
     left_out: set[pytest.Item] = set()
-    for cases in tests.values():
+    for (parent, name), cases in tests.items():
+        left = cases
         sizes = [len(mark.args[1]) for mark in cases[0].iter_markers("parametrize")]
         if math.prod(sizes) == len(cases):  # else fixtures have values, too
-            left_out |= {*cases} - {cases[place] for place in in_one_way(sizes)}
+            left = [cases[place] for place in in_one_way(sizes)]
+        if len(left) > MANY_CASES and "parity" not in parent.path.parts:
+            left = thinned(left, f"{parent.nodeid}::{name}")
+        left_out |= {*cases} - {*left}
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]

@@ -58,6 +58,10 @@ def sampled(choices: Sequence[T], seed: str) -> Sequence[T]:
     return [choices[zlib.crc32(seed.encode()) % len(choices)]]
 
 
+MANY_CASES = 12
+"""Above that many cases of one test, `make check` takes every third (`tests/conftest.py`)."""
+
+
 def thinned(cases: Iterable[T], seed: str, *, one_in: int = 3) -> list[T]:
     """All of some cases, or with ``MILLSTREAM_EXAMPLES`` below 1 every third, the first by a text.
 
