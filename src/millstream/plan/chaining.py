@@ -18,6 +18,7 @@ from millstream.common.recognition import field_read_by
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.kernel.records.columns import field_index, field_types
 from millstream.kernel.steps.routing import Place
+from millstream.kernel.tables.spec import ColumnKey
 from millstream.kernel.windows.contents import Reduced
 from millstream.kernel.windows.spec import WindowSpec
 from millstream.plan.columnar import KEYS
@@ -41,6 +42,8 @@ _UNCHANGED = KEYS | {"BOOLEAN"}
 class Placement:
     """Records are in the slots of their keys by ``selector``, or by ``field``, or all in one slot.
 
+    ``columns``: of a table, the places of the columns that are the key.
+
     ``reason``: how that is known. ``promise``: the node with which the program says so, if it does.
     """
 
@@ -49,6 +52,7 @@ class Placement:
     type_info: TypeInformation | None
     reason: str
     promise: int | None = None
+    columns: tuple[int, ...] | None = None
 
 
 Placements = dict[int, Placement | None]
@@ -150,6 +154,8 @@ class Chaining:
             return Placement(node.selector, key, type_info, reason, node.id)
         if placement is None or placement.selector is Place.ONE_SLOT:
             return placement
+        if placement.columns is not None and isinstance(node, StatelessNode):
+            return _through_columns(node, placement)
         passes = isinstance(node, UnionNode | ExchangeNode)
         filters = isinstance(node, StatelessNode) and node.kind == "filter"
         return placement if passes or filters else None
@@ -160,6 +166,8 @@ class Chaining:
             return None
         if node.selector is Place.ONE_SLOT and node.second in (None, Place.ONE_SLOT):
             return Placement(Place.ONE_SLOT, None, None, "all records are in one slot already")
+        if node.kind == "table":
+            return _of_table(node)
         if isinstance(node.selector, Place) or node.second is not None:
             return None
         type_info = self.graph[node.inputs[0]].output_type
@@ -186,6 +194,25 @@ class Chaining:
         return Placement(node.selector, key, type_info, reason)
 
 
+def _of_table(node: KeyedNode) -> Placement | None:
+    """How an operator of tables places its rows: by the columns of its key, if it emits them."""
+    columns = node.function.placed_by
+    if isinstance(node.selector, Place) or columns is None:
+        return None
+    reason = "the table operator before it emits the columns of the same key"
+    return Placement(None, None, node.output_type, reason, columns=columns)
+
+
+def _through_columns(node: StatelessNode, placement: Placement) -> Placement | None:
+    """How rows are placed behind a step over columns: as before, if it keeps the columns of the key."""
+    if node.kind != "columns" or placement.columns is None:
+        return None
+    kept = [node.function.kept(place) for place in placement.columns]
+    if any(place is None for place in kept):
+        return None
+    return replace(placement, columns=tuple(kept), type_info=node.output_type)
+
+
 _UNSEEN = "the planner cannot see that the operator before it keeps the key"
 
 
@@ -196,6 +223,7 @@ def _agreed(placements: list[Placement | None]) -> Placement | None:
         if first is None or other is None:
             return None
         same = first.selector is other.selector and first.field == other.field
+        same &= first.columns == other.columns
         if not same:
             return None
         first = replace(first, promise=first.promise or other.promise)
@@ -206,6 +234,8 @@ def _places(placement: Placement, selector: Selector, type_info: TypeInformation
     """Whether a placement is that of a selector of records of a type."""
     if isinstance(selector, Place) or isinstance(placement.selector, Place):
         return selector is placement.selector is Place.ONE_SLOT
+    if placement.columns is not None:
+        return isinstance(selector, ColumnKey) and selector.key_fields == placement.columns
     if selector is placement.selector:
         return True
     if isinstance(selector, MethodType) and selector == placement.selector:

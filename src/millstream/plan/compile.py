@@ -25,6 +25,7 @@ from millstream.kernel.steps.chain import (
     Stay,
     TimestampStep,
 )
+from millstream.kernel.steps.columns import ColumnsStep
 from millstream.kernel.steps.decode import DecodeStep
 from millstream.kernel.steps.routing import Place
 from millstream.kernel.steps.stateless import (
@@ -282,6 +283,10 @@ class Compiler:
             return self._with_policy(node, ProcessStep(info, node.function, self.wall_clock_ms))
         if node.kind == "changelog":
             return ChangelogStep(info)
+        if node.kind == "columns":
+            type_info = self.component.graph[node.inputs[0]].output_type
+            assert type_info is not None
+            return ColumnsStep(info, node.function, type_info)
         steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep}
         return self._with_policy(node, steps[node.kind](info, node.function))
 

@@ -22,8 +22,10 @@ from millstream.kernel.steps.routing import Place
 if TYPE_CHECKING:
     from millstream.kernel.steps.decode import Decoder
 
-StatelessKind = Literal["map", "flat_map", "filter", "process", "async", "changelog"]
-KeyedKind = Literal["process", "reduce", "window", "co_process", "broadcast", "interval_join"]
+StatelessKind = Literal["map", "flat_map", "filter", "process", "async", "changelog", "columns"]
+KeyedKind = Literal[
+    "process", "reduce", "window", "co_process", "broadcast", "interval_join", "table"
+]
 Selector = Callable[[Any], Any] | Place
 """A key selector, or where records without a key go."""
 
@@ -81,7 +83,7 @@ class StatelessNode(Node):
 
     ``function`` is a plain callable or an object with the method of its kind (``map``,
     ``flat_map``, ``filter``, ``process_element``) and optional ``open``/``close``; of kind "async" it
-    is an `AsyncSpec`, of kind "changelog" there is none.
+    is an `AsyncSpec`, of kind "changelog" there is none, of kind "columns" it is a `TableStep`.
     """
 
     kind: StatelessKind
@@ -116,7 +118,8 @@ EMITS_ITS_RECORDS = "emits_its_records"
 class KeyedNode(Node):
     """A function with keyed state and timers: one exchange, hosted in a keyed stage.
 
-    ``second``: the selector of the second input, if there is one.
+    ``second``: the selector of the second input, if there is one. Of kind "table" the function is a
+    `TableSpec`.
     """
 
     selector: Selector
@@ -148,7 +151,9 @@ def has_side_outputs(node: Node) -> bool:
 def function_has_side_outputs(node: Node) -> bool:
     """Whether an operator's function may emit under output tags."""
     if isinstance(node, KeyedNode):
-        return node.kind != "reduce" and getattr(node.function, "has_side_outputs", True)
+        return node.kind not in ("reduce", "table") and getattr(
+            node.function, "has_side_outputs", True
+        )
     return isinstance(node, StatelessNode) and node.kind == "process"
 
 

@@ -25,6 +25,7 @@ from millstream.kernel.operators.two_inputs.connected import (
 )
 from millstream.kernel.operators.two_inputs.interval_join import IntervalJoinOperator
 from millstream.kernel.steps.routing import Place
+from millstream.kernel.tables.operator import TableOperator
 from millstream.kernel.tables.rolling import RollingAggregateOperator
 from millstream.kernel.windows.aligned import AlignedWindowOperator
 from millstream.kernel.windows.columnar import ColumnarWindowOperator
@@ -130,6 +131,10 @@ def _rolling(node: KeyedNode, choice: Choice, around: Surroundings) -> Any:
     )
 
 
+def _table(node: KeyedNode, choice: Choice, around: Surroundings) -> Any:
+    return node.function.operator(around.info, timed=around.timed, batch=around.last_only)
+
+
 def _interval_join(node: KeyedNode, choice: Choice, around: Surroundings) -> Any:
     return _keyed(node, choice, around, may_change=around.may_change)
 
@@ -217,6 +222,14 @@ SPECS: dict[str, OperatorSpec] = {
         "record by record",
         layout=REDUCED_IN_PAGES,
         heading="aggregate",
+    ),
+    "table": OperatorSpec(
+        TableOperator,
+        _table,
+        "by column: the differences of an epoch at once",
+        edge="columns",
+        heading="table",
+        can_skip=False,
     ),
     "co_process": OperatorSpec(CoProcessOperator, _keyed, _WITH_STATE, layout="pages"),
     "co_process without key": OperatorSpec(

@@ -118,6 +118,9 @@ def _choice(graph: JobGraph, node: Node, policy: OnError, uid: str, stored: Stor
     assert isinstance(node, KeyedNode)
     if node.kind == "window":
         return _window(graph, node, policy, uid, stored)
+    if node.kind == "table":
+        chosen = _of("table", FAIL, reason=node.function.describe())
+        return replace(chosen, layout=node.function.layout)
     if is_rolling(node):
         return _rolling(graph, node, policy, uid, stored)
     without_key = f"{node.kind} without key"

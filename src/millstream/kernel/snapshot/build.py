@@ -63,6 +63,7 @@ from millstream.kernel.state.info import BROADCAST
 from millstream.kernel.state.pages import Directory, MemoryStore, PageStore
 from millstream.kernel.state.slot import HEADER, SlotState, encoded_header
 from millstream.kernel.tables.arrangement import PointArrangement, Visit
+from millstream.kernel.tables.sections import SECTIONS, SectionArrangement, SectionVisit
 from millstream.kernel.windows.operator import WindowOperator
 from millstream.kernel.windows.pane_store import PaneStore, by_pane
 
@@ -107,7 +108,7 @@ def divided(
     rows: pa.Table, table: StateTable, operator: KeyedOperator, slots: int, bits: int
 ) -> Iterator[tuple[int, int, pa.Table]]:
     """The rows of a table by slot and shelf."""
-    if "pane" not in rows.column_names:
+    if "pane" not in rows.column_names and not operator.keeps_sections:
         rows = rehashed(rows, table)
     hashes = rows.column("hash").to_numpy()
     places: Ints = slots_of(operator, hashes, slots) << 32 | shelves_of(hashes, bits)
@@ -230,6 +231,9 @@ class SlotBuilder:
         return tables | {PANES: pa.concat_tables([*panes, held.filter(pa.array(mine))])}
 
     def _add_shelf(self, uid: str, tables: Mapping[str, pa.Table]) -> None:
+        if self._operators[uid].keeps_sections:
+            self._add_sections(uid, tables)
+            return
         parts = self._parts(uid, tables)
         if not parts:
             return
@@ -265,6 +269,18 @@ class SlotBuilder:
         pages = PageStore(self.store, uid, self._directory(uid), [], self.state.sizes[uid])
         rows = rows_of(operator, part.keys, part.fields[0])
         PointArrangement(pages, operator.form).replace(Visit(rows), rows)
+        self.state.note_size(pages)
+
+    def _add_sections(self, uid: str, tables: Mapping[str, pa.Table]) -> None:
+        """Add the rows of tables to an operator that keeps them in pages of sections."""
+        operator: Any = self._operators[uid]
+        pages = PageStore(self.store, uid, self._directory(uid), [], self.state.sizes[uid])
+        sections = []
+        for form in operator.form.sections:
+            table = tables.get(f"{SECTIONS}/{form.name}")
+            sections.append(form.nothing() if table is None else form.of_table(table, uid))
+        arrangement = SectionArrangement(pages, operator.form, operator.page_bytes)
+        arrangement.put(SectionVisit(sections, 0, 1 << 32, whole=True), sections)
         self.state.note_size(pages)
 
     def _parts(self, uid: str, tables: Mapping[str, pa.Table]) -> dict[str, Part]:

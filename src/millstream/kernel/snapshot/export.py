@@ -46,6 +46,7 @@ from millstream.kernel.state.pages import MemoryStore, PageContent, Timers, deco
 from millstream.kernel.state.slot import HEADER, SlotState, decoded_header
 from millstream.kernel.tables.arrangement import ROWS as ROW_PAGES
 from millstream.kernel.tables.rows import decoded_rows
+from millstream.kernel.tables.sections import SECTIONS, exported_tables
 from millstream.kernel.windows.pane_layout import PaneLayout
 
 ROWS = 65_536
@@ -142,6 +143,9 @@ class SlotExporter:
             keys, hashes, values = decoded_rows(data, uid)
             self._add_cells(uid, table_name(REDUCED), keys, hashes, values)
             yield from self._large_enough()
+        elif own.startswith(f"{SECTIONS}/"):
+            for table, rows in exported_tables(data, uid):
+                yield (uid, table), rows
         elif own == BROADCAST:
             if self._whole:
                 self._broadcast.append((uid, data))

@@ -33,7 +33,8 @@ from millstream.kernel.records.buffers import (
 )
 from millstream.kernel.records.columns import Values
 from millstream.kernel.records.order import Ints, OrderKeys, arrival_step
-from millstream.kernel.records.sorted_input import Incoming, in_order
+from millstream.kernel.records.sides import Sides
+from millstream.kernel.records.sorted_input import Arrivals, Incoming, in_order
 from millstream.kernel.stages.edges import InEdge, WaitingRoom
 from millstream.kernel.state.cells import Cursor
 from millstream.kernel.state.compatibility import refuse_other_type, renamed
@@ -462,7 +463,19 @@ class KeyedProgram(Program):
                 parts.append((edge, received))
         if not parts:
             return None
+        if hosted.operator.wants_sides:
+            return Sides([_side(parts, number) for number in (0, 1)])
         if hosted.operator.has_two_inputs:
             return merged([received.decoded(edge.codec, edge.input) for edge, received in parts])
         buffers_of = [(edge.codec, received) for edge, received in parts]
         return in_order(buffers_of, as_columns=hosted.operator.wants_columns)
+
+
+def _side(parts: list[tuple[InEdge, Received]], number: int) -> Arrivals | None:
+    """The records of one input, as columns."""
+    mine = [(edge.codec, received) for edge, received in parts if edge.input == number]
+    if not mine:
+        return None
+    found = in_order(mine, as_columns=True)
+    assert isinstance(found, Arrivals)
+    return found

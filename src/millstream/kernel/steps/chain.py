@@ -21,7 +21,14 @@ from millstream.kernel.calls.invoke import hash_keys, located
 from millstream.kernel.calls.policy import Failure, Outcome, Policy
 from millstream.kernel.calls.reports import Reports
 from millstream.kernel.keys.hashing import HashCache, Hashes
-from millstream.kernel.records.buffers import NO_TIMESTAMP, BufferRow, BufferWriter, Codec, Records
+from millstream.kernel.records.buffers import (
+    NO_TIMESTAMP,
+    ArrowCodec,
+    BufferRow,
+    BufferWriter,
+    Codec,
+    Records,
+)
 from millstream.kernel.records.columns import Columns, Values, as_list, field_index
 from millstream.kernel.records.key_columns import KeyColumns
 from millstream.kernel.records.order import Ints, OrderKeys
@@ -252,6 +259,7 @@ class EdgeStep(Step):
         self.slots = slots
         self.raised = raised
         self.key_fields = None if isinstance(route, Place) else fields_read_by(route)
+        self.key_in_columns = getattr(route, "in_columns", False)
         self.key_travels = not (isinstance(route, Place) or self.key_fields is not None)
         self.cache = HashCache()
         self.writers: dict[int, BufferWriter] = {}
@@ -318,6 +326,11 @@ class EdgeStep(Step):
     def _hashes(self, records: Records) -> Hashes:
         if self.route is Place.BY_POSITION:
             return _by_position(records)
+        if self.key_in_columns and not isinstance(records.values, Columns):
+            # The hash of a table's key is that of its columns, not of Python objects.
+            assert isinstance(self.codec, ArrowCodec)
+            arrays = self.codec.arrays(records.values)
+            records.values = Columns(self.codec.type_info, arrays)
         by_column = self._hashed_columns(records.values)
         if by_column is not None:
             return by_column
