@@ -32,7 +32,7 @@ ALLOWED = {
         "spark",
         "datastream",
     },
-    "table": {"common", "table"},
+    "table": {"common", "connectors", "kernel", "plan", "datastream", "testing", "table"},
     "state_processor": {"common", "kernel", "checkpoint", "spark", "state_processor"},
     "cli": {"common", "metrics", "checkpoint", "spark", "state_processor", "cli"},
 }
@@ -59,7 +59,18 @@ FOLDERS = {
         "snapshot",
     ),
     "spark": ("tasks", "session", "io", "savepoint", "query", "job"),
-    "table": ("sql", "types", "expressions", "functions"),
+    "table": (
+        "sql",
+        "types",
+        "expressions",
+        "functions",
+        "logical",
+        "catalog",
+        "rules",
+        "physical",
+        "connectors",
+        "execution",
+    ),
     "datastream": (
         "functions",
         "building",

@@ -1,0 +1,1 @@
+"""From the algebra of queries to nodes of the job graph."""
