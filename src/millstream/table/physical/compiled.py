@@ -19,7 +19,7 @@ from millstream.table.functions.registry import lookup
 from millstream.table.types.arrow import arrow_type
 from millstream.table.types.logical import RowType
 
-__all__ = ["Compiled", "compiled", "copied_columns", "is_deterministic", "row_info"]
+__all__ = ["Compiled", "Recast", "compiled", "copied_columns", "is_deterministic", "row_info"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,18 @@ class Compiled:
 
     def __str__(self) -> str:
         return str(self.expression)
+
+
+@dataclass(frozen=True)
+class Recast:
+    """A column in the Arrow type that the same values have elsewhere, such as a wider timestamp."""
+
+    place: int
+    type: pa.DataType
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.Array:
+        found = batch.column(self.place)
+        return found if found.type == self.type else found.cast(self.type)
 
 
 def compiled(expression: Expression, zone: str = "UTC") -> ColumnFunction:

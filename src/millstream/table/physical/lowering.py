@@ -1,0 +1,157 @@
+"""From the algebra to nodes of the job graph: one function for each kind of table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatchmethod
+
+from millstream.common.errors import PlanError
+from millstream.common.types import Row
+from millstream.connectors.collection import CollectionSource
+from millstream.kernel.steps.columns import FilterStep, ProjectStep
+from millstream.kernel.tables.set_operations import SetKind, SetOperationSpec
+from millstream.kernel.tables.spec import TableSpec
+from millstream.plan.graph import JobGraph, SourceNode, UnionNode
+from millstream.plan.tables import add_columns, add_table
+from millstream.table.logical.algebra import (
+    Distinct,
+    Filter,
+    Project,
+    Relation,
+    Scan,
+    SetOperation,
+    Values,
+)
+from millstream.table.physical.compiled import Recast, compiled, copied_columns, row_info
+from millstream.table.physical.literal_rows import literal_rows
+from millstream.table.physical.meaning import uid_of
+from millstream.table.physical.traits import Traits
+
+__all__ = ["Lowering", "Reader"]
+
+Reader = Callable[[JobGraph, Scan], int]
+"""Adds the source of a table to a graph; returns the node whose rows are those of the table."""
+
+
+class Lowering:
+    """Adds the operators of tables to a graph. Equal tables are computed once.
+
+    Parameters
+    ----------
+    graph
+        Where the nodes go.
+    read
+        Adds the source of a table of the catalog.
+    traits
+        The properties of the tables.
+    zone
+        The session's time zone.
+    """
+
+    def __init__(
+        self, graph: JobGraph, read: Reader, traits: Traits | None = None, zone: str = "UTC"
+    ) -> None:
+        self.graph = graph
+        self.traits = traits or Traits()
+        self.zone = zone
+        self._read = read
+        self._nodes: dict[str, int] = {}
+
+    def node(self, relation: Relation) -> int:
+        """The id of the node whose records are the rows of a table."""
+        uid = uid_of(relation)
+        if uid not in self._nodes:
+            self._nodes[uid] = self._add(relation)
+        return self._nodes[uid]
+
+    def stateful(self, relation: Relation, name: str, spec: TableSpec) -> int:
+        """Add a stateful operator over the inputs of a table."""
+        inputs = [self.node(each) for each in relation.inputs()]
+        return add_table(self.graph, name, inputs, spec, uid=uid_of(relation)).id
+
+    def changes(self, relation: Relation) -> tuple[bool, ...]:
+        """Of each input of a table, whether rows are taken back."""
+        return tuple(self.traits.of(each).updating for each in relation.inputs())
+
+    @singledispatchmethod
+    def _add(self, relation: Relation) -> int:
+        name = type(relation).__name__
+        raise PlanError(
+            "SQL_NOT_SUPPORTED",
+            f"queries with {name} do not run yet",
+            hint="see the page on tables for what runs",
+        )
+
+    @_add.register
+    def _(self, relation: Scan) -> int:
+        return self._read(self.graph, relation)
+
+    @_add.register
+    def _(self, relation: Values) -> int:
+        rows = [Row(*row) for row in literal_rows(relation, self.zone)]
+        return self.graph.add(
+            SourceNode,
+            name="Values",
+            source=CollectionSource.of(rows),
+            output_type=row_info(relation.row_type),
+            uid=uid_of(relation),
+        ).id
+
+    @_add.register
+    def _(self, relation: Project) -> int:
+        expressions = relation.expressions
+        step = ProjectStep(
+            tuple(compiled(each, self.zone) for each in expressions),
+            row_info(relation.row_type),
+            copied_columns(expressions),
+            f"project {', '.join(map(str, expressions))}",
+        )
+        return add_columns(self.graph, "Project", self.node(relation.input), step).id
+
+    @_add.register
+    def _(self, relation: Filter) -> int:
+        condition = compiled(relation.condition, self.zone)
+        info = row_info(relation.row_type)
+        step = FilterStep(condition, info, f"filter {relation.condition}")
+        return add_columns(self.graph, "Filter", self.node(relation.input), step).id
+
+    @_add.register
+    def _(self, relation: Distinct) -> int:
+        kind = row_info(relation.row_type)
+        spec = SetOperationSpec(kind, "distinct", self.changes(relation))
+        return self.stateful(relation, "Distinct", spec)
+
+    @_add.register
+    def _(self, relation: SetOperation) -> int:
+        if relation.kind == "UNION" and relation.all:
+            inputs = [self._renamed(each, relation) for each in relation.inputs()]
+            info = row_info(relation.row_type)
+            return self.graph.add(
+                UnionNode, name="Union", inputs=tuple(inputs), output_type=info
+            ).id
+        kind: SetKind = _SETS[relation.kind, relation.all]
+        info = row_info(relation.row_type)
+        inputs = [self._renamed(each, relation) for each in relation.inputs()]
+        spec = SetOperationSpec(info, kind, self.changes(relation))
+        name = relation.kind.capitalize()
+        return add_table(self.graph, name, inputs, spec, uid=uid_of(relation)).id
+
+    def _renamed(self, relation: Relation, target: Relation) -> int:
+        """A table with the columns of another one: only names differ, or NULL is allowed."""
+        wanted = row_info(target.row_type)
+        node = self.node(relation)
+        if row_info(relation.row_type) == wanted:
+            return node
+        places = range(len(target.row_type.fields))
+        functions = tuple(Recast(i, wanted.field_types[i].to_arrow()) for i in places)
+        step = ProjectStep(functions, wanted, tuple(places), "rename")
+        return add_columns(self.graph, "Rename", node, step).id
+
+
+_SETS: dict[tuple[str, bool], SetKind] = {
+    ("UNION", False): "union",
+    ("INTERSECT", False): "intersect",
+    ("INTERSECT", True): "intersect all",
+    ("EXCEPT", False): "except",
+    ("EXCEPT", True): "except all",
+}

@@ -1,0 +1,251 @@
+"""Properties of tables that decide how they are computed and where they may go.
+
+They are found from the algebra, inputs first: whether rows are only added or also taken back, which
+columns are a key, and whether the result depends on the order or the time of arrival.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import singledispatchmethod
+from typing import Literal
+
+from millstream.table.expressions.tree import Expression, InputRef
+from millstream.table.logical.algebra import (
+    Aggregate,
+    Correlate,
+    Distinct,
+    Filter,
+    Join,
+    Limit,
+    Over,
+    Project,
+    Relation,
+    Scan,
+    SetOperation,
+    Sort,
+    TemporalJoin,
+    Values,
+    WindowTable,
+)
+from millstream.table.physical.compiled import is_deterministic
+
+__all__ = ["OrderClass", "ScanTraits", "TableTraits", "Traits"]
+
+OrderClass = Literal["D", "O", "P"]
+"""D: the same for every schedule; O: it depends on the order of arrival; P: on the time."""
+_ARRIVAL = {"FIRST_VALUE", "LAST_VALUE", "LISTAGG", "ARRAY_AGG"}
+
+
+@dataclass(frozen=True)
+class ScanTraits:
+    """What the catalog says of a table: whether rows are taken back, and the places of its key."""
+
+    updating: bool = False
+    key: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableTraits:
+    """The properties of a table.
+
+    ``updating``: rows are taken back too. ``keys``: sets of columns of which no two rows have the same
+    values. ``updated_by``: the operator that takes rows back. ``state``: what bounds the state of the
+    operator, None if it has none.
+    """
+
+    updating: bool = False
+    keys: tuple[frozenset[int], ...] = ()
+    order: OrderClass = "D"
+    state: str | None = None
+    updated_by: Relation | None = None
+
+
+class Traits:
+    """Finds the properties of tables. ``scan``: asks the catalog for those of a table."""
+
+    def __init__(self, scan: Callable[[Scan], ScanTraits] = lambda _: ScanTraits()) -> None:
+        self._scan = scan
+        self._found: dict[int, tuple[Relation, TableTraits]] = {}
+
+    def of(self, relation: Relation) -> TableTraits:
+        """The properties of a table."""
+        known = self._found.get(id(relation))
+        if known is None:
+            # The relation is kept: its id is not given to another one as long as this lives.
+            known = self._found[id(relation)] = relation, self._of(relation)
+        return known[1]
+
+    @singledispatchmethod
+    def _of(self, relation: Relation) -> TableTraits:
+        inputs = [self.of(each) for each in relation.inputs()]
+        return TableTraits(
+            updating=any(each.updating for each in inputs),
+            order=_latest(*(each.order for each in inputs)),
+            updated_by=next((each.updated_by for each in inputs if each.updating), None),
+        )
+
+    @_of.register
+    def _(self, relation: Scan) -> TableTraits:
+        found = self._scan(relation)
+        keys = (frozenset(found.key),) if found.key else ()
+        return TableTraits(found.updating, keys, updated_by=relation if found.updating else None)
+
+    @_of.register
+    def _(self, relation: Values) -> TableTraits:
+        return TableTraits()
+
+    @_of.register
+    def _(self, relation: Filter) -> TableTraits:
+        found = self.of(relation.input)
+        order = _latest(found.order, *_class_of(relation.condition))
+        return TableTraits(found.updating, found.keys, order, updated_by=found.updated_by)
+
+    @_of.register
+    def _(self, relation: Project) -> TableTraits:
+        found = self.of(relation.input)
+        places: dict[int, int] = {}
+        for at, each in enumerate(relation.expressions):
+            if isinstance(each, InputRef):
+                places.setdefault(each.index, at)
+        keys = tuple(
+            frozenset(places[column] for column in key)
+            for key in found.keys
+            if key <= places.keys()
+        )
+        order = _latest(found.order, *(c for e in relation.expressions for c in _class_of(e)))
+        return TableTraits(found.updating, keys, order, updated_by=found.updated_by)
+
+    @_of.register
+    def _(self, relation: WindowTable) -> TableTraits:
+        return self.of(relation.input)
+
+    @_of.register
+    def _(self, relation: Sort) -> TableTraits:
+        return self.of(relation.input)
+
+    @_of.register
+    def _(self, relation: Correlate) -> TableTraits:
+        found = self.of(relation.input)
+        return TableTraits(found.updating, (), found.order, updated_by=found.updated_by)
+
+    @_of.register
+    def _(self, relation: Distinct) -> TableTraits:
+        found = self.of(relation.input)
+        everything = frozenset(range(len(relation.row_type.fields)))
+        return TableTraits(
+            found.updating, (everything,), found.order, "grows with the rows", found.updated_by
+        )
+
+    @_of.register
+    def _(self, relation: Aggregate) -> TableTraits:
+        found = self.of(relation.input)
+        calls = [getattr(each.expression, "function", "") for each in relation.calls]
+        order = _latest(found.order, *("O" for name in calls if name in _ARRIVAL))
+        key = frozenset(range(len(relation.keys)))
+        if window_of(relation) is not None:
+            return TableTraits(
+                found.updating, (key,), order, "bounded by the watermark", found.updated_by
+            )
+        return TableTraits(True, (key,), order, "grows with the groups", relation)
+
+    @_of.register
+    def _(self, relation: Over) -> TableTraits:
+        found = self.of(relation.input)
+        ranked = any(_ranks(each.expression) for each in relation.calls)
+        updating = found.updating or (ranked and not _in_time_order(relation))
+        by = found.updated_by if found.updating else relation if updating else None
+        order = "O" if not relation.order else found.order
+        return TableTraits(updating, found.keys, order, "grows with the rows", by)
+
+    @_of.register
+    def _(self, relation: Limit) -> TableTraits:
+        found = self.of(relation.input)
+        sorted_too = isinstance(relation.input, Sort)
+        order = found.order if sorted_too else _latest(found.order, "O")
+        return TableTraits(True, found.keys, order, "bounded by the rows kept", relation)
+
+    @_of.register
+    def _(self, relation: Join) -> TableTraits:
+        left, right = self.of(relation.left), self.of(relation.right)
+        outer = relation.kind in ("left", "right", "full", "anti")
+        updating = outer or left.updating or right.updating
+        if relation.kind == "semi":
+            updating = left.updating or right.updating
+        by = left.updated_by or right.updated_by
+        keys = left.keys if relation.kind in ("semi", "anti") else _joined(relation, left, right)
+        return TableTraits(
+            updating,
+            keys,
+            _latest(left.order, right.order),
+            "grows with the rows of both sides",
+            by or (relation if updating else None),
+        )
+
+    @_of.register
+    def _(self, relation: TemporalJoin) -> TableTraits:
+        left = self.of(relation.left)
+        return TableTraits(
+            left.updating, left.keys, left.order, "bounded by the watermark", left.updated_by
+        )
+
+    @_of.register
+    def _(self, relation: SetOperation) -> TableTraits:
+        left, right = self.of(relation.left), self.of(relation.right)
+        by = left.updated_by or right.updated_by
+        order = _latest(left.order, right.order)
+        if relation.kind == "UNION" and relation.all:
+            return TableTraits(left.updating or right.updating, (), order, updated_by=by)
+        everything = frozenset(range(len(relation.row_type.fields)))
+        takes_back = relation.kind == "EXCEPT" or left.updating or right.updating
+        return TableTraits(
+            takes_back,
+            () if relation.all else (everything,),
+            order,
+            "grows with the rows",
+            by or (relation if takes_back else None),
+        )
+
+
+def window_of(relation: Aggregate) -> WindowTable | None:
+    """The window table below an aggregate whose keys have the start and the end of its windows."""
+    below: Relation = relation.input
+    places = {key: key for key in relation.keys}
+    while isinstance(below, Project | Filter):
+        if isinstance(below, Project):
+            columns = {at: below.expressions[place] for at, place in places.items()}
+            places = {at: e.index for at, e in columns.items() if isinstance(e, InputRef)}
+        below = below.input
+    if not isinstance(below, WindowTable):
+        return None
+    width = len(below.input.row_type.fields)
+    return below if {width, width + 1} <= set(places.values()) else None
+
+
+def _joined(join: Join, left: TableTraits, right: TableTraits) -> tuple[frozenset[int], ...]:
+    width = len(join.left.row_type.fields)
+    return tuple(
+        one | frozenset(width + column for column in other)
+        for one in left.keys
+        for other in right.keys
+    )
+
+
+def _ranks(expression: Expression) -> bool:
+    return getattr(expression, "function", "") in ("ROW_NUMBER", "RANK", "DENSE_RANK")
+
+
+def _in_time_order(over: Over) -> bool:
+    if not over.order or over.order[0].descending:
+        return False
+    kind = over.input.row_type.fields[over.order[0].index].type
+    return bool(getattr(kind, "kind", None))
+
+
+def _class_of(expression: Expression) -> tuple[OrderClass, ...]:
+    return () if is_deterministic(expression) else ("P",)
+
+
+def _latest(*classes: OrderClass) -> OrderClass:
+    return max(classes, default="D", key=("D", "O", "P").index)
