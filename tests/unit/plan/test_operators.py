@@ -10,7 +10,6 @@ import pytest
 
 import millstream.kernel
 from millstream.kernel.operators.keyed import KeyedOperator
-from millstream.kernel.tables.group_aggregate import GroupAggregateOperator
 from millstream.kernel.tables.operator import TableOperator
 from millstream.plan.operators import SPECS
 
@@ -21,7 +20,7 @@ def subclasses(cls: type[Any]) -> set[type[Any]]:
 
 
 def test_every_operator_of_the_kernel_is_in_the_table() -> None:
-    """Missing are a base that no stage runs itself, and a group aggregate of the first design.
+    """Missing is a base that no stage runs itself.
 
     One kind stands for all operators of tables: their specs build them.
     """
@@ -31,10 +30,7 @@ def test_every_operator_of_the_kernel_is_in_the_table() -> None:
         for cls in subclasses(KeyedOperator)
         if cls.__module__.startswith("millstream.kernel") and not issubclass(cls, TableOperator)
     } | {TableOperator}
-    assert {cls.__name__ for cls in own - known} == {
-        "DefaultTriggerOperator",
-        GroupAggregateOperator.__name__,
-    }
+    assert {cls.__name__ for cls in own - known} == {"DefaultTriggerOperator"}
 
 
 def test_layouts_of_kinds_are_those_that_savepoints_have_had() -> None:

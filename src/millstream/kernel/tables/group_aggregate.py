@@ -1,4 +1,4 @@
-"""Group aggregates of a table: what an epoch changes, as rows that are taken back and rows that come.
+"""Group aggregates: what an epoch changes, as rows that are taken back and rows that come.
 
 An epoch's records of a group are added up, to each other and to what is stored, before anything is
 emitted: for each group whose result has changed, the old result with weight -1 and the new one with 1.
@@ -7,190 +7,212 @@ Nothing but the table counts, so a record and the same record taken back in one 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from millstream.common.errors import PlanError
-from millstream.kernel.calls.context import KernelRuntimeContext, OperatorInfo
-from millstream.kernel.operators.keyed import KeyedOperator
-from millstream.kernel.operators.reduce import REDUCED
-from millstream.kernel.records.buffers import Records
-from millstream.kernel.records.columns import Columns
+from millstream.common.typeinfo import RowTypeInfo
+from millstream.common.typesystem.arrow_info import ArrowTypeInfo
+from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.records.groups import Groups
-from millstream.kernel.records.order import Ints, run_ordinals
-from millstream.kernel.records.outputs import MAIN, Emit
-from millstream.kernel.records.sorted_input import Arrivals, Incoming
-from millstream.kernel.state.info import StateInfo
-from millstream.kernel.state.pages import PageStore
-from millstream.kernel.tables.accumulators import GroupAggregates, SumOverflow
-from millstream.kernel.tables.arrangement import PointArrangement, Visit
-from millstream.kernel.tables.rows import RowForm, Rows, concat_rows
-from millstream.kernel.tables.scans import Marks
-from millstream.kernel.time.clock import Clock
+from millstream.kernel.records.order import Ints
+from millstream.kernel.tables.aggregates.base import Marks
+from millstream.kernel.tables.aggregates.calls import AggregateCall, Aggregates
+from millstream.kernel.tables.operator import (
+    Delta,
+    Emission,
+    TableOperator,
+    row_codes,
+    rows_equal,
+)
+from millstream.kernel.tables.rows import Rows, concat_rows
+from millstream.kernel.tables.sections import SectionForm, SectionVisit
+from millstream.kernel.tables.spec import TableSpec
 
-GROUPS_IN_COLUMNS = "groups in columns"
-"""The layout of the state: one row of accumulators for each group."""
+__all__ = ["GroupAggregateOperator", "GroupAggregateSpec"]
 
 
-class GroupAggregateOperator(KeyedOperator):
-    """Aggregates of groups, folded by epoch: the differences of the result table are emitted.
+@dataclass(frozen=True)
+class GroupAggregateSpec(TableSpec):
+    """GROUP BY: the columns of the key, and behind them a column for each aggregate.
 
-    A difference has the place in the order, and the event time, of the last record of its group.
+    Parameters
+    ----------
+    row
+        The type of the rows that come in.
+    key
+        The places of the columns to group by; NULL is a value like any other. None: one group of all
+        rows, which has a result from the first row on, and keeps it when all rows have been taken back.
+    aggregates
+        What is computed of each group. None: the distinct keys.
+    names
+        The names of the output's columns: those of the key and those of the aggregates.
+    changes
+        Whether rows may be taken back. If they only come, MIN, MAX and others keep one value.
+    every_update
+        Emit the result after each record, not that of an epoch.
     """
 
-    wants_columns = True
-    gives_columns = True
-    keeps_rows = True
-    takes_weights = True
-    own_states = (REDUCED,)
+    row: RowTypeInfo
+    key: tuple[int, ...]
+    aggregates: tuple[AggregateCall, ...]
+    names: tuple[str, ...]
+    changes: bool = True
+    every_update: bool = False
 
-    def __init__(
-        self, info: OperatorInfo, aggregates: GroupAggregates, selector: Callable[[Any], Any]
-    ) -> None:
-        super().__init__(info, None, selector, timed=False)
-        self.aggregates = aggregates
-        self.form = RowForm(aggregates.row_type, aggregates.row_key)
-
-    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
-        super().open(make_context)
-        assert self.opened is not None
-        self.opened.infos[REDUCED] = self.row_info
+    @cached_property
+    def folded(self) -> Aggregates:
+        """All aggregates together."""
+        return Aggregates(self.row, self.aggregates, self.changes)
 
     @property
-    def row_info(self) -> StateInfo:
-        """The description of the state of a key."""
-        return StateInfo(REDUCED, value=self.form.type_info, layout=GROUPS_IN_COLUMNS)
+    def inputs(self) -> tuple[RowTypeInfo, ...]:
+        return (self.row,)
 
-    def row_key(self, row: Any) -> Any:
-        """The key of a stored row."""
-        key = tuple(row)[: len(self.aggregates.key.places)]
-        return key[0] if self.aggregates.key.alone else key
+    @property
+    def output(self) -> RowTypeInfo:
+        own = [self.row.field_types[place] for place in self.key]
+        made = [ArrowTypeInfo(kind) for kind in self.folded.result_types]
+        return RowTypeInfo([*own, *made], self.names)
 
-    def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
-        if records is None or not len(records):
-            return
-        assert isinstance(records, Arrivals) and records.hashes is not None
-        self._refuse_taken_back(records.weights)
-        columns = records.in_columns().arrays
-        arrangement = PointArrangement(pages, self.form)
-        try:
-            new = Rows(self.aggregates.rows(columns, records.weights, len(records)), records.hashes)
-            for visit in arrangement.visits(records.hashes):
-                self._visit(arrangement, visit, new, records, emit)
-        except SumOverflow:
-            raise self._overflow() from None
+    @property
+    def keys(self) -> tuple[tuple[int, ...], ...]:
+        return (self.key,)
 
-    def _visit(
-        self,
-        arrangement: PointArrangement,
-        visit: Visit,
-        new: Rows,
-        records: Arrivals,
-        emit: Emit,
-    ) -> None:
-        aggregates, stored, places = self.aggregates, visit.rows, visit.places
-        new = new if places is None else new.take(places)
+    @property
+    def takes_changes(self) -> tuple[bool, ...]:
+        return (self.changes,)
+
+    @property
+    def placed_by(self) -> tuple[int, ...]:
+        return tuple(range(len(self.key)))
+
+    @property
+    def layout(self) -> str:
+        return "groups of a table"
+
+    def describe(self) -> str:
+        names = self.row.get_field_names()
+        key = ", ".join(names[place] for place in self.key) or "one group"
+        found = ", ".join(call.function for call in self.aggregates) or "distinct keys"
+        how = "; each update is emitted" if self.every_update else ""
+        return f"group by {key}: {found}; it keeps a row for each group{how}"
+
+    def operator(self, info: OperatorInfo, *, timed: bool, batch: bool) -> TableOperator:
+        return GroupAggregateOperator(info, self, batch=batch)
+
+
+class GroupAggregateOperator(TableOperator):
+    """Keeps a row for each group: the key, and the states of the aggregates."""
+
+    def __init__(self, info: OperatorInfo, spec: GroupAggregateSpec, *, batch: bool) -> None:
+        self.aggregates = spec.folded
+        self.width = len(spec.key)
+        names = spec.row.get_field_names()
+        own = [spec.row.field_types[place] for place in spec.key]
+        states = [ArrowTypeInfo(kind) for kind in self.aggregates.state_types]
+        kept = [*(names[place] for place in spec.key), *self.aggregates.state_names]
+        super().__init__(info, spec, [SectionForm("groups", RowTypeInfo([*own, *states], kept))])
+        self.key = spec.key
+        self.one_by_one = spec.every_update and not batch
+
+    def visit(self, visit: SectionVisit, deltas: list[Delta], emission: Emission) -> Sequence[Rows]:
+        (delta,) = deltas
+        keys = [delta.arrays[place] for place in self.key]
+        states = self.aggregates.rows(delta.arrays, delta.weights)
+        new = Rows([*keys, *states], delta.hashes)
+        if not self.one_by_one:
+            return [self._turn(visit.sections[0], new, delta.causes, emission)]
+        stored = visit.sections[0]
+        for places in self._turns(new):
+            stored = self._turn(stored, new.take(places), delta.causes[places], emission)
+        return [stored]
+
+    def _turns(self, new: Rows) -> list[Ints]:
+        """The first records of all groups, then the second ones, and so on."""
+        groups = Groups.of_codes(self._codes(new))
+        inside = np.empty(len(new), np.int64)
+        inside[groups.order] = np.arange(len(new)) - np.repeat(groups.starts, groups.lengths)
+        return [np.flatnonzero(inside == turn) for turn in range(int(inside.max()) + 1)]
+
+    def _codes(self, rows: Rows) -> Ints:
+        if not self.width:
+            return np.zeros(len(rows), np.int64)
+        return row_codes(rows.arrays[: self.width])
+
+    def _turn(self, stored: Rows, new: Rows, causes: Ints, emission: Emission) -> Rows:
+        """The groups after some records; emits what has changed."""
         table = concat_rows([stored, new])
-        groups = Groups.of_codes(self.form.key.codes(table.arrays))
-        folded = aggregates.added_up(table.arrays, groups)
-        hashes = table.hashes[groups.firsts]
-        # The last record of each group that has one.
-        lasts = groups.order[groups.starts + groups.lengths - 1]
-        touched = lasts >= len(stored)
-        left = Rows(folded, hashes).take(np.flatnonzero(aggregates.is_left(folded)))
-        arrangement.replace(visit, left)
-        # Groups have the numbers of stored rows, in their order; the others are new.
-        had = np.zeros(len(groups.starts), np.bool_)
-        had[: len(stored)] = aggregates.exists(stored.arrays)
-        rows = lasts - len(stored)
-        self._emit(
-            _Change(aggregates, stored.arrays, folded, had & touched, touched),
-            rows if places is None else np.where(touched, places[np.maximum(rows, 0)], -1),
-            records,
-            emit,
-        )
-
-    def _emit(self, change: _Change, rows: Ints, records: Arrivals, emit: Emit) -> None:
-        """Emit the differences in the order of the records that have caused them."""
-        old, new = change.groups()
-        groups = np.concatenate([old, new])
-        if not len(groups):
-            return
-        weights = np.repeat(np.array([-1, 1]), [len(old), len(new)])
-        arrays = change.results(old, new)
-        causes = rows[groups]
-        order = np.lexsort((weights, causes))
-        causes, places = causes[order], pa.array(order)
-        keys = records.keys.take(causes).extended(run_ordinals(causes))
-        values = Columns(self.aggregates.result_type, [array.take(places) for array in arrays])
-        emit(MAIN, Records(values, records.ts[causes], keys, weights=weights[order]))
-
-    def _refuse_taken_back(self, weights: Ints | None) -> None:
-        if weights is None or self.aggregates.takes_weights or (weights > 0).all():
-            return
-        raise PlanError(
-            "CHANGES_REFUSED",
-            f"operator {self.info.name!r} gets the changes of a changelog, and cannot take a record "
-            "back: a smallest or largest value needs all other values of its group then",
-            location=self.info.location,
-            hint="use COUNT, SUM or AVG on a changelog, or MIN and MAX on records that only come",
-        )
-
-    def _overflow(self) -> PlanError:
-        return PlanError(
-            "SUM_OVERFLOW",
-            f"operator {self.info.name!r}: a sum does not fit 64 bits",
-            location=self.info.location,
-            hint="add up smaller numbers, or numbers of type DOUBLE",
-        )
+        codes = self._codes(table)
+        # Stored groups all differ, so they have the first numbers.
+        touched = np.zeros(int(codes.max()) + 1, np.bool_)
+        touched[codes[len(stored) :]] = True
+        numbers = np.cumsum(touched) - 1
+        kept = np.flatnonzero(touched[codes])
+        groups = Groups.of_codes(numbers[codes[kept]])
+        groups.order = kept[groups.order]
+        after = self.aggregates.fold(table.arrays[self.width :], groups)
+        own = [array.take(pa.array(groups.firsts)) for array in table.arrays[: self.width]]
+        lasts = causes[groups.order[groups.starts + groups.lengths - 1] - len(stored)]
+        before = np.flatnonzero(touched[: len(stored)])
+        old = stored.take(before)
+        change = _Change(self, old.arrays[self.width :], after, numbers[before])
+        change.emit(own, lasts, emission)
+        rows = Rows([*own, *after], table.hashes[groups.firsts])
+        if self.width:
+            left = ~self.aggregates.is_empty(after)
+            rows = rows if left.all() else rows.take(np.flatnonzero(left))
+        untouched = np.flatnonzero(~touched[: len(stored)])
+        return rows if not len(untouched) else concat_rows([stored.take(untouched), rows])
 
 
 class _Change:
-    """The results of groups before and after an epoch.
+    """The results of groups before and after some records.
 
-    ``before``: accumulators of the groups with the lowest numbers; ``had``: the groups that had a
-    result and may have another now; ``touched``: the groups that may have one now.
+    ``old``: the number of each group that was there before, among those that are there now.
     """
 
     def __init__(
         self,
-        aggregates: GroupAggregates,
-        before: list[pa.Array],
-        after: list[pa.Array],
-        had: Marks,
-        touched: Marks,
+        operator: GroupAggregateOperator,
+        before: Sequence[pa.Array],
+        after: Sequence[pa.Array],
+        old: Ints,
     ) -> None:
-        self._before, self._after = aggregates.results(before), aggregates.results(after)
-        self._had = had
-        self._has = touched & aggregates.exists(after)
+        self._operator = operator
+        self._before, self._after, self._old = before, after, old
 
-    def groups(self) -> tuple[Ints, Ints]:
-        """The groups whose result is taken back, and those that have a new one."""
-        both = np.flatnonzero(self._had & self._has)
-        places = pa.array(both)
-        same = np.ones(len(both), np.bool_)
-        for old, new in zip(self._before, self._after, strict=True):
-            same &= _equal(old.take(places), new.take(places))
-        had, has = self._had.copy(), self._has.copy()
-        had[both[same]] = has[both[same]] = False
-        return np.flatnonzero(had), np.flatnonzero(has)
+    def emit(self, keys: list[pa.Array], causes: Ints, emission: Emission) -> None:
+        aggregates = self._operator.aggregates
+        had, has = self._exists(self._before), self._exists(self._after)
+        old, new = aggregates.results(self._before), aggregates.results(self._after)
+        gone, come = np.flatnonzero(had), np.flatnonzero(has)
+        both = np.flatnonzero(had & has[self._old])
+        if len(both):
+            same = self._same(old, new, both)
+            had[both[same]] = False
+            has[self._old[both[same]]] = False
+            gone, come = np.flatnonzero(had), np.flatnonzero(has)
+        numbers = np.concatenate([self._old[gone], come])
+        if not len(numbers):
+            return
+        weights = np.repeat(np.array([-1, 1]), [len(gone), len(come)])
+        arrays = [key.take(pa.array(numbers)) for key in keys]
+        for one, other in zip(old, new, strict=True):
+            parts = [one.take(pa.array(gone)), other.take(pa.array(come))]
+            arrays.append(pa.concat_arrays(parts))
+        emission.send(arrays, weights, causes[numbers])
 
-    def results(self, old: Ints, new: Ints) -> list[pa.Array]:
-        """The columns of old results, and of new ones behind them."""
-        return [
-            pa.concat_arrays([before.take(pa.array(old)), after.take(pa.array(new))])
-            for before, after in zip(self._before, self._after, strict=True)
-        ]
+    def _same(self, old: list[pa.Array], new: list[pa.Array], both: Ints) -> Marks:
+        if not old:
+            return np.ones(len(both), np.bool_)
+        one, other = pa.array(both), pa.array(self._old[both])
+        return rows_equal([a.take(one) for a in old], [b.take(other) for b in new])
 
-
-def _equal(one: pa.Array, other: pa.Array) -> Marks:
-    """Whether values are the same; none is the same as none."""
-    same = pc.equal(one, other).fill_null(False)
-    found: Marks = pc.or_(same, pc.and_(one.is_null(), other.is_null())).to_numpy(
-        zero_copy_only=False
-    )
-    return found
+    def _exists(self, state: Sequence[pa.Array]) -> Marks:
+        numbers = self._operator.aggregates.numbers(state)
+        # The one group of all rows stays when it has none.
+        return numbers > 0 if self._operator.width else np.ones(len(numbers), np.bool_)

@@ -1,305 +1,223 @@
-"""Group aggregates of weighted rows, compared with a dictionary of all rows."""
+"""Group aggregates of random differences, compared with the reference over all rows."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
-import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.common import Row, RowKind, Types, WatermarkStrategy
-from millstream.common.errors import PlanError
-from millstream.datastream import StreamExecutionEnvironment
-from millstream.datastream.connectors import DiscardingSink
-from millstream.kernel.calls.context import OperatorInfo
-from millstream.kernel.records.buffers import ArrowCodec, Records
-from millstream.kernel.records.columns import as_list
-from millstream.kernel.records.key_columns import KeyColumns
-from millstream.kernel.records.order import OrderKeys
-from millstream.kernel.records.sorted_input import Arrivals
-from millstream.kernel.state.pages import Directory, MemoryStore, PageStore
-from millstream.kernel.tables import arrangement
-from millstream.kernel.tables.accumulators import Aggregate, GroupAggregates
-from millstream.kernel.tables.group_aggregate import GroupAggregateOperator
-from millstream.kernel.time.clock import Clock
-from millstream.plan.options import JobOptions
-from millstream.testing import LocalJob, TestSource
+from millstream.common.typesystem.arrow_info import arrow_row
+from millstream.kernel.tables.aggregates.calls import AggregateCall
+from millstream.kernel.tables.group_aggregate import GroupAggregateSpec
+from millstream.table.expressions import kinds
+from millstream.table.expressions.context import Context
+from millstream.table.expressions.tree import InputRef
+from millstream.table.functions import bind
+from millstream.table.functions.aggregation import aggregate
+from millstream.table.types.arrow import arrow_type
+from millstream.table.types.logical import DecimalType
 from tests.support.strategies import examples
+from tests.support.tables import Plan, TableRun, Weighted, bag, canonical, plans
 
-RECORD = Types.TUPLE([Types.STRING(), Types.INT(), Types.DOUBLE(), Types.STRING()])
-ONE = KeyColumns((0,), (Types.STRING(),), True)
-TWO = KeyColumns((0, 3), (Types.STRING(), Types.STRING()), False)
-WHOLE = (Aggregate("count"), Aggregate("count", 1), Aggregate("sum", 1), Aggregate("avg", 1))
-LINEAR = (*WHOLE, Aggregate("sum", 2), Aggregate("avg", 2))
-BEST = (Aggregate("min", 1), Aggregate("max", 1), Aggregate("min", 2), Aggregate("max", 2))
-Record = tuple[Any, ...]
-Weighted = tuple[Record, int]
-
-
-class Table:
-    """The operator over epochs, and the table that its differences make."""
-
-    def __init__(self, key: KeyColumns, aggregates: tuple[Aggregate, ...]) -> None:
-        self.key = key
-        groups = GroupAggregates(RECORD, key, aggregates)
-        self.operator = GroupAggregateOperator(OperatorInfo("groups", "uid"), groups, lambda r: r)
-        self.operator.opened = object()  # type: ignore[assignment]
-        self.store = MemoryStore()
-        self.pages = PageStore(self.store, "uid", Directory(), [])
-        self.rows: Counter[Record] = Counter()
-        self.seen = 0
-
-    def epoch(self, records: list[Weighted]) -> Records | None:
-        found: list[Records] = []
-        n = len(records)
-        columns = ArrowCodec(RECORD).arrays([record for record, _ in records])
-        times = np.arange(self.seen, self.seen + n)
-        self.seen += n
-        arrivals = Arrivals(
-            RECORD,
-            columns,
-            np.arange(n),
-            times,
-            OrderKeys.of_fragment(times, 0, 0, int(times[0])),
-            self.key.hashes(columns),
-            weights=np.array([weight for _, weight in records], np.int64),
-        )
-        clock = Clock(0, 0, 0)
-        self.operator.run(arrivals, self.pages, clock, lambda _, emitted: found.append(emitted))
-        for part in found:
-            assert part.weights is not None
-            for value, weight in zip(as_list(part.values), part.weights.tolist(), strict=True):
-                self.rows[value] += weight
-        self.rows = Counter({row: number for row, number in self.rows.items() if number})
-        return found[0] if found else None
-
-
-def key_of(record: Record, key: KeyColumns) -> Record:
-    return tuple(record[place] for place in key.places)
-
-
-def cut(number: float, count: int) -> int:
-    quotient = abs(int(number)) // abs(count)
-    return quotient if (number >= 0) == (count > 0) else -quotient
-
-
-def naive(
-    records: list[Weighted], key: KeyColumns, aggregates: tuple[Aggregate, ...]
-) -> Counter[Record]:
-    """The table by a loop over all records."""
-    groups: dict[Record, list[Weighted]] = {}
-    for record, weight in records:
-        groups.setdefault(key_of(record, key), []).append((record, weight))
-    found: Counter[Record] = Counter()
-    for own, members in groups.items():
-        if sum(weight for _, weight in members) > 0:
-            found[(*own, *(_result(members, aggregate) for aggregate in aggregates))] += 1
-    return found
-
-
-def _result(members: list[Weighted], aggregate: Aggregate) -> Any:
-    if aggregate.field is None:
-        return sum(weight for _, weight in members)
-    values = [(r[aggregate.field], w) for r, w in members if r[aggregate.field] is not None]
-    number, total = sum(w for _, w in values), sum(v * w for v, w in values)
-    by_kind: dict[str, Callable[[], Any]] = {
-        "count": lambda: number,
-        "min": lambda: min((v for v, _ in values), default=None),
-        "max": lambda: max((v for v, _ in values), default=None),
-        "sum": lambda: total if number else None,
-        "avg": lambda: _average(aggregate.field, total, number),
-    }
-    return by_kind[aggregate.kind]()
-
-
-def _average(field: int | None, total: Any, number: int) -> Any:
-    if not number:
-        return None
-    return total / number if field == 2 else cut(total, number)
-
-
-RECORDS = st.tuples(
-    st.sampled_from("abc"),
-    st.integers(-9, 9) | st.none(),
-    st.sampled_from((0.25, -1.5, 8.0, None)),
-    st.sampled_from(("x", None)),
+DECIMAL = DecimalType(10, 2)
+TYPES = [kinds.STRING, kinds.INT, kinds.BIGINT, DECIMAL, kinds.DOUBLE, kinds.BOOLEAN]
+NAMES = ["k", "i", "l", "d", "f", "b"]
+ROW = arrow_row(NAMES, [arrow_type(kind) for kind in TYPES])
+rows = st.tuples(
+    st.sampled_from(["x", "y", None]),
+    st.sampled_from([1, 2, -3, 2**31 - 1, None]),
+    st.sampled_from([5, -7, 2**40, None]),
+    st.sampled_from([Decimal("1.25"), Decimal("-0.50"), Decimal("99999999.99"), None]),
+    st.sampled_from([0.5, -2.0, 8.25, None]),
+    st.sampled_from([True, False, None]),
 )
+PLACES = {"i": 1, "l": 2, "d": 3, "f": 4, "k": 0}
 
 
 @st.composite
-def epochs(
-    draw: st.DrawFn, *, takes_back: bool, in_any_order: bool = False
-) -> list[list[Weighted]]:
-    """Records that come, some more than once; some are taken back later, or even before they come."""
-    came = draw(st.lists(st.tuples(RECORDS, st.integers(1, 3)), min_size=1, max_size=20))
-    if takes_back:
-        gone = draw(st.lists(st.sampled_from(came), max_size=8, unique_by=id))
-        back = [(record, -draw(st.integers(1, weight))) for record, weight in gone]
-        came = [*came, *back]
-        if in_any_order:
-            came = draw(st.permutations(came))
-    found: list[list[Weighted]] = []
-    while came:
-        size = draw(st.integers(1, len(came)))
-        found.append(came[:size])
-        came = came[size:]
+def changelogs(draw: st.DrawFn, retract: bool = True) -> list[Weighted]:
+    """Rows that come, and later may be taken back."""
+    found: list[Weighted] = []
+    there: list[Any] = []
+    for row in draw(st.lists(rows, max_size=14)):
+        found.append((row, 1))
+        there.append(row)
+        if retract and draw(st.booleans()):
+            gone = draw(st.sampled_from(there))
+            there.remove(gone)
+            found.append((gone, -1))
     return found
 
 
-def check(key: KeyColumns, aggregates: tuple[Aggregate, ...], cuts: list[list[Weighted]]) -> None:
-    table, records = Table(key, aggregates), list[Weighted]()
-    for part in cuts:
-        records += part
-        table.epoch(part)
-        assert table.rows == naive(records, key, aggregates)
+def call(name: str, field: str | None, **options: Any) -> tuple[AggregateCall, Any]:
+    arguments = [] if field is None else [InputRef(TYPES[PLACES[field]], PLACES[field], field)]
+    bound = bind(name, arguments)
+    places = () if field is None else (PLACES[field],)
+    return AggregateCall(name, places, arrow_type(bound.type), **options), bound
 
 
-@given(st.sampled_from((ONE, TWO)), epochs(takes_back=True))
-@examples(60)
-def test_the_table_is_right_after_each_epoch(key: KeyColumns, cuts: list[list[Weighted]]) -> None:
-    check(key, LINEAR, cuts)
+def value_of(one: tuple[AggregateCall, Any], found: list[Any]) -> Any:
+    made, bound = one
+    arguments = []
+    for row in found:
+        if made.filter is None or row[made.filter]:
+            arguments.append(tuple(row[place] for place in made.arguments))
+    if made.distinct:
+        arguments = list(dict.fromkeys(arguments))
+    if not made.arguments:
+        return len(arguments)
+    value = aggregate(bound, [(row, 1) for row in arguments], Context())
+    return value
 
 
-@given(st.sampled_from((ONE, TWO)), epochs(takes_back=True, in_any_order=True))
-@examples(60)
-def test_whole_numbers_may_be_taken_back_before_they_come(
-    key: KeyColumns, cuts: list[list[Weighted]]
-) -> None:
-    check(key, WHOLE, cuts)
+def expected(calls: list[Any], changes: list[Weighted], key: bool) -> Counter[Any]:
+    groups: dict[Any, list[Any]] = {} if key else {(): []}
+    for row, weight in changes:
+        group = groups.setdefault((row[0],) if key else (), [])
+        if weight > 0:
+            group.append(row)
+        else:
+            group.remove(row)
+    made: Counter[Any] = Counter()
+    for name, group in groups.items():
+        if group or not key:
+            made[canonical((*name, *(value_of(one, group) for one in calls)))] += 1
+    return made
 
 
-@given(epochs(takes_back=False))
+NUMBERS = [
+    call("COUNT", None),
+    call("COUNT", "i"),
+    *(call(name, field) for name in ("SUM", "AVG", "MIN", "MAX") for field in ("i", "l", "d", "f")),
+    call("SUM0", "i"),
+    call("MIN", "k"),
+    call("VAR_POP", "l"),
+    call("STDDEV_SAMP", "i"),
+]
+OTHERS = [
+    call("COUNT", "i", distinct=True),
+    call("SUM", "d", distinct=True),
+    call("AVG", "l", distinct=True),
+    call("MAX", "i", distinct=True),
+    call("COUNT", None, filter=5),
+    call("COUNT", "l", filter=5, distinct=True),
+    call("SUM", "i", filter=5),
+    call("MIN", "f", filter=5),
+]
+ORDERED = [
+    call("FIRST_VALUE", "i"),
+    call("LAST_VALUE", "d"),
+    call("LISTAGG", "k"),
+    call("ARRAY_AGG", "i"),
+]
+
+
+def spec(calls: list[Any], key: tuple[int, ...] = (0,), **options: Any) -> GroupAggregateSpec:
+    names = (*(NAMES[place] for place in key), *(f"a{i}" for i in range(len(calls))))
+    return GroupAggregateSpec(ROW, key, tuple(made for made, _ in calls), names, **options)
+
+
+def same(one: Counter[Any], other: Counter[Any]) -> bool:
+    """Whether tables are equal, but for rounding of fractions."""
+
+    def rounded(table: Counter[Any]) -> Counter[Any]:
+        return Counter(
+            {
+                tuple(float(f"{v:.9g}") if isinstance(v, float) else v for v in row): n
+                for row, n in table.items()
+            }
+        )
+
+    return rounded(one) == rounded(other)
+
+
+@pytest.mark.parametrize("key", [True, False])
+@pytest.mark.parametrize("calls", [NUMBERS, OTHERS, ORDERED], ids=["numbers", "others", "ordered"])
+@given(changes=changelogs(), plan=plans)
 @examples(40)
-def test_smallest_and_largest_of_records_that_only_come(cuts: list[list[Weighted]]) -> None:
-    check(ONE, (*LINEAR, *BEST), cuts)
+def test_the_table_is_that_of_all_rows(
+    calls: list[Any], key: bool, changes: list[Weighted], plan: Plan
+) -> None:
+    found = TableRun(spec(calls, (0,) if key else ()), [changes]).table(plan)
+    wanted = expected(calls, changes, key) if changes or key else Counter()
+    assert same(found, wanted)
 
 
-def test_a_difference_has_the_place_of_the_last_record_of_its_group() -> None:
-    table = Table(ONE, (Aggregate("count"), Aggregate("sum", 1)))
-    table.epoch([(("a", 1, None, "x"), 1), (("b", 5, None, "x"), 1)])
-    found = table.epoch(
-        [(("a", 2, None, "x"), 1), (("b", 5, None, "x"), -1), (("a", 3, None, "x"), 1)]
+@pytest.mark.parametrize("calls", [NUMBERS, OTHERS, ORDERED], ids=["numbers", "others", "ordered"])
+@given(changes=changelogs(retract=False), plan=plans)
+@examples(15)
+def test_rows_that_only_come_need_less_state(
+    calls: list[Any], changes: list[Weighted], plan: Plan
+) -> None:
+    found = TableRun(spec(calls, changes=False), [changes]).table(plan)
+    assert same(found, expected(calls, changes, True))
+
+
+@given(changes=changelogs(), plan=plans)
+@examples(15)
+def test_every_update_makes_the_same_table(changes: list[Weighted], plan: Plan) -> None:
+    run = TableRun(spec([*NUMBERS[:4], *ORDERED], every_update=True), [changes])
+    assert same(run.table(plan), expected([*NUMBERS[:4], *ORDERED], changes, True))
+
+
+def test_every_update_is_emitted() -> None:
+    changes = [(("x", 1, None, None, None, None), 1), (("x", 2, None, None, None, None), 1)]
+    run = TableRun(spec([call("SUM", "i")], every_update=True), [changes])
+    assert run.changes(Plan(reads=5))[0] == [(("x", 1), 1), (("x", 1), -1), (("x", 3), 1)]
+
+
+def test_an_unchanged_result_emits_nothing() -> None:
+    row = ("x", 1, None, None, None, None)
+    run = TableRun(spec([call("MAX", "i")]), [[(row, 1), (row, 1), (row, -1)]])
+    assert run.changes(Plan(reads=1)) == [[(("x", 1), 1)], [], [], []]
+
+
+def test_one_group_of_all_rows_keeps_its_row() -> None:
+    row = ("x", 1, None, None, None, None)
+    run = TableRun(spec([call("COUNT", None), call("SUM", "i")], ()), [[(row, 1), (row, -1)]])
+    assert run.table(Plan(reads=1)) == bag([((0, None), 1)])
+
+
+class Longest:
+    """PyFlink's methods, of texts."""
+
+    def create_accumulator(self) -> list[str]:
+        return []
+
+    def accumulate(self, accumulator: list[str], text: str) -> None:
+        accumulator.append(text)
+
+    def retract(self, accumulator: list[str], text: str) -> None:
+        accumulator.remove(text)
+
+    def merge(self, accumulator: list[str], others: list[list[str]]) -> None:
+        for other in others:
+            accumulator.extend(other)
+
+    def get_value(self, accumulator: list[str]) -> str | None:
+        return max(accumulator, key=len, default=None)
+
+
+def joined(found: list[tuple[Any, ...]]) -> str:
+    return "+".join(str(row[0]) for row in found)
+
+
+@given(plan=plans)
+@examples(6)
+def test_functions_of_users_and_of_rows(plan: Plan) -> None:
+    row = arrow_row(["k", "t"], [pa.int32(), pa.string()])
+    calls = (
+        AggregateCall("USER", (1,), pa.string(), compute=Longest()),
+        AggregateCall("ROWS", (1,), pa.string(), compute=joined),
+        AggregateCall("COLLECT", (1,), pa.map_(pa.string(), pa.int32())),
     )
-    assert found is not None
-    assert found.weights is not None
-    # All of b is taken back; the sum of a changes with its last record.
-    assert as_list(found.values) == [("b", 1, 5), ("a", 1, 1), ("a", 3, 6)]
-    assert found.weights.tolist() == [-1, -1, 1]
-    assert found.ts.tolist() == [3, 4, 4]
-    assert found.keys.argsort() is None
-
-
-def test_what_changes_nothing_emits_nothing() -> None:
-    table = Table(ONE, (Aggregate("count"), Aggregate("sum", 1)))
-    record: Record = ("a", 1, None, "x")
-    table.epoch([(record, 1)])
-    assert table.epoch([(record, 1), (record, -1)]) is None
-
-
-def test_nothing_is_kept_of_groups_that_are_gone() -> None:
-    table = Table(ONE, LINEAR)
-    record: Record = ("a", 1, 0.25, "x")
-    table.epoch([(record, 2)])
-    assert dict(table.store)
-    table.epoch([(record, -2)])
-    assert dict(table.store) == {}
-    assert table.rows == Counter()
-
-
-def test_a_record_may_be_taken_back_before_it_comes() -> None:
-    table = Table(ONE, (Aggregate("sum", 1),))
-    table.epoch([(("a", 4, None, "x"), -1), (("a", 7, None, "x"), 1)])
-    assert table.rows == Counter()
-    table.epoch([(("a", 4, None, "x"), 1)])
-    assert table.rows == Counter({("a", 7): 1})
-
-
-def test_many_pages_are_taken_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrangement, "VISITED_RECORDS", 100)
-    monkeypatch.setattr(arrangement, "PAGE_BYTES", 2_000)
-    table = Table(ONE, (Aggregate("sum", 1),))
-    records: list[Weighted] = [((f"key {i % 500}", i, None, "x"), 1) for i in range(2_000)]
-    for start in (0, 700, 1_400):
-        table.epoch(records[start : start + 700])
-    assert table.rows == naive(records, ONE, (Aggregate("sum", 1),))
-
-
-@pytest.mark.parametrize("weights", [(1, 1), (2**40, 2**40)])
-def test_a_sum_beyond_64_bits_is_refused(weights: tuple[int, int]) -> None:
-    kind = Types.TUPLE([Types.STRING(), Types.LONG()])
-    operator = GroupAggregateOperator(
-        OperatorInfo("groups", "uid"),
-        GroupAggregates(kind, ONE, (Aggregate("sum", 1),)),
-        lambda record: record,
+    texts = [((1, "a"), 1), ((1, "bb"), 1), ((2, "c"), 1), ((1, "bb"), -1), ((1, "a"), 1)]
+    made = GroupAggregateSpec(row, (0,), calls, ("k", "u", "r", "c"))
+    assert TableRun(made, [texts]).table(plan) == bag(
+        [((1, "a", "a+a", [("a", 2)]), 1), ((2, "c", "c", [("c", 1)]), 1)]
     )
-    columns = ArrowCodec(kind).arrays([("a", 2**62), ("a", 2**62)])
-    times = np.arange(2)
-    arrivals = Arrivals(
-        kind,
-        columns,
-        np.arange(2),
-        times,
-        OrderKeys.of_fragment(times, 0, 0, 0),
-        ONE.hashes(columns),
-        weights=np.array(weights, np.int64),
-    )
-    pages = PageStore(MemoryStore(), "uid", Directory(), [])
-    with pytest.raises(PlanError, match=r"SUM_OVERFLOW.*a sum does not fit 64 bits"):
-        operator.run(arrivals, pages, Clock(0, 0, 0), lambda *_: None)
-
-
-def test_a_smallest_value_cannot_be_taken_back() -> None:
-    table = Table(ONE, (Aggregate("min", 1),))
-    with pytest.raises(PlanError, match="CHANGES_REFUSED"):
-        table.epoch([(("a", 4, None, "x"), 1), (("a", 7, None, "x"), -1)])
-
-
-# -- in a stage ------------------------------------------------------------------------------------
-
-CHANGE = Types.ROW_NAMED(["k", "v", "t"], [Types.STRING(), Types.LONG(), Types.LONG()])
-
-
-def changes(*rows: tuple[RowKind, str, int]) -> list[Row]:
-    found = []
-    for time, (kind, key, value) in enumerate(rows):
-        row = Row.of_kind(kind, key, value, time)
-        row.set_field_names(["k", "v", "t"])
-        found.append(row)
-    return found
-
-
-def test_sinks_get_the_weights_that_an_operator_emits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No program plans the operator yet: it takes the place of another one here.
-
-    That other one cannot take records back, so the compiler would refuse it.
-    """
-    monkeypatch.setattr("millstream.plan.compile.refuse_changes", lambda *_: None)
-    env = StreamExecutionEnvironment.get_execution_environment()
-    rows = changes(
-        (RowKind.INSERT, "a", 1),
-        (RowKind.INSERT, "b", 5),
-        (RowKind.UPDATE_BEFORE, "a", 1),
-        (RowKind.UPDATE_AFTER, "a", 3),
-        (RowKind.DELETE, "b", 5),
-    )
-    strategy = WatermarkStrategy.no_watermarks()
-    changelog = env.from_source(TestSource(rows), strategy, "in").changelog()
-    typed = changelog.map(lambda row: row, output_type=CHANGE)
-    typed.key_by(0).sum(1).sink_to(DiscardingSink()).name("out")
-    job = LocalJob(env._job_graph(), JobOptions(parallelism=1, slots=1))
-    (hosted,) = job.programs.stages[0].operators
-    groups = GroupAggregates(CHANGE, ONE, (Aggregate("count"), Aggregate("sum", 1)))
-    hosted.operator = GroupAggregateOperator(hosted.operator.info, groups, lambda row: row[0])
-    results = job.run_all(2)["out"]
-    shown = [(str(value.get_row_kind()), tuple(value)) for value, _ in results]
-    assert shown == [
-        ("+I", ("a", 1, 1)),
-        ("+I", ("b", 1, 5)),
-        ("-D", ("a", 1, 1)),
-        ("+I", ("a", 1, 3)),
-        ("-D", ("b", 1, 5)),
-    ]

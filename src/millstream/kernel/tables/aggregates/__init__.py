@@ -1,0 +1,1 @@
+"""Aggregate functions by column: the state of groups as columns, one row for each group."""
