@@ -1,0 +1,49 @@
+"""The events and queries of Nexmark."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from benchmarks.nexmark.generator import FIRST_AUCTION, IN_FLIGHT, LEAD, Generator
+from benchmarks.nexmark.queries import QUERIES, VIEWS
+from millstream.table.sql.parser import parse
+
+
+def test_parts_of_the_events_are_the_same_events() -> None:
+    made = Generator()
+    parts = [made.events(0, 333), made.events(333, 334), made.events(334, 1000)]
+    assert [row for part in parts for row in part.to_pylist()] == made.events(0, 1000).to_pylist()
+    assert Generator(seed=2).events(0, 1000) != made.events(0, 1000)
+
+
+def test_proportions_of_events() -> None:
+    kinds = Generator().events(0, 5000)["event_type"].to_pylist()
+    assert Counter(kinds) == {0: 100, 1: 300, 2: 4600}
+
+
+def test_an_event_has_one_content_and_times_do_not_go_back() -> None:
+    events = Generator().events(0, 1000).to_pylist()
+    names = ("person", "auction", "bid")
+    assert all([event[n] is not None for n in names].count(True) == 1 for event in events)
+    times = [event[names[event["event_type"]]]["dateTime"] for event in events]
+    assert times == sorted(times)
+
+
+def test_bids_are_for_auctions_of_their_time() -> None:
+    newest, hot = FIRST_AUCTION, Counter[int]()
+    for event in Generator().events(0, 20_000).to_pylist():
+        if event["auction"] is not None:
+            assert event["auction"]["expires"] > event["auction"]["dateTime"]
+            newest = event["auction"]["id"]
+        elif event["bid"] is not None:
+            assert newest - IN_FLIGHT <= event["bid"]["auction"] <= newest + LEAD
+            hot[event["bid"]["auction"]] += 1
+    most = hot.most_common(12)
+    assert sum(count for _, count in most) > 0.4 * hot.total()
+
+
+@pytest.mark.parametrize("name", [*QUERIES, *VIEWS])
+def test_queries_are_sql(name: str) -> None:
+    parse((QUERIES | VIEWS)[name])
