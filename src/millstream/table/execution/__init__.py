@@ -1,0 +1,1 @@
+"""Running plans of tables, and the changes that come out of them."""
