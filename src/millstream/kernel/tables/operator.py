@@ -22,7 +22,7 @@ from millstream.kernel.records.order import Ints, OrderKeys, run_ordinals
 from millstream.kernel.records.outputs import MAIN, Emit
 from millstream.kernel.records.sides import Sides
 from millstream.kernel.records.sorted_input import Arrivals, Incoming
-from millstream.kernel.state.pages import PageStore
+from millstream.kernel.state.pages import Directory, PageStore
 from millstream.kernel.tables.arrangement import PAGE_BYTES
 from millstream.kernel.tables.rows import Rows
 from millstream.kernel.tables.sections import (
@@ -103,15 +103,20 @@ class Emission:
 
     def send(self, arrays: Sequence[pa.Array], weights: Ints, causes: Ints) -> None:
         """Emit rows with weights; of one cause those that are taken back come first."""
+        self.send_made(lambda places: [array.take(places) for array in arrays], weights, causes)
+
+    def send_made(
+        self, make: Callable[[pa.Array], list[pa.Array]], weights: Ints, causes: Ints
+    ) -> None:
+        """Emit rows whose columns are made in the order in which they leave, given their places."""
         if not len(weights):
             return
         ranks = self.ranks(causes)
         order = np.lexsort((weights > 0, ranks))
-        causes, places = causes[order], pa.array(order)
+        causes, sent = causes[order], weights[order]
         records = self._records
         keys: OrderKeys = records.keys.take(causes).extended(run_ordinals(causes))
-        values = Columns(self._type_info, [array.take(places) for array in arrays])
-        sent = weights[order]
+        values = Columns(self._type_info, make(pa.array(order)))
         own = None if (sent == 1).all() else sent
         self._emit(MAIN, Records(values, records.ts[causes], keys, weights=own))
 
@@ -154,6 +159,9 @@ class TableOperator(KeyedOperator):
     @abstractmethod
     def visit(self, visit: SectionVisit, deltas: list[Delta], emission: Emission) -> Sequence[Rows]:
         """The rows of each section after the differences of each input; emits what has changed."""
+
+    def note_dues(self, directory: Directory, sections: Sequence[Rows]) -> None:
+        """Note when rows from a savepoint are due; without a clock none is."""
 
     def _deltas(self, records: Incoming) -> list[Delta]:
         parts: Sequence[Arrivals | None]
