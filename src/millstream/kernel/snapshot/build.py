@@ -281,6 +281,7 @@ class SlotBuilder:
             sections.append(form.nothing() if table is None else form.of_table(table, uid))
         arrangement = SectionArrangement(pages, operator.form, operator.page_bytes)
         arrangement.put(SectionVisit(sections, 0, 1 << 32, whole=True), sections)
+        operator.note_dues(pages.directory, sections)
         self.state.note_size(pages)
 
     def _parts(self, uid: str, tables: Mapping[str, pa.Table]) -> dict[str, Part]:
