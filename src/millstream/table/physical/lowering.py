@@ -14,8 +14,10 @@ from millstream.kernel.tables.spec import TableSpec
 from millstream.plan.graph import JobGraph, SourceNode, UnionNode
 from millstream.plan.tables import add_columns, add_table
 from millstream.table.logical.algebra import (
+    Aggregate,
     Distinct,
     Filter,
+    Join,
     Project,
     Relation,
     Scan,
@@ -25,7 +27,9 @@ from millstream.table.logical.algebra import (
 from millstream.table.physical.compiled import Recast, compiled, copied_columns, row_info
 from millstream.table.physical.literal_rows import literal_rows
 from millstream.table.physical.meaning import uid_of
+from millstream.table.physical.stateful import add_aggregate, add_join
 from millstream.table.physical.traits import Traits
+from millstream.table.types.logical import RowType
 
 __all__ = ["Lowering", "Reader"]
 
@@ -46,14 +50,23 @@ class Lowering:
         The properties of the tables.
     zone
         The session's time zone.
+    every_update
+        Group aggregates emit each update, not that of an epoch.
     """
 
     def __init__(
-        self, graph: JobGraph, read: Reader, traits: Traits | None = None, zone: str = "UTC"
+        self,
+        graph: JobGraph,
+        read: Reader,
+        traits: Traits | None = None,
+        zone: str = "UTC",
+        *,
+        every_update: bool = False,
     ) -> None:
         self.graph = graph
         self.traits = traits or Traits()
         self.zone = zone
+        self.every_update = every_update
         self._read = read
         self._nodes: dict[str, int] = {}
 
@@ -116,6 +129,14 @@ class Lowering:
         return add_columns(self.graph, "Filter", self.node(relation.input), step).id
 
     @_add.register
+    def _(self, relation: Aggregate) -> int:
+        return add_aggregate(self, relation)
+
+    @_add.register
+    def _(self, relation: Join) -> int:
+        return add_join(self, relation)
+
+    @_add.register
     def _(self, relation: Distinct) -> int:
         kind = row_info(relation.row_type)
         spec = SetOperationSpec(kind, "distinct", self.changes(relation))
@@ -138,11 +159,13 @@ class Lowering:
 
     def _renamed(self, relation: Relation, target: Relation) -> int:
         """A table with the columns of another one: only names differ, or NULL is allowed."""
-        wanted = row_info(target.row_type)
-        node = self.node(relation)
-        if row_info(relation.row_type) == wanted:
+        return self._recast(self.node(relation), relation.row_type, target.row_type)
+
+    def _recast(self, node: int, found: RowType, target: RowType) -> int:
+        wanted = row_info(target)
+        if row_info(found) == wanted:
             return node
-        places = range(len(target.row_type.fields))
+        places = range(len(target.fields))
         functions = tuple(Recast(i, wanted.field_types[i].to_arrow()) for i in places)
         step = ProjectStep(functions, wanted, tuple(places), "rename")
         return add_columns(self.graph, "Rename", node, step).id

@@ -11,12 +11,15 @@ from millstream.common.errors import PlanError
 from millstream.connectors.collection import CollectionSource
 from millstream.plan.graph import JobGraph, SinkNode, SourceNode, StatelessNode
 from millstream.plan.options import JobOptions
-from millstream.table.expressions.kinds import INT, STRING
+from millstream.table.expressions.kinds import BIGINT, BOOLEAN, INT, STRING
 from millstream.table.expressions.tree import InputRef, Literal
 from millstream.table.functions import bind
 from millstream.table.logical.algebra import (
+    Aggregate,
+    AggregateCall,
     Distinct,
     Filter,
+    Join,
     Project,
     Relation,
     Scan,
@@ -109,3 +112,66 @@ def test_equal_tables_are_read_once():
 def test_what_does_not_run_is_refused_by_name():
     with pytest.raises(PlanError, match="Sort"):
         Lowering(JobGraph(), read([])).node(Sort(ROW, T, ()))
+
+
+COUNT = AggregateCall(bind("COUNT", []))
+
+
+def fields(*kinds):
+    return RowType(fields=tuple(RowField(f"c{i}", kind) for i, kind in enumerate(kinds)))
+
+
+def test_group_aggregates_with_filters_and_computed_arguments():
+    plus = bind("SUM", [bind("+", [A, Literal(INT, 10)])])
+    some = AggregateCall(bind("COUNT", []), filter=bind(">", [A, Literal(INT, 1)]))
+    calls = (COUNT, AggregateCall(plus), some)
+    query = Aggregate(fields(STRING, BIGINT, plus.type, BIGINT), T, (1,), calls)
+    assert run(query) == Counter([("x", 2, 22, 0), ("y", 1, 12, 1), (None, 1, 13, 1)])
+
+
+def test_aggregates_of_aggregates():
+    inner = Aggregate(fields(STRING, BIGINT), T, (1,), (COUNT,))
+    outer = Aggregate(fields(BIGINT, BIGINT), inner, (1,), (COUNT,))
+    assert run(outer) == Counter([(2, 1), (1, 2)])
+
+
+def test_grouping_sets():
+    query = Aggregate(fields(INT, STRING, BIGINT), T, (0, 1), (COUNT,), ((0,), (1,), ()))
+    assert run(query) == Counter(
+        [
+            (1, None, 2),
+            (2, None, 1),
+            (3, None, 1),
+            (None, "x", 2),
+            (None, "y", 1),
+            (None, None, 1),
+            (None, None, 4),
+        ]
+    )
+
+
+def joined(kind, condition):
+    right = Values(
+        ROW, ((Literal(INT, 11), Literal(STRING, "p")), (Literal(INT, 2), Literal(STRING, "q")))
+    )
+    row = ROW if kind in ("semi", "anti") else fields(INT, STRING, INT, STRING)
+    return run(Join(row, T, right, kind, condition))
+
+
+def test_joins_by_columns_and_by_computed_values():
+    right = InputRef(INT, 2, "a")
+    assert joined("inner", bind("=", [A, right])) == Counter([(2, "y", 2, "q")])
+    computed = bind("=", [right, bind("+", [A, Literal(INT, 10)])])
+    assert joined("inner", computed) == Counter({(1, "x", 11, "p"): 2})
+    assert joined("left", computed)[2, "y", None, None] == 1
+    assert joined("anti", computed) == Counter([(2, "y"), (3, None)])
+
+
+def test_joins_with_other_conditions():
+    both = bind(
+        "AND", [bind("=", [A, InputRef(INT, 2, "a")]), bind("=", [B, Literal(STRING, "z")])]
+    )
+    assert joined("semi", both) == Counter()
+    less = bind(">", [InputRef(INT, 2, "a"), bind("*", [A, Literal(INT, 4)])])
+    assert joined("inner", less) == Counter({(1, "x", 11, "p"): 2, (2, "y", 11, "p"): 1})
+    assert sum(joined("inner", Literal(BOOLEAN, True)).values()) == 8

@@ -1,0 +1,57 @@
+"""Conditions taken apart: the parts that all have to be TRUE, and the columns they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from millstream.table.expressions import kinds
+from millstream.table.expressions.tree import Call, Expression, InputRef, Literal
+
+__all__ = ["all_of", "columns_of", "conjuncts", "moved", "substituted"]
+
+
+def conjuncts(condition: Expression) -> list[Expression]:
+    """The parts of an AND; TRUE has none."""
+    if isinstance(condition, Literal) and condition.value is True:
+        return []
+    if isinstance(condition, Call) and condition.function == "AND":
+        return [part for each in condition.arguments for part in conjuncts(each)]
+    return [condition]
+
+
+def all_of(parts: Sequence[Expression]) -> Expression:
+    """The condition that all parts are TRUE."""
+    if not parts:
+        return Literal(kinds.not_null(kinds.BOOLEAN), True)
+    found = parts[0]
+    for part in parts[1:]:
+        kind = kinds.with_nullability(kinds.BOOLEAN, found.type.nullable or part.type.nullable)
+        found = Call(kind, "AND", (found, part))
+    return found
+
+
+def columns_of(expression: Expression) -> set[int]:
+    """The places of the columns that an expression reads."""
+    return {each.index for each in expression.walk() if isinstance(each, InputRef)}
+
+
+def moved(expression: Expression, place: Callable[[int], int]) -> Expression:
+    """An expression over columns at other places."""
+    return substituted(expression, lambda ref: replace(ref, index=place(ref.index)))
+
+
+def substituted(expression: Expression, by: Callable[[InputRef], Expression]) -> Expression:
+    """An expression with others in place of its columns."""
+    if isinstance(expression, InputRef):
+        return by(expression)
+    changes: dict[str, Any] = {}
+    for each in fields(expression):
+        value = getattr(expression, each.name)
+        if isinstance(value, Expression):
+            changes[each.name] = substituted(value, by)
+        elif isinstance(value, tuple) and any(isinstance(part, Expression) for part in value):
+            changes[each.name] = tuple(substituted(part, by) for part in value)
+    assert is_dataclass(expression)
+    return replace(expression, **changes) if changes else expression

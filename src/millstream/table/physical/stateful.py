@@ -1,0 +1,114 @@
+"""Stateful tables as nodes: group aggregates and joins with their projections before and behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from millstream.common.typeinfo import RowTypeInfo
+from millstream.kernel.steps.columns import FlatStep, ProjectStep
+from millstream.kernel.tables.functions import Column
+from millstream.kernel.tables.group_aggregate import GroupAggregateSpec
+from millstream.kernel.tables.join import JoinSpec
+from millstream.plan.tables import add_columns, add_table
+from millstream.table.expressions import kinds
+from millstream.table.expressions.tree import Expression
+from millstream.table.logical.algebra import Aggregate, Join, Relation
+from millstream.table.physical.aggregates import Arguments, GroupingSets, arguments_of, group_of
+from millstream.table.physical.compiled import compiled, copied_columns, row_info
+from millstream.table.physical.conjuncts import moved
+from millstream.table.physical.joins import Side, join_parts
+from millstream.table.physical.meaning import uid_of
+from millstream.table.types.logical import RowField, RowType
+
+if TYPE_CHECKING:
+    from millstream.table.physical.lowering import Lowering
+
+__all__ = ["add_aggregate", "add_join", "selected"]
+
+
+def add_aggregate(lowering: Lowering, relation: Aggregate) -> int:
+    """Add a group aggregate, with a copy of each row for each grouping set if there are several."""
+    keys = group_of(relation)
+    arguments = arguments_of(relation.calls, keys, relation.input)
+    before = lowering.node(relation.input)
+    before = add_columns(lowering.graph, "Arguments", before, arguments.step(lowering.zone)).id
+    row, key = row_info(arguments.row_type), tuple(range(len(keys)))
+    if relation.sets is not None:
+        before, row = _expanded(lowering, relation, arguments, before)
+        key = (*key, len(arguments.columns))
+    names = tuple(each.name for each in relation.row_type.fields)
+    if relation.sets is not None:
+        names = (*names[: len(keys)], "$set", *names[len(keys) :])
+    (changes,) = lowering.changes(relation)
+    spec = GroupAggregateSpec(row, key, arguments.calls, names, changes, lowering.every_update)
+    node = add_table(lowering.graph, "Aggregate", [before], spec, uid=uid_of(relation)).id
+    if relation.sets is None:
+        return node
+    places = [i for i in range(len(names)) if i != len(keys)]
+    return selected(lowering, node, places, relation)
+
+
+def _expanded(
+    lowering: Lowering, relation: Aggregate, arguments: Arguments, before: int
+) -> tuple[int, RowTypeInfo]:
+    assert relation.sets is not None
+    fields = (*arguments.row_type.fields, RowField("$set", kinds.BIGINT))
+    info = row_info(RowType(fields=fields))
+    function = GroupingSets(len(relation.keys), relation.sets)
+    step = FlatStep(function, info, text=f"{len(relation.sets)} grouping sets")
+    return add_columns(lowering.graph, "Expand", before, step).id, info
+
+
+def add_join(lowering: Lowering, relation: Join) -> int:
+    """Add a regular join: by key where the condition has equal columns, else in one slot."""
+    width = len(relation.left.row_type.fields)
+    parts = join_parts(relation.condition, width)
+    sides = [parts.side(each, i) for i, each in enumerate(relation.inputs())]
+    nodes = [
+        _keyed(lowering, each, side) for each, side in zip(relation.inputs(), sides, strict=True)
+    ]
+    left, right = sides
+    extra = len(left.columns) - width
+    condition: Expression | None = parts.rest
+    if condition is not None:
+        condition = moved(condition, lambda i: i if i < width else i + extra)
+    spec = JoinSpec(
+        row_info(left.row_type),
+        row_info(right.row_type),
+        relation.kind,
+        left.key,
+        right.key,
+        _names(sides, relation.kind in ("semi", "anti")),
+        None if condition is None else compiled(condition, lowering.zone),
+        parts.null_safe,
+        lowering.changes(relation),  # type: ignore[arg-type]
+    )
+    node = add_table(lowering.graph, "Join", nodes, spec, uid=uid_of(relation)).id
+    places = [*range(width)]
+    if relation.kind not in ("semi", "anti"):
+        inner = len(relation.right.row_type.fields)
+        places += range(len(left.columns), len(left.columns) + inner)
+    return selected(lowering, node, places, relation)
+
+
+def _keyed(lowering: Lowering, relation: Relation, side: Side) -> int:
+    node = lowering.node(relation)
+    if side.is_plain:
+        return node
+    functions = tuple(compiled(each, lowering.zone) for each in side.columns)
+    step = ProjectStep(functions, row_info(side.row_type), copied_columns(side.columns), "join key")
+    return add_columns(lowering.graph, "Join Key", node, step).id
+
+
+def _names(sides: Sequence[Side], only_left: bool) -> tuple[str, ...]:
+    """Different names for all columns of a joined row."""
+    used = sides[:1] if only_left else sides
+    return tuple(f"{i}.{f.name}" for i, s in enumerate(used) for f in s.row_type.fields)
+
+
+def selected(lowering: Lowering, node: int, places: Sequence[int], target: Relation) -> int:
+    """Some columns of a node, under the names of a table."""
+    functions = tuple(map(Column, places))
+    step = ProjectStep(functions, row_info(target.row_type), tuple(places), "columns")
+    return add_columns(lowering.graph, "Columns", node, step).id

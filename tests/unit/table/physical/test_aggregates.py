@@ -1,0 +1,41 @@
+"""Aggregates in the kernel's form."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from millstream.common.errors import PlanError
+from millstream.table.expressions.kinds import INT
+from millstream.table.expressions.tree import InputRef, Literal
+from millstream.table.functions import bind
+from millstream.table.logical.algebra import AggregateCall, Scan, SortKey, TablePath
+from millstream.table.physical.aggregates import GroupingSets, arguments_of
+from millstream.table.types.logical import RowField, RowType
+
+T = Scan(RowType(fields=(RowField("a", INT), RowField("b", INT))), TablePath("c", "d", "t"))
+A, B = InputRef(INT, 0, "a"), InputRef(INT, 1, "b")
+
+
+def test_arguments_are_columns_once():
+    positive = bind(">", [B, Literal(INT, 0)])
+    calls = (AggregateCall(bind("SUM", [B])), AggregateCall(bind("MAX", [B]), filter=positive))
+    found = arguments_of(calls, (A,), T)
+    assert found.columns == (A, B, positive)
+    assert [(c.function, c.arguments, c.filter) for c in found.calls] == [
+        ("SUM", (1,), None),
+        ("MAX", (1,), 2),
+    ]
+    assert [each.name for each in found.row_type.fields] == ["a", "b", "$f2"]
+
+
+def test_an_order_inside_an_aggregate_is_refused():
+    with pytest.raises(PlanError, match="WITHIN GROUP"):
+        arguments_of((AggregateCall(bind("MAX", [B]), order=(SortKey(0),)),), (), T)
+
+
+def test_grouping_sets_repeat_rows():
+    batch = pa.RecordBatch.from_pydict({"a": [1], "b": [2], "v": [3]})
+    rows, arrays = GroupingSets(2, ((0,), ()))(batch)
+    assert rows.tolist() == [0, 0]
+    assert [each.to_pylist() for each in arrays] == [[1, None], [None, None], [3, 3], [0, 1]]

@@ -1,0 +1,26 @@
+"""Conditions taken apart."""
+
+from __future__ import annotations
+
+from millstream.table.expressions.kinds import BOOLEAN, INT
+from millstream.table.expressions.tree import InputRef, Literal
+from millstream.table.functions import bind, bind_case
+from millstream.table.physical.conjuncts import all_of, columns_of, conjuncts, moved
+
+A, B = InputRef(INT, 0, "a"), InputRef(INT, 3, "b")
+ONE = bind("=", [A, B])
+TWO = bind(">", [B, Literal(INT, 1)])
+
+
+def test_parts_and_the_whole():
+    whole = bind("AND", [ONE, bind("AND", [TWO, ONE])])
+    assert conjuncts(whole) == [ONE, TWO, ONE]
+    assert conjuncts(Literal(BOOLEAN, True)) == []
+    assert conjuncts(all_of([ONE, TWO])) == [ONE, TWO]
+    assert all_of([]).value is True
+
+
+def test_columns_are_found_and_moved():
+    case = bind_case([ONE], [A], Literal(INT, 0))
+    assert columns_of(case) == {0, 3}
+    assert columns_of(moved(case, lambda i: i + 1)) == {1, 4}
