@@ -1,1 +1,18 @@
-"""Flink's logical types: what they print, how they are cast, merged and kept in Arrow columns."""
+"""Flink's logical types: what they print, how they are cast, merged and kept in Arrow columns.
+
+PyFlink's names, such as ``DataTypes``, are here too; they are loaded when they are asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    """A name of `pyflink.table.types`."""
+    if name[:1].isupper():
+        data_types = import_module("millstream.table.types.data_types")
+        if name in data_types.__all__:
+            return getattr(data_types, name)
+    raise AttributeError(f"module 'millstream.table.types' has no attribute {name!r}")
