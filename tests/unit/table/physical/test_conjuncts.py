@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.table.expressions.kinds import BOOLEAN, INT
 from millstream.table.expressions.tree import InputRef, Literal
-from millstream.table.functions import bind, bind_case
+from millstream.table.functions import bind
 from millstream.table.physical.conjuncts import all_of, columns_of, conjuncts, moved
 
 A, B = InputRef(INT, 0, "a"), InputRef(INT, 3, "b")
@@ -21,6 +21,6 @@ def test_parts_and_the_whole():
 
 
 def test_columns_are_found_and_moved():
-    case = bind_case([ONE], [A], Literal(INT, 0))
+    case = bind("OR", [ONE, TWO])
     assert columns_of(case) == {0, 3}
     assert columns_of(moved(case, lambda i: i + 1)) == {1, 4}
