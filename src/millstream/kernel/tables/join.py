@@ -21,6 +21,7 @@ from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.keys.hashing import Hashes
 from millstream.kernel.records.groups import Groups
 from millstream.kernel.records.order import Ints
+from millstream.kernel.tables.bags import places_of
 from millstream.kernel.tables.functions import ColumnFunction
 from millstream.kernel.tables.operator import (
     Delta,
@@ -224,7 +225,7 @@ class JoinOperator(TableOperator):
             partners = stored.arrays[width + 1].to_numpy()
         target = np.full(len(delta), -1)
         if self.join.changes[number] and kept and len(delta):
-            target = _places_of(own, delta.arrays, stored.hashes, delta.hashes)
+            target = places_of(own, delta.arrays, stored.hashes, delta.hashes)
         new = np.flatnonzero(target < 0)
         known = np.flatnonzero(target >= 0)
         added = delta if len(new) == len(delta) else delta.take(new)
@@ -332,23 +333,6 @@ class JoinOperator(TableOperator):
                 arrays = [*arrays, *blank] if number == 0 else [*blank, *arrays]
             emission.send(arrays, weights[some], causes[some])
         return partners
-
-
-def _places_of(
-    own: Sequence[pa.Array], new: Sequence[pa.Array], hashes: Hashes, new_hashes: Hashes
-) -> Ints:
-    """For each new row the place of the equal one among those that are there, or -1."""
-    # Only rows with the hash of a new one can be equal to it.
-    same = np.flatnonzero(np.isin(hashes, new_hashes))
-    if not len(same):
-        return np.full(len(new_hashes), -1)
-    places = pa.array(same)
-    codes = row_codes(
-        [pa.concat_arrays([a.take(places), b]) for a, b in zip(own, new, strict=True)]
-    )
-    # Rows that are there all differ, so they have the first numbers.
-    found = codes[len(same) :]
-    return np.where(found < len(same), same[np.minimum(found, len(same) - 1)], -1)
 
 
 def _matches(ones: Ints, codes: Ints, others: Ints, side: _Side) -> tuple[Ints, Ints]:

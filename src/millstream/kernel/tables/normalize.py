@@ -1,0 +1,190 @@
+"""Rows by key: the last row of each key as a table (upserts), and keys that may have one row only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.common.errors import MillstreamError
+from millstream.common.typeinfo import RowTypeInfo
+from millstream.common.typesystem.arrow_info import ArrowTypeInfo
+from millstream.kernel.calls.context import OperatorInfo
+from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.order import Ints
+from millstream.kernel.tables.operator import (
+    Delta,
+    Emission,
+    TableOperator,
+    row_codes,
+    rows_equal,
+)
+from millstream.kernel.tables.rows import Rows, concat_rows
+from millstream.kernel.tables.sections import SectionForm, SectionVisit
+from millstream.kernel.tables.spec import TableSpec
+
+__all__ = ["NormalizeSpec", "SingleRowSpec"]
+
+
+@dataclass(frozen=True)
+class NormalizeSpec(TableSpec):
+    """An upsert stream as a table: of each key the last row, until a row with weight -1 deletes it.
+
+    A row of weight 1 takes the place of the row with its key; a row of weight -1 deletes the row with
+    its key, whatever its other columns are.
+    """
+
+    row: RowTypeInfo
+    key: tuple[int, ...]
+
+    @property
+    def inputs(self) -> tuple[RowTypeInfo, ...]:
+        return (self.row,)
+
+    @property
+    def output(self) -> RowTypeInfo:
+        return self.row
+
+    @property
+    def keys(self) -> tuple[tuple[int, ...], ...]:
+        return (self.key,)
+
+    @property
+    def placed_by(self) -> tuple[int, ...]:
+        return self.key
+
+    @property
+    def layout(self) -> str:
+        return "last rows of keys"
+
+    def describe(self) -> str:
+        names = self.row.get_field_names()
+        key = ", ".join(names[place] for place in self.key)
+        return f"the last row of each {key}; it keeps a row for each key"
+
+    def operator(self, info: OperatorInfo, *, timed: bool, batch: bool) -> TableOperator:
+        return NormalizeOperator(info, self)
+
+
+class NormalizeOperator(TableOperator):
+    """Keeps the last row of each key."""
+
+    def __init__(self, info: OperatorInfo, spec: NormalizeSpec) -> None:
+        super().__init__(info, spec, [SectionForm("rows", spec.row)])
+        self.key = spec.key
+
+    def visit(self, visit: SectionVisit, deltas: list[Delta], emission: Emission) -> Sequence[Rows]:
+        (stored,), (delta,) = visit.sections, deltas
+        if not len(delta):
+            return [stored]
+        kept = len(stored)
+        table = concat_rows([stored, Rows(delta.arrays, delta.hashes)])
+        groups = Groups.of_codes(row_codes([table.arrays[place] for place in self.key]))
+        lasts = groups.order[groups.starts + groups.lengths - 1]
+        changed = lasts >= kept
+        is_there = np.ones(len(lasts), np.bool_)
+        is_there[changed] = delta.weights[lasts[changed] - kept] > 0
+        self._emit(table, np.arange(len(lasts)), lasts, kept, is_there, delta, emission)
+        return [table.take(lasts[is_there])]
+
+    def _emit(
+        self,
+        table: Rows,
+        keys: Ints,
+        lasts: Ints,
+        kept: int,
+        is_there: np.ndarray,
+        delta: Delta,
+        emission: Emission,
+    ) -> None:
+        # Stored rows have the first numbers, and each is the row of its number.
+        changed = lasts >= kept
+        gone, come = changed & (keys < kept), changed & is_there
+        both = np.flatnonzero(gone & come)
+        if len(both):
+            one, other = pa.array(both), pa.array(lasts[both])
+            same = rows_equal(
+                [array.take(one) for array in table.arrays],
+                [array.take(other) for array in table.arrays],
+            )
+            gone[both[same]] = come[both[same]] = False
+        old, new = np.flatnonzero(gone), np.flatnonzero(come)
+        rows = pa.array(np.concatenate([old, lasts[new]]))
+        weights = np.repeat(np.array([-1, 1]), [len(old), len(new)])
+        causes = delta.causes[lasts[np.concatenate([old, new])] - kept]
+        emission.send([array.take(rows) for array in table.arrays], weights, causes)
+
+
+@dataclass(frozen=True)
+class SingleRowSpec(TableSpec):
+    """Passes rows on, and fails if a key has more than one at the end of an epoch.
+
+    A subquery that stands for a value must not give several rows. ``key``: none if it has no partners.
+    """
+
+    row: RowTypeInfo
+    key: tuple[int, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[RowTypeInfo, ...]:
+        return (self.row,)
+
+    @property
+    def output(self) -> RowTypeInfo:
+        return self.row
+
+    @property
+    def keys(self) -> tuple[tuple[int, ...], ...]:
+        return (self.key,)
+
+    @property
+    def placed_by(self) -> tuple[int, ...] | None:
+        return self.key or None
+
+    @property
+    def layout(self) -> str:
+        return "numbers of rows"
+
+    def describe(self) -> str:
+        return "at most one row, else it fails; it keeps how many rows there are"
+
+    def operator(self, info: OperatorInfo, *, timed: bool, batch: bool) -> TableOperator:
+        return SingleRowOperator(info, self)
+
+
+class SingleRowOperator(TableOperator):
+    """Counts the rows of each key."""
+
+    def __init__(self, info: OperatorInfo, spec: SingleRowSpec) -> None:
+        names = spec.row.get_field_names()
+        kinds = [spec.row.field_types[place] for place in spec.key]
+        kept = [*(names[place] for place in spec.key), "$number"]
+        form = SectionForm("keys", RowTypeInfo([*kinds, ArrowTypeInfo(pa.int64())], kept))
+        super().__init__(info, spec, [form])
+        self.key = spec.key
+
+    def visit(self, visit: SectionVisit, deltas: list[Delta], emission: Emission) -> Sequence[Rows]:
+        (stored,), (delta,) = visit.sections, deltas
+        if not len(delta):
+            return [stored]
+        keys = [delta.arrays[place] for place in self.key]
+        table = concat_rows([stored, Rows([*keys, pa.array(delta.weights)], delta.hashes)])
+        *own, numbers = table.arrays
+        codes = row_codes(own) if own else np.zeros(len(table), np.int64)
+        groups = Groups.of_codes(codes)
+        totals = groups.sizes(numbers.to_numpy())
+        if (totals > 1).any():
+            raise MillstreamError(
+                "SUBQUERY_ROWS",
+                f"operator {self.info.name!r}: a subquery that stands for a value gives "
+                f"{int(totals.max())} rows",
+                location=self.info.location,
+                hint="let the subquery give one row, with an aggregate or LIMIT 1",
+            )
+        emission.send(delta.arrays, delta.weights, delta.causes)
+        left = np.flatnonzero(totals)
+        rows = table.take(groups.firsts[left])
+        rows.arrays[-1] = pa.array(totals[left])
+        return [rows]

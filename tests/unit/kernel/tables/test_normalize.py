@@ -1,0 +1,51 @@
+"""Upserts as a table, and subqueries of one row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millstream.common.errors import MillstreamError
+from millstream.common.typesystem.arrow_info import arrow_row
+from millstream.kernel.tables.normalize import NormalizeSpec, SingleRowSpec
+from tests.support.strategies import examples
+from tests.support.tables import Plan, TableRun, Weighted, bag, plans
+
+ROW = arrow_row(["k", "v"], [pa.string(), pa.int64()])
+rows = st.tuples(st.sampled_from(["x", "y", None]), st.sampled_from([1, 2, None]))
+upserts = st.lists(st.tuples(rows, st.sampled_from([1, 1, -1])), max_size=14)
+
+
+@given(changes=upserts, plan=plans)
+@examples(60)
+def test_the_last_row_of_each_key(changes: list[Weighted], plan: Plan) -> None:
+    last: dict[Any, Any] = {}
+    for row, weight in changes:
+        last[row[0]] = row if weight > 0 else None
+    wanted = Counter(row for row in last.values() if row is not None)
+    assert TableRun(NormalizeSpec(ROW, (0,)), [changes]).table(plan) == wanted
+
+
+def test_an_equal_row_emits_nothing() -> None:
+    run = TableRun(NormalizeSpec(ROW, (0,)), [[(("x", 1), 1), (("x", 1), 1)]])
+    assert run.changes(Plan(reads=1))[1] == []
+
+
+@given(plan=plans)
+@examples(6)
+def test_one_row_takes_the_place_of_another(plan: Plan) -> None:
+    changes = [(("x", 1), 1), (("x", 1), -1), (("x", 2), 1), (("y", 3), 1)]
+    assert TableRun(SingleRowSpec(ROW, (0,)), [changes]).table(plan) == bag(
+        [(("x", 2), 1), (("y", 3), 1)]
+    )
+
+
+def test_several_rows_are_refused() -> None:
+    run = TableRun(SingleRowSpec(ROW), [[(("x", 1), 1), (("y", 2), 1)]])
+    with pytest.raises(MillstreamError, match="SUBQUERY_ROWS"):
+        run.table()
