@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from millstream.table.expressions.tree import Call, Expression, InputRef
 from millstream.table.logical.algebra import Relation
-from millstream.table.physical.conjuncts import all_of, columns_of, conjuncts, moved
+from millstream.table.rules.conditions import all_of, columns_of, conjuncts, moved
 from millstream.table.types.arrow import arrow_type
 from millstream.table.types.logical import RowField, RowType
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import singledispatchmethod
 
 from millstream.common.errors import PlanError
+from millstream.common.typeinfo import RowTypeInfo
 from millstream.common.types import Row
 from millstream.connectors.collection import CollectionSource
 from millstream.kernel.steps.columns import FilterStep, ProjectStep
@@ -18,17 +19,22 @@ from millstream.table.logical.algebra import (
     Distinct,
     Filter,
     Join,
+    Limit,
     Project,
     Relation,
     Scan,
     SetOperation,
     Values,
+    WindowTable,
 )
 from millstream.table.physical.compiled import Recast, compiled, copied_columns, row_info
 from millstream.table.physical.literal_rows import literal_rows
 from millstream.table.physical.meaning import uid_of
+from millstream.table.physical.ranks import add_limit, add_rank
 from millstream.table.physical.stateful import add_aggregate, add_join
 from millstream.table.physical.traits import Traits
+from millstream.table.physical.windows import add_window_aggregate, add_window_table, window_of
+from millstream.table.rules.nodes import Rank
 from millstream.table.types.logical import RowType
 
 __all__ = ["Lowering", "Reader"]
@@ -130,7 +136,22 @@ class Lowering:
 
     @_add.register
     def _(self, relation: Aggregate) -> int:
+        windows = window_of(relation)
+        if windows is not None:
+            return add_window_aggregate(self, relation, windows)
         return add_aggregate(self, relation)
+
+    @_add.register
+    def _(self, relation: WindowTable) -> int:
+        return add_window_table(self, relation)
+
+    @_add.register
+    def _(self, relation: Rank) -> int:
+        return add_rank(self, relation)
+
+    @_add.register
+    def _(self, relation: Limit) -> int:
+        return add_limit(self, relation)
 
     @_add.register
     def _(self, relation: Join) -> int:
@@ -162,10 +183,24 @@ class Lowering:
         return self._recast(self.node(relation), relation.row_type, target.row_type)
 
     def _recast(self, node: int, found: RowType, target: RowType) -> int:
-        wanted = row_info(target)
-        if row_info(found) == wanted:
+        return self._fitted(node, row_info(found), row_info(target))
+
+    def named(self, node: int, found: RowTypeInfo, target: Relation) -> int:
+        """A node whose columns are those of a table, under its names and in its Arrow types."""
+        return self._fitted(node, found, row_info(target.row_type))
+
+    def picked(self, node: int, places: Sequence[int], target: Relation) -> int:
+        """Some columns of a node, under the names of a table and in its Arrow types."""
+        wanted = row_info(target.row_type)
+        kinds = [each.to_arrow() for each in wanted.field_types]
+        functions = tuple(Recast(p, kind) for p, kind in zip(places, kinds, strict=True))
+        step = ProjectStep(functions, wanted, tuple(places), "columns")
+        return add_columns(self.graph, "Columns", node, step).id
+
+    def _fitted(self, node: int, found: RowTypeInfo, wanted: RowTypeInfo) -> int:
+        if found == wanted:
             return node
-        places = range(len(target.fields))
+        places = range(len(wanted.field_types))
         functions = tuple(Recast(i, wanted.field_types[i].to_arrow()) for i in places)
         step = ProjectStep(functions, wanted, tuple(places), "rename")
         return add_columns(self.graph, "Rename", node, step).id

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from millstream.common.typeinfo import RowTypeInfo
 from millstream.kernel.steps.columns import FlatStep, ProjectStep
-from millstream.kernel.tables.functions import Column
 from millstream.kernel.tables.group_aggregate import GroupAggregateSpec
 from millstream.kernel.tables.join import JoinSpec
 from millstream.plan.tables import add_columns, add_table
@@ -16,15 +15,15 @@ from millstream.table.expressions.tree import Expression
 from millstream.table.logical.algebra import Aggregate, Join, Relation
 from millstream.table.physical.aggregates import Arguments, GroupingSets, arguments_of, group_of
 from millstream.table.physical.compiled import compiled, copied_columns, row_info
-from millstream.table.physical.conjuncts import moved
 from millstream.table.physical.joins import Side, join_parts
 from millstream.table.physical.meaning import uid_of
+from millstream.table.rules.conditions import moved
 from millstream.table.types.logical import RowField, RowType
 
 if TYPE_CHECKING:
     from millstream.table.physical.lowering import Lowering
 
-__all__ = ["add_aggregate", "add_join", "selected"]
+__all__ = ["add_aggregate", "add_join"]
 
 
 def add_aggregate(lowering: Lowering, relation: Aggregate) -> int:
@@ -46,7 +45,7 @@ def add_aggregate(lowering: Lowering, relation: Aggregate) -> int:
     if relation.sets is None:
         return node
     places = [i for i in range(len(names)) if i != len(keys)]
-    return selected(lowering, node, places, relation)
+    return lowering.picked(node, places, relation)
 
 
 def _expanded(
@@ -89,7 +88,7 @@ def add_join(lowering: Lowering, relation: Join) -> int:
     if relation.kind not in ("semi", "anti"):
         inner = len(relation.right.row_type.fields)
         places += range(len(left.columns), len(left.columns) + inner)
-    return selected(lowering, node, places, relation)
+    return lowering.picked(node, places, relation)
 
 
 def _keyed(lowering: Lowering, relation: Relation, side: Side) -> int:
@@ -105,10 +104,3 @@ def _names(sides: Sequence[Side], only_left: bool) -> tuple[str, ...]:
     """Different names for all columns of a joined row."""
     used = sides[:1] if only_left else sides
     return tuple(f"{i}.{f.name}" for i, s in enumerate(used) for f in s.row_type.fields)
-
-
-def selected(lowering: Lowering, node: int, places: Sequence[int], target: Relation) -> int:
-    """Some columns of a node, under the names of a table."""
-    functions = tuple(map(Column, places))
-    step = ProjectStep(functions, row_info(target.row_type), tuple(places), "columns")
-    return add_columns(lowering.graph, "Columns", node, step).id

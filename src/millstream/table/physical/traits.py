@@ -30,6 +30,8 @@ from millstream.table.logical.algebra import (
     WindowTable,
 )
 from millstream.table.physical.compiled import is_deterministic
+from millstream.table.physical.windows import window_of
+from millstream.table.rules.nodes import Rank
 
 __all__ = ["OrderClass", "ScanTraits", "TableTraits", "Traits"]
 
@@ -160,6 +162,15 @@ class Traits:
         return TableTraits(updating, found.keys, order, "grows with the rows", by)
 
     @_of.register
+    def _(self, relation: Rank) -> TableTraits:
+        found = self.of(relation.input)
+        key = frozenset(relation.partition)
+        keys = (key,) if relation.kind == "ROW_NUMBER" and relation.start == relation.end else ()
+        by = found.updated_by or relation
+        order = found.order if relation.order else _latest(found.order, "O")
+        return TableTraits(True, (*keys, *found.keys), order, "bounded by the rows kept", by)
+
+    @_of.register
     def _(self, relation: Limit) -> TableTraits:
         found = self.of(relation.input)
         sorted_too = isinstance(relation.input, Sort)
@@ -206,21 +217,6 @@ class Traits:
             "grows with the rows",
             by or (relation if takes_back else None),
         )
-
-
-def window_of(relation: Aggregate) -> WindowTable | None:
-    """The window table below an aggregate whose keys have the start and the end of its windows."""
-    below: Relation = relation.input
-    places = {key: key for key in relation.keys}
-    while isinstance(below, Project | Filter):
-        if isinstance(below, Project):
-            columns = {at: below.expressions[place] for at, place in places.items()}
-            places = {at: e.index for at, e in columns.items() if isinstance(e, InputRef)}
-        below = below.input
-    if not isinstance(below, WindowTable):
-        return None
-    width = len(below.input.row_type.fields)
-    return below if {width, width + 1} <= set(places.values()) else None
 
 
 def _joined(join: Join, left: TableTraits, right: TableTraits) -> tuple[frozenset[int], ...]:

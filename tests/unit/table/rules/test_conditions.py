@@ -5,7 +5,7 @@ from __future__ import annotations
 from millstream.table.expressions.kinds import BOOLEAN, INT
 from millstream.table.expressions.tree import InputRef, Literal
 from millstream.table.functions import bind
-from millstream.table.physical.conjuncts import all_of, columns_of, conjuncts, moved
+from millstream.table.rules.conditions import all_of, columns_of, conjuncts, moved
 
 A, B = InputRef(INT, 0, "a"), InputRef(INT, 3, "b")
 ONE = bind("=", [A, B])

@@ -1,0 +1,76 @@
+"""Top-N, deduplication and LIMIT in the kernel's form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.common.errors import PlanError
+from millstream.kernel.tables.rank import RankKind, RankSpec, SortColumn
+from millstream.plan.tables import add_table
+from millstream.table.logical.algebra import Limit, Relation, Sort, SortKey
+from millstream.table.physical.compiled import row_info
+from millstream.table.physical.meaning import uid_of
+from millstream.table.rules.nodes import Rank
+
+if TYPE_CHECKING:
+    from millstream.table.physical.lowering import Lowering
+
+__all__ = ["add_limit", "add_rank"]
+
+_KINDS: dict[str, RankKind] = {
+    "ROW_NUMBER": "row_number",
+    "RANK": "rank",
+    "DENSE_RANK": "dense_rank",
+}
+
+
+def add_rank(lowering: Lowering, relation: Rank) -> int:
+    """Add the first rows of each partition; by processing time that is the order of arrival."""
+    order = [each for each in relation.order if not _is_processing(relation.input, each)]
+    last_wins = bool(relation.order) and not order and relation.order[0].descending
+    info = row_info(relation.input.row_type)
+    spec = RankSpec(
+        info,
+        relation.partition,
+        tuple(map(_column, order)),
+        relation.end,
+        relation.start,
+        _KINDS[relation.kind],
+        relation.row_type.fields[-1].name,
+        lowering.changes(relation)[0],
+        last_wins,
+    )
+    node = lowering.stateful(relation, "Rank", spec)
+    return lowering.named(node, spec.output, relation)
+
+
+def add_limit(lowering: Lowering, relation: Limit) -> int:
+    """Add the first rows of a table, in the order below it or in that of arrival."""
+    source, keys = relation.input, ()
+    if isinstance(source, Sort):
+        keys, source = source.keys, source.input
+    if relation.fetch is None:
+        raise PlanError(
+            "SQL_NOT_SUPPORTED",
+            "OFFSET without LIMIT or FETCH does not run yet",
+            hint="add LIMIT n",
+        )
+    spec = RankSpec(
+        row_info(source.row_type),
+        (),
+        tuple(map(_column, keys)),
+        relation.offset + relation.fetch,
+        relation.offset + 1,
+        changes=lowering.traits.of(source).updating,
+    )
+    before = lowering.node(source)
+    node = add_table(lowering.graph, "Limit", [before], spec, uid=uid_of(relation)).id
+    return lowering.named(node, spec.output, relation)
+
+
+def _column(key: SortKey) -> SortColumn:
+    return SortColumn(key.index, key.descending, key.nulls_first)
+
+
+def _is_processing(source: Relation, key: SortKey) -> bool:
+    return getattr(source.row_type.fields[key.index].type, "kind", None) == "PROCTIME"

@@ -1,0 +1,1 @@
+"""Rewrites of queries: small functions from tables to equal tables."""
