@@ -19,7 +19,7 @@ from millstream.common.typeinfo import RowTypeInfo
 from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.keys.hashing import Hashes
-from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.groups import Groups, in_order_of
 from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.bags import places_of
 from millstream.kernel.tables.functions import ColumnFunction
@@ -139,6 +139,11 @@ class _Side:
     def touched(self) -> Marks:
         return self.causes >= 0
 
+    @property
+    def only_comes(self) -> bool:
+        """Whether all rows are there once, and those that have changed were not there before."""
+        return bool((self.after == 1).all() and not (self.before[self.touched] != 0).any())
+
 
 @dataclass
 class _Pairs:
@@ -191,7 +196,8 @@ class JoinOperator(TableOperator):
     def _sides(self, visit: SectionVisit, deltas: list[Delta]) -> tuple[_Side, _Side]:
         found = []
         for i, (stored, delta) in enumerate(zip(visit.sections, deltas, strict=True)):
-            delta = consolidated(delta)
+            if self.join.changes[i]:
+                delta = consolidated(delta)
             if self.join.kind in ("inner", "semi") or not self.counts[i]:
                 delta = self._with_key(delta, i)
             found.append((stored, delta, self._side(stored, delta, i)))
@@ -282,13 +288,17 @@ class JoinOperator(TableOperator):
         return np.concatenate(found)
 
     def _emit_pairs(self, left: _Side, right: _Side, pairs: _Pairs, emission: Emission) -> None:
-        weights = left.after[pairs.left] * right.after[pairs.right]
-        weights -= left.before[pairs.left] * right.before[pairs.right]
-        some = np.flatnonzero(weights)
-        if not len(some):
+        if not len(pairs.left):
             return
-        if len(some) < len(weights):
-            pairs, weights = pairs.take(some), weights[some]
+        if left.only_comes and right.only_comes:
+            # One row of each pair has just come, once, to a row that is there once.
+            weights = np.ones(len(pairs.left), np.int64)
+        else:
+            weights = left.after[pairs.left] * right.after[pairs.right]
+            weights -= left.before[pairs.left] * right.before[pairs.right]
+            some = np.flatnonzero(weights)
+            if len(some) < len(weights):
+                pairs, weights = pairs.take(some), weights[some]
         causes = _later(emission, left.causes[pairs.left], right.causes[pairs.right])
 
         def columns(places: pa.Array) -> list[pa.Array]:
@@ -346,10 +356,10 @@ def _matches(ones: Ints, codes: Ints, others: Ints, side: _Side) -> tuple[Ints, 
     present[wanted] = True
     others = others[present[of_others]]
     of_others = side.codes[others]
-    order = np.argsort(of_others, kind="stable")
-    others, of_others = others[order], of_others[order]
-    starts = np.searchsorted(of_others, wanted)
-    counts = np.searchsorted(of_others, wanted, side="right") - starts
+    others = others[in_order_of(of_others, len(present))]
+    lengths = np.bincount(of_others, minlength=len(present))
+    counts = lengths[wanted]
+    starts = (np.cumsum(lengths) - lengths)[wanted]
     total = int(counts.sum())
     ends = np.cumsum(counts)
     inside = np.arange(total) - np.repeat(ends - counts, counts)

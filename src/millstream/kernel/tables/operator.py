@@ -16,7 +16,7 @@ from millstream.kernel.keys.hashing import Hashes
 from millstream.kernel.operators.keyed import KeyedOperator
 from millstream.kernel.records.buffers import Records
 from millstream.kernel.records.columns import Columns
-from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.groups import Groups, in_order_of
 from millstream.kernel.records.key_columns import KeyColumns
 from millstream.kernel.records.order import Ints, OrderKeys, run_ordinals
 from millstream.kernel.records.outputs import MAIN, Emit
@@ -111,8 +111,13 @@ class Emission:
         """Emit rows whose columns are made in the order in which they leave, given their places."""
         if not len(weights):
             return
-        ranks = self.ranks(causes)
-        order = np.lexsort((weights > 0, ranks))
+        taken_back = weights < 0
+        if taken_back.any():
+            # A number for each cause and sign: what is taken back comes first.
+            numbers = self.ranks(causes) * 2 + ~taken_back
+            order = in_order_of(numbers, 2 * len(self._records))
+        else:
+            order = in_order_of(self.ranks(causes), len(self._records))
         causes, sent = causes[order], weights[order]
         records = self._records
         keys: OrderKeys = records.keys.take(causes).extended(run_ordinals(causes))
@@ -211,9 +216,11 @@ def row_codes(arrays: Sequence[pa.Array]) -> Ints:
 
 def consolidated(delta: Delta) -> Delta:
     """Rows with their weights added up; a row comes where its last one was. Rows of weight 0 go."""
-    if len(delta) < 2 or not (delta.weights < 0).any():
+    if len(delta) < 2:
         return delta
     groups = Groups.of_codes(row_codes(delta.arrays))
+    if len(groups.starts) == len(delta):
+        return delta
     totals = groups.sizes(delta.weights)
     lasts = groups.order[groups.starts + groups.lengths - 1]
     left = totals != 0
@@ -227,9 +234,18 @@ def consolidated(delta: Delta) -> Delta:
 def rows_equal(one: Sequence[pa.Array], other: Sequence[pa.Array]) -> np.ndarray:
     """Whether rows at the same places are equal; a missing value is equal to a missing value."""
     number = len(one[0])
+    if all(pa.types.is_integer(column.type) for column in one):
+        return _numbers_equal(one, other)
     codes = row_codes([pa.concat_arrays([a, b]) for a, b in zip(one, other, strict=True)])
     same: np.ndarray = codes[:number] == codes[number:]
     return same
 
 
-Build = Callable[[OperatorInfo], TableOperator]
+def _numbers_equal(one: Sequence[pa.Array], other: Sequence[pa.Array]) -> np.ndarray:
+    """The same for whole numbers, which are compared as they are."""
+    same = np.ones(len(one[0]), np.bool_)
+    for a, b in zip(one, other, strict=True):
+        missing, gone = (c.is_null().to_numpy(zero_copy_only=False) for c in (a, b))
+        values = a.fill_null(0).to_numpy() == b.fill_null(0).to_numpy()
+        same &= values & (missing == gone)
+    return same
