@@ -232,13 +232,15 @@ def _last_auction(numbers: Ints) -> Ints:
     """The number of the newest auction when an event happens; before the first one it is 0."""
     rounds, rest = numbers // TOTAL, numbers % TOTAL
     own = np.clip(rest - PERSONS, -1, AUCTIONS - 1)
-    return np.maximum(rounds * AUCTIONS + own, 0)
+    newest: Ints = np.maximum(rounds * AUCTIONS + own, 0)
+    return newest
 
 
 def _active_person(people: Ints, random: Random, draw: str) -> Ints:
     """One of the newest people, or one that comes soon."""
     active = np.minimum(people, ACTIVE_PEOPLE)
-    return people - active + random.below(draw, active + LEAD)
+    chosen: Ints = people - active + random.below(draw, active + LEAD)
+    return chosen
 
 
 def _channels(random: Random) -> tuple[pa.Array, pa.Array]:
