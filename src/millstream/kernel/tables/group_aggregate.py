@@ -14,11 +14,18 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from millstream.common.time import MAX_TIMESTAMP
 from millstream.common.typeinfo import RowTypeInfo
 from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.kernel.calls.context import OperatorInfo
+from millstream.kernel.keys.hashing import stable_hash
+from millstream.kernel.records.buffers import NO_TIMESTAMP, Records
+from millstream.kernel.records.columns import Columns
 from millstream.kernel.records.groups import Groups
 from millstream.kernel.records.order import Ints
+from millstream.kernel.records.outputs import MAIN, Emit
+from millstream.kernel.records.sorted_input import Incoming
+from millstream.kernel.state.pages import PageStore
 from millstream.kernel.tables.aggregates.base import Marks
 from millstream.kernel.tables.aggregates.calls import AggregateCall, Aggregates
 from millstream.kernel.tables.operator import (
@@ -31,6 +38,7 @@ from millstream.kernel.tables.operator import (
 from millstream.kernel.tables.rows import Rows, concat_rows
 from millstream.kernel.tables.sections import SectionForm, SectionVisit
 from millstream.kernel.tables.spec import TableSpec
+from millstream.kernel.time.clock import Clock
 
 __all__ = ["GroupAggregateOperator", "GroupAggregateSpec"]
 
@@ -45,7 +53,8 @@ class GroupAggregateSpec(TableSpec):
         The type of the rows that come in.
     key
         The places of the columns to group by; NULL is a value like any other. None: one group of all
-        rows, which has a result from the first row on, and keeps it when all rows have been taken back.
+        rows, which has a result from the first row on (in batch mode even without rows), and keeps it
+        when all rows have been taken back.
     aggregates
         What is computed of each group. None: the distinct keys.
     names
@@ -118,6 +127,27 @@ class GroupAggregateOperator(TableOperator):
         super().__init__(info, spec, [SectionForm("groups", RowTypeInfo([*own, *states], kept))])
         self.key = spec.key
         self.one_by_one = spec.every_update and not batch
+        self.batch = batch
+
+    def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
+        super().run(records, pages, clock, emit)
+        nothing_came = records is None or not len(records)
+        if self.batch and nothing_came and not self.width and clock.ends and self._speaks():
+            self._emit_of_nothing(clock, emit)
+
+    def _speaks(self) -> bool:
+        """Whether this is the slot that has the one group of all rows."""
+        assert self.opened is not None
+        slots = self.opened.get_number_of_parallel_subtasks()
+        return self.opened.subtask == stable_hash(0) % slots
+
+    def _emit_of_nothing(self, clock: Clock, emit: Emit) -> None:
+        """Emit the result of no rows: a batch query without GROUP BY gives one row, as in Flink."""
+        results = self.aggregates.results(self.aggregates.nothing(1))
+        none = np.zeros(1, np.int64)
+        keys = self.origin.timers(np.array([MAX_TIMESTAMP]), clock, none, none, none)
+        ts = np.array([NO_TIMESTAMP], np.int64)
+        emit(MAIN, Records(Columns(self.spec.output, results), ts, keys))
 
     def visit(self, visit: SectionVisit, deltas: list[Delta], emission: Emission) -> Sequence[Rows]:
         (delta,) = deltas

@@ -206,8 +206,8 @@ class _Ranked:
             return np.empty(0, np.int64)
         starts = np.flatnonzero(np.diff(self.codes, prepend=-1))
         lengths = np.diff(np.append(starts, len(there)))
-        total = np.cumsum(there)
-        numbers = total - np.repeat(total[starts] - there[starts], lengths)
+        total: Ints = np.cumsum(there)
+        numbers: Ints = total - np.repeat(total[starts] - there[starts], lengths)
         if self.spec.kind != "row_number":
             numbers = self._shared(there, numbers, starts, lengths)
         inside = there & (numbers >= self.spec.start) & (numbers <= self.spec.end)
@@ -224,7 +224,7 @@ class _Ranked:
         some = np.add.reduceat(there, runs) > 0
         dense = np.cumsum(some)
         of_run = np.repeat(dense, sizes)
-        first = of_run[starts] - np.repeat(some, sizes)[starts]
+        first: Ints = of_run[starts] - np.repeat(some, sizes)[starts]
         return of_run - np.repeat(first, lengths)
 
     def emit(self, emission: Emission) -> None:

@@ -51,6 +51,8 @@ def best_rows(kind: BestKind, column: pa.Array, groups: Groups) -> Ints:
     values = numbers_in_order(column)[order] if kind in ("min", "max") else np.arange(len(order))
     if kind in ("min", "first"):
         ranked = np.lexsort((values, ~valid, number))
-        return order[ranked[groups.starts]]
-    ranked = np.lexsort((values, valid, number))
-    return order[ranked[ends]]
+        found: Ints = order[ranked[groups.starts]]
+    else:
+        ranked = np.lexsort((values, valid, number))
+        found = order[ranked[ends]]
+    return found

@@ -90,7 +90,8 @@ class _Total(Accumulator):
             return none  # what is left of fractions is an error of rounding
         if pa.types.is_decimal(self.total):
             return none & ~wide.limbs_of_decimals(state[1]).any(axis=1)
-        return none & (state[1].to_numpy() == 0)
+        nothing: Marks = none & (state[1].to_numpy() == 0)
+        return nothing
 
 
 class Sum(_Total):
