@@ -1,4 +1,4 @@
-"""COUNT, SUM, SUM0 and AVG: what records add, others can take back exactly, but for fractions."""
+"""COUNT, SUM, SUM0 and AVG: what records add, others take back exactly, except for fractions."""
 
 from __future__ import annotations
 
