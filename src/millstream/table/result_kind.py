@@ -1,0 +1,12 @@
+"""What a result is: a success, or one with rows."""
+
+from __future__ import annotations
+
+__all__ = ["ResultKind"]
+
+
+class ResultKind:
+    """What a result is: a success, or one with rows."""
+
+    SUCCESS = 0
+    SUCCESS_WITH_CONTENT = 1

@@ -1,0 +1,157 @@
+"""The schema that a table descriptor or a stream declares: columns, watermark, primary key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from millstream.table.expression_base import quoted
+from millstream.table.table_schema import TableSchema
+from millstream.table.types.data_types import DataType, RowType, logical_of
+
+__all__ = ["Schema", "SchemaColumn"]
+
+
+@dataclass(frozen=True)
+class SchemaColumn:
+    """A column that is declared: with a type, an expression of SQL, or a key of metadata."""
+
+    name: str
+    kind: Literal["physical", "computed", "metadata"]
+    type_text: str = ""
+    expression: str = ""
+    metadata_key: str | None = None
+    virtual: bool = False
+
+    def sql(self) -> str:
+        """The column as DDL has it."""
+        if self.kind == "computed":
+            return f"{quoted(self.name)} AS {self.expression}"
+        text = f"{quoted(self.name)} {self.type_text}"
+        if self.kind == "metadata":
+            key = f" FROM '{self.metadata_key}'" if self.metadata_key else ""
+            text += f" METADATA{key}{' VIRTUAL' if self.virtual else ''}"
+        return text
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Columns, at most one watermark, and a primary key.
+
+    Examples
+    --------
+    >>> from millstream.table.types import DataTypes
+    >>> print(Schema.new_builder().column("id", DataTypes.BIGINT().not_null()).primary_key("id").build())
+    (
+      `id` BIGINT NOT NULL,
+      PRIMARY KEY (`id`) NOT ENFORCED
+    )
+    """
+
+    columns: tuple[SchemaColumn, ...] = ()
+    watermark: tuple[str, str] | None = None
+    primary_key: tuple[str, ...] = ()
+    primary_key_name: str | None = None
+
+    @staticmethod
+    def new_builder() -> Schema.Builder:
+        """A builder."""
+        return Schema.Builder()
+
+    def sql(self) -> str:
+        """What stands between the brackets of CREATE TABLE."""
+        return ", ".join(self._parts())
+
+    def _parts(self) -> list[str]:
+        parts = [each.sql() for each in self.columns]
+        if self.watermark:
+            column, expression = self.watermark
+            parts.append(f"WATERMARK FOR {quoted(column)} AS {expression}")
+        if self.primary_key:
+            name = f"CONSTRAINT {quoted(self.primary_key_name)} " if self.primary_key_name else ""
+            keys = ", ".join(map(quoted, self.primary_key))
+            parts.append(f"{name}PRIMARY KEY ({keys}) NOT ENFORCED")
+        return parts
+
+    def __str__(self) -> str:
+        return "(\n" + ",\n".join(f"  {part}" for part in self._parts()) + "\n)"
+
+    class Builder:
+        """Collects columns."""
+
+        def __init__(self) -> None:
+            self._columns: list[SchemaColumn] = []
+            self._watermark: tuple[str, str] | None = None
+            self._key: tuple[str, ...] = ()
+            self._key_name: str | None = None
+
+        def from_schema(self, unresolved_schema: Schema) -> Schema.Builder:
+            """Add all of another schema."""
+            self._columns += unresolved_schema.columns
+            self._watermark = unresolved_schema.watermark or self._watermark
+            if unresolved_schema.primary_key:
+                self._key = unresolved_schema.primary_key
+                self._key_name = unresolved_schema.primary_key_name
+            return self
+
+        def from_resolved_schema(self, resolved_schema: TableSchema) -> Schema.Builder:
+            """Add the columns of a table."""
+            names, types = resolved_schema.get_field_names(), resolved_schema.get_field_data_types()
+            return self.from_fields(names, types)
+
+        def from_row_data_type(self, data_type: DataType) -> Schema.Builder:
+            """Add the fields of a row type as columns."""
+            assert isinstance(data_type, RowType), "from_row_data_type takes DataTypes.ROW(...)"
+            return self.from_fields(data_type.field_names(), data_type.field_types())
+
+        def from_fields(
+            self, field_names: Sequence[str], field_data_types: Sequence[DataType]
+        ) -> Schema.Builder:
+            """Add columns of names and types."""
+            for name, data_type in zip(field_names, field_data_types, strict=True):
+                self.column(name, data_type)
+            return self
+
+        def column(self, column_name: str, data_type: str | DataType) -> Schema.Builder:
+            """Add a column of a type; a text is a type of SQL."""
+            text = logical_of(data_type).as_serializable()
+            self._columns.append(SchemaColumn(column_name, "physical", text))
+            return self
+
+        def column_by_expression(self, column_name: str, expr: Any) -> Schema.Builder:
+            """Add a column that is computed; a text is SQL."""
+            self._columns.append(SchemaColumn(column_name, "computed", expression=str(expr)))
+            return self
+
+        def column_by_metadata(
+            self,
+            column_name: str,
+            data_type: DataType | str,
+            metadata_key: str | None = None,
+            is_virtual: bool = False,
+        ) -> Schema.Builder:
+            """Add a column of what the connector knows about a row; a virtual one is not written."""
+            text = logical_of(data_type).as_serializable()
+            column = SchemaColumn(column_name, "metadata", text, "", metadata_key, is_virtual)
+            self._columns.append(column)
+            return self
+
+        def watermark(self, column_name: str, watermark_expr: Any) -> Schema.Builder:
+            """Make a column the time of the table, with its watermark."""
+            self._watermark = (column_name, str(watermark_expr))
+            return self
+
+        def primary_key(self, *column_names: str) -> Schema.Builder:
+            """Set the primary key."""
+            self._key, self._key_name = column_names, None
+            return self
+
+        def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
+            """Set the primary key, with a name."""
+            self._key, self._key_name = column_names, constraint_name
+            return self
+
+        def build(self) -> Schema:
+            """The schema."""
+            return Schema(tuple(self._columns), self._watermark, self._key, self._key_name)

@@ -1,0 +1,159 @@
+"""The result of a statement."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import Any
+
+from millstream.common.types import Row, RowKind
+from millstream.table.result_kind import ResultKind
+from millstream.table.table_schema import ResolvedSchema, TableSchema
+from millstream.table.tableau import MAX_WIDTH, tableau
+from millstream.table.types.logical import BigIntType, RowField, RowType, VarCharType
+
+__all__ = ["CloseableIterator", "TableResult", "inserted_result", "ok_result"]
+
+
+class CloseableIterator:
+    """The rows of a result. Closing it stops the job that makes them.
+
+    Examples
+    --------
+    >>> with CloseableIterator([Row(1)]) as rows:
+    ...     print(list(rows))
+    [Row(1)]
+    """
+
+    def __init__(self, rows: Iterable[Row], close: Callable[[], Any] | None = None) -> None:
+        self._rows = iter(rows)
+        self._close = close
+
+    def __iter__(self) -> CloseableIterator:
+        return self
+
+    def __next__(self) -> Row:
+        return next(self._rows)
+
+    def next(self) -> Row:
+        """The next row."""
+        return next(self._rows)
+
+    def close(self) -> None:
+        """Stop; further rows are not asked for."""
+        self._rows = iter(())
+        if self._close is not None:
+            close, self._close = self._close, None
+            close()
+
+    def __enter__(self) -> CloseableIterator:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class TableResult:
+    """Rows with their columns, and perhaps the job that makes them.
+
+    ``rows`` is asked once. ``streaming``: rows have kinds, and columns of `print` are as wide as their
+    types say. ``wait_for``: waits for the end of the job.
+    """
+
+    def __init__(
+        self,
+        row_type: RowType,
+        rows: Iterable[Row] = (),
+        *,
+        kind: int = ResultKind.SUCCESS_WITH_CONTENT,
+        job_client: Any = None,
+        streaming: bool = False,
+        zone: str = "UTC",
+        width: int = MAX_WIDTH,
+        wait_for: Callable[[int | None], Any] | None = None,
+        close: Callable[[], Any] | None = None,
+    ) -> None:
+        self._row_type = row_type
+        self._rows = CloseableIterator(rows, close)
+        self._kind = kind
+        self._job_client = job_client
+        self._streaming = streaming
+        self._zone = zone
+        self._width = width
+        self._wait_for = wait_for
+
+    def get_job_client(self) -> Any:
+        """The job, None if the statement started none."""
+        return self._job_client
+
+    def wait(self, timeout_ms: int | None = None) -> None:
+        """Wait until the job ends, or until its first row is there if it has rows."""
+        if self._wait_for is not None:
+            self._wait_for(timeout_ms)
+            return
+        first = next(self._rows, None)
+        if first is not None:
+            self._rows._rows = itertools.chain([first], self._rows._rows)
+
+    def get_table_schema(self) -> TableSchema:
+        """The columns."""
+        return TableSchema.of(self._row_type)
+
+    def get_resolved_schema(self) -> ResolvedSchema:
+        """The columns."""
+        found = ResolvedSchema.of(self._row_type)
+        assert isinstance(found, ResolvedSchema)
+        return found
+
+    def get_result_kind(self) -> int:
+        """`ResultKind.SUCCESS`, or `ResultKind.SUCCESS_WITH_CONTENT`."""
+        return self._kind
+
+    def collect(self) -> CloseableIterator:
+        """The rows, with their kinds. They can be taken once."""
+        return self._rows
+
+    def print(self) -> None:
+        """Print the rows as Flink does, with their kinds if the job is a stream."""
+        if self._kind == ResultKind.SUCCESS:
+            print("OK")
+            return
+        for line in self._lines():
+            print(line)
+
+    def _lines(self) -> Iterator[str]:
+        streaming = self._streaming
+        return tableau(
+            self._rows,
+            self._row_type,
+            changes=streaming,
+            by_type=streaming,
+            zone=self._zone,
+            width=self._width,
+        )
+
+
+def ok_result() -> TableResult:
+    """The result of a statement that has nothing to show.
+
+    Examples
+    --------
+    >>> ok_result().print()
+    OK
+    """
+    field = RowField("result", VarCharType(2**31 - 1))
+    return TableResult(RowType((field,)), [Row("OK")], kind=ResultKind.SUCCESS)
+
+
+def inserted_result(sinks: list[str], job_client: Any, wait_for: Any = None) -> TableResult:
+    """The result of INSERT: a column for each sink, whose only row says that its count is not known."""
+    row = Row(*([-1] * len(sinks)))
+    row.set_row_kind(RowKind.INSERT)
+    fields = tuple(RowField(name, BigIntType()) for name in sinks)
+    return TableResult(RowType(fields), [row], job_client=job_client, wait_for=wait_for)

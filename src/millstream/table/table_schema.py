@@ -1,0 +1,127 @@
+"""The columns of a table: names and types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from millstream.table.types.data_types import DataType, RowField, RowType, data_type
+from millstream.table.types.logical import RowType as LogicalRowType
+
+__all__ = ["ResolvedSchema", "TableSchema", "schema_text"]
+
+
+class TableSchema:
+    """Names and types of columns.
+
+    Examples
+    --------
+    >>> from millstream.table.types import DataTypes
+    >>> TableSchema(["a"], [DataTypes.INT()]).get_field_data_type("a")
+    IntType()
+    """
+
+    def __init__(
+        self,
+        field_names: Sequence[str] | None = None,
+        data_types: Sequence[DataType] | None = None,
+    ) -> None:
+        self._names = list(field_names or [])
+        self._types = list(data_types or [])
+
+    @classmethod
+    def of(cls, row_type: LogicalRowType) -> TableSchema:
+        """The columns of a row type."""
+        fields = row_type.fields
+        return cls([each.name for each in fields], [data_type(each.type) for each in fields])
+
+    def copy(self) -> TableSchema:
+        """The same columns again."""
+        return type(self)(self._names, self._types)
+
+    def get_field_names(self) -> list[str]:
+        """The names."""
+        return list(self._names)
+
+    def get_field_data_types(self) -> list[DataType]:
+        """The types."""
+        return list(self._types)
+
+    def get_field_name(self, field_index: int) -> str | None:
+        """The name at a place, None if there is none."""
+        return self._names[field_index] if 0 <= field_index < len(self._names) else None
+
+    def get_field_data_type(self, field: int | str) -> DataType | None:
+        """The type at a place or of a name, None if there is none."""
+        if isinstance(field, str):
+            field = self._names.index(field) if field in self._names else -1
+        return self._types[field] if 0 <= field < len(self._types) else None
+
+    def get_field_count(self) -> int:
+        """The number of columns."""
+        return len(self._names)
+
+    def to_row_data_type(self) -> RowType:
+        """The columns as one row type."""
+        pairs = zip(self._names, self._types, strict=True)
+        return RowType([RowField(name, type_) for name, type_ in pairs])
+
+    def __repr__(self) -> str:
+        pairs = zip(self._names, self._types, strict=True)
+        lines = [f" |-- {name}: {type_.logical.as_summary()}\n" for name, type_ in pairs]
+        return "root\n" + "".join(lines)
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TableSchema) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    @classmethod
+    def builder(cls) -> TableSchema.Builder:
+        """A builder of a schema."""
+        return TableSchema.Builder()
+
+    class Builder:
+        """Collects columns."""
+
+        def __init__(self) -> None:
+            self._fields: list[tuple[str, DataType]] = []
+
+        def field(self, name: str, data_type: DataType) -> TableSchema.Builder:
+            """Add a column."""
+            self._fields.append((name, data_type))
+            return self
+
+        def build(self) -> TableSchema:
+            """The schema."""
+            names, types = [n for n, _ in self._fields], [t for _, t in self._fields]
+            return TableSchema(names, types)
+
+
+class ResolvedSchema(TableSchema):
+    """The columns of a table whose types are known."""
+
+    def get_column_names(self) -> list[str]:
+        """The names."""
+        return self.get_field_names()
+
+    def get_column_data_types(self) -> list[DataType]:
+        """The types."""
+        return self.get_field_data_types()
+
+    def get_column_count(self) -> int:
+        """The number of columns."""
+        return self.get_field_count()
+
+    def __repr__(self) -> str:
+        return schema_text(list(zip(self._names, self._types, strict=True)))
+
+    __str__ = __repr__
+
+
+def schema_text(columns: Sequence[tuple[str, DataType]]) -> str:
+    """The columns as `Table.print_schema` prints them."""
+    lines = [f"  `{name}` {type_.logical.as_summary()}" for name, type_ in columns]
+    return "(\n" + ",\n".join(lines) + "\n)"

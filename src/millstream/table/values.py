@@ -1,0 +1,185 @@
+"""Python values of columns: what users give and get, and the Arrow columns that hold them."""
+
+from __future__ import annotations
+
+import datetime
+import pickle
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+
+from millstream.common.errors import PlanError
+from millstream.common.types import Row, RowKind
+from millstream.table.types.arrow import arrow_type
+from millstream.table.types.logical import (
+    ArrayType,
+    DecimalType,
+    LogicalType,
+    MapType,
+    MultisetType,
+    RowField,
+    RowType,
+    StructuredType,
+)
+from millstream.table.types.merging import common_type
+from millstream.table.types.parsing import parse_logical_type
+
+__all__ = ["column_of", "infer_type", "python_values", "rows_of_columns"]
+
+_SCALARS: list[tuple[type, str]] = [
+    (bool, "BOOLEAN"),
+    (int, "BIGINT"),
+    (float, "DOUBLE"),
+    (str, "STRING"),
+    (Decimal, "DECIMAL(38, 18)"),
+    (bytes, "BYTES"),
+    (bytearray, "BYTES"),
+    (datetime.datetime, "TIMESTAMP(6)"),
+    (datetime.date, "DATE"),
+    (datetime.time, "TIME(0)"),
+    (datetime.timedelta, "INTERVAL DAY(6) TO SECOND(3)"),
+]
+
+
+def infer_type(values: Iterable[Any], names: Sequence[str] | None = None) -> LogicalType:
+    """The type that holds all of some Python values, as PyFlink finds it.
+
+    Examples
+    --------
+    >>> infer_type([(1, "a"), (2, None)]).as_summary()
+    'ROW<`_1` BIGINT, `_2` STRING>'
+    """
+    types = [_type_of(value, names) for value in values if value is not None]
+    if not types:
+        return parse_logical_type("NULL")
+    found = types[0]
+    for other in types[1:]:
+        found = found if other == found else _merged(found, other)
+    return found
+
+
+def _merged(first: LogicalType, second: LogicalType) -> LogicalType:
+    if isinstance(first, RowType) and isinstance(second, RowType):
+        if len(first.fields) != len(second.fields):
+            message = f"rows have {len(first.fields)} and {len(second.fields)} fields"
+            raise PlanError("ROWS_DIFFER", message, hint="give all rows the same fields")
+        pairs = zip(first.fields, second.fields, strict=True)
+        return RowType(tuple(RowField(a.name, _merged(a.type, b.type)) for a, b in pairs))
+    merged = common_type([first, second])
+    if merged is None:
+        message = f"values of one column are {first} and {second}"
+        raise PlanError("ROWS_DIFFER", message, hint="give the types: from_elements(rows, schema)")
+    return merged
+
+
+def _type_of(value: Any, names: Sequence[str] | None) -> LogicalType:
+    for kind, text in _SCALARS:
+        if isinstance(value, kind):
+            return parse_logical_type(text)
+    if isinstance(value, (Row, tuple)):
+        own = getattr(value, "_fields", None)
+        known = names or own or [f"_{at + 1}" for at in range(len(value))]
+        fields = (RowField(n, infer_type([v])) for n, v in zip(known, value, strict=True))
+        return RowType(tuple(fields))
+    if isinstance(value, dict):
+        return MapType(infer_type(value.keys()), infer_type(value.values()))
+    if isinstance(value, list):
+        return ArrayType(infer_type(value))
+    message = f"no SQL type fits a {type(value).__name__}: {value!r:.60}"
+    hint = "give the types: from_elements(rows, DataTypes.ROW([...]))"
+    raise PlanError("UNKNOWN_SQL_TYPE", message, hint=hint)
+
+
+def column_of(values: Iterable[Any], type_: LogicalType, zone: str = "UTC") -> pa.Array:
+    """An Arrow column of Python values. Instants without a time zone are those of ``zone``."""
+    converted = [_inner(value, type_, zone) for value in values]
+    return pa.array(converted, arrow_type(type_))
+
+
+def _inner(value: Any, type_: LogicalType, zone: str) -> Any:
+    if value is None:
+        return None
+    if isinstance(type_, (RowType, StructuredType)):
+        parts = _parts(value, type_)
+        pairs = zip(type_.fields, parts, strict=True)
+        return {field.name: _inner(part, field.type, zone) for field, part in pairs}
+    if isinstance(type_, ArrayType):
+        return [_inner(each, type_.element, zone) for each in value]
+    if isinstance(type_, MultisetType):
+        return [(_inner(k, type_.element, zone), n) for k, n in value.items()]
+    if isinstance(type_, MapType):
+        pairs_ = value.items()
+        return [(_inner(k, type_.key, zone), _inner(v, type_.value, zone)) for k, v in pairs_]
+    return _scalar(value, type_, zone)
+
+
+def _parts(value: Any, type_: RowType | StructuredType) -> list[Any]:
+    if isinstance(value, dict):
+        return [value.get(each.name) for each in type_.fields]
+    if isinstance(value, (Row, tuple, list)):
+        if len(value) != len(type_.fields):
+            message = f"a row of {len(value)} values is given for {type_}: {value!r:.60}"
+            raise PlanError("ROWS_DIFFER", message, hint="give one value for each field")
+        return list(value)
+    return [getattr(value, each.name, None) for each in type_.fields]
+
+
+def _scalar(value: Any, type_: LogicalType, zone: str) -> Any:
+    if isinstance(type_, DecimalType):
+        return Decimal(str(value)).quantize(Decimal(1).scaleb(-type_.scale))
+    if type_.root == "RAW":
+        return pickle.dumps(value)
+    if type_.root == "TIMESTAMP_WITH_LOCAL_TIME_ZONE" and isinstance(value, datetime.datetime):
+        return value if value.tzinfo else value.replace(tzinfo=ZoneInfo(zone))
+    if type_.root in ("FLOAT", "DOUBLE"):
+        return float(value)
+    return value
+
+
+def python_values(column: pa.Array | pa.ChunkedArray, type_: LogicalType) -> list[Any]:
+    """The Python values of an Arrow column: rows as `Row`, maps as dict, NULL as None."""
+    if type_.is_("TIMESTAMP") or type_.is_("TIME"):
+        if "ns" in str(column.type):
+            unit = pa.time64("us") if type_.is_("TIME") else pa.timestamp("us", column.type.tz)
+            column = column.cast(unit, safe=False)
+    return [_outer(value, type_) for value in column.to_pylist()]
+
+
+def _outer(value: Any, type_: LogicalType) -> Any:
+    if value is None:
+        return None
+    if isinstance(type_, (RowType, StructuredType)):
+        names = [field.name for field in type_.fields]
+        row = Row(*(_outer(value[field.name], field.type) for field in type_.fields))
+        row.set_field_names(names)
+        return row
+    if isinstance(type_, ArrayType):
+        return [_outer(each, type_.element) for each in value]
+    if isinstance(type_, MultisetType):
+        return {_outer(k, type_.element): n for k, n in value}
+    if isinstance(type_, MapType):
+        return {_outer(k, type_.key): _outer(v, type_.value) for k, v in value}
+    if type_.root == "RAW":
+        return pickle.loads(value)
+    return value
+
+
+def rows_of_columns(
+    batch: pa.RecordBatch | pa.Table, row_type: RowType, kinds: Sequence[RowKind] | None = None
+) -> list[Row]:
+    """The rows of a batch, with their names and kinds."""
+    columns = [
+        python_values(batch.column(at), field.type) for at, field in enumerate(row_type.fields)
+    ]
+    names = [field.name for field in row_type.fields]
+    rows = []
+    for at in range(batch.num_rows):
+        row = Row(*(column[at] for column in columns))
+        row.set_field_names(names)
+        if kinds is not None:
+            row.set_row_kind(kinds[at])
+        rows.append(row)
+    return rows
