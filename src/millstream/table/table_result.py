@@ -23,7 +23,7 @@ class CloseableIterator:
     --------
     >>> with CloseableIterator([Row(1)]) as rows:
     ...     print(list(rows))
-    [Row(1)]
+    [<Row(1)>]
     """
 
     def __init__(self, rows: Iterable[Row], close: Callable[[], Any] | None = None) -> None:

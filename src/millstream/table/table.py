@@ -1,0 +1,481 @@
+"""`Table`: a relation and the session that runs it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from millstream.common.errors import PlanError
+from millstream.table.expression import Expression
+from millstream.table.expression_base import misplaced, quoted
+from millstream.table.logical.algebra import Relation
+from millstream.table.resolving import QueryText, names_of
+from millstream.table.table_result import TableResult
+from millstream.table.table_schema import ResolvedSchema, TableSchema
+from millstream.table.window import GroupWindow, OverWindow
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "AggregatedTable",
+    "FlatAggregateTable",
+    "GroupWindowedTable",
+    "GroupedTable",
+    "OverWindowedTable",
+    "Table",
+    "WindowGroupedTable",
+]
+
+
+class Table:
+    """A table that a query makes. It is computed when it is executed or inserted.
+
+    ``t_env`` is the environment that made it: it finds names and runs queries.
+    """
+
+    def __init__(self, relation: Relation, t_env: Any) -> None:
+        self.relation = relation
+        self._t_env = t_env
+
+    def _query(self, *others: Table) -> QueryText:
+        names = self._t_env.names
+        return QueryText(names, self.relation, *(each.relation for each in others))
+
+    def _made(self, relation: Relation) -> Table:
+        return Table(relation, self._t_env)
+
+    @property
+    def _columns(self) -> list[str]:
+        return [field.name for field in self.relation.row_type.fields]
+
+    def __getattr__(self, name: str) -> Expression:
+        if name.startswith("_") or name not in self._columns:
+            raise AttributeError(
+                f"the table has no column {name}; it has {', '.join(self._columns)}"
+            )
+        return Expression("column", name=name)
+
+    def __str__(self) -> str:
+        return str(self.get_resolved_schema())
+
+    def select(self, *fields: Expression) -> Table:
+        """One column for each expression; aggregates are those of the whole table."""
+        query = self._query()
+        return self._made(query.bound(f"SELECT {query.items(fields)} FROM {query.sources[0]}"))
+
+    def alias(self, field: str, *fields: str) -> Table:
+        """The same columns with other names; more columns than names keep theirs."""
+        wanted = names_of((field, *fields), misplaced)
+        names = [*wanted, *self._columns[len(wanted) :]]
+        pairs = zip(self._columns, names, strict=True)
+        return self._selected([f"{quoted(a)} AS {quoted(b)}" for a, b in pairs])
+
+    def _selected(self, items: list[str]) -> Table:
+        query = self._query()
+        return self._made(query.bound(f"SELECT {', '.join(items)} FROM {query.sources[0]}"))
+
+    def filter(self, predicate: Expression) -> Table:
+        """The rows for which a condition is TRUE."""
+        query = self._query()
+        text = f"SELECT * FROM {query.sources[0]} WHERE {query.render(predicate)}"
+        return self._made(query.bound(text))
+
+    where = filter
+
+    def group_by(self, *fields: Expression) -> GroupedTable:
+        """Groups of rows with equal values."""
+        return GroupedTable(self, fields)
+
+    def distinct(self) -> Table:
+        """Each row once."""
+        query = self._query()
+        return self._made(query.bound(f"SELECT DISTINCT * FROM {query.sources[0]}"))
+
+    def join(self, right: Table, join_predicate: Expression | None = None) -> Table:
+        """Pairs of rows for which a condition is TRUE; both tables must have other column names."""
+        return self._joined("INNER", right, join_predicate)
+
+    def left_outer_join(self, right: Table, join_predicate: Expression | None = None) -> Table:
+        """Pairs of rows, and left rows without a partner with NULL."""
+        return self._joined("LEFT", right, join_predicate)
+
+    def right_outer_join(self, right: Table, join_predicate: Expression) -> Table:
+        """Pairs of rows, and right rows without a partner with NULL."""
+        return self._joined("RIGHT", right, join_predicate)
+
+    def full_outer_join(self, right: Table, join_predicate: Expression) -> Table:
+        """Pairs of rows, and rows of both sides without a partner with NULL."""
+        return self._joined("FULL", right, join_predicate)
+
+    def _joined(self, kind: str, right: Table, condition: Expression | None) -> Table:
+        same = sorted(set(self._columns) & set(right._columns))
+        if same:
+            message = f"both tables of the join have a column {', '.join(same)}"
+            hint = "rename it before: right.rename_columns(col('a').alias('b'))"
+            raise PlanError("AMBIGUOUS_COLUMN", message, hint=hint)
+        query = self._query(right)
+        left_name, right_name = query.sources
+        text = "TRUE" if condition is None else query.render(condition)
+        return self._made(
+            query.bound(f"SELECT * FROM {left_name} {kind} JOIN {right_name} ON {text}")
+        )
+
+    def join_lateral(
+        self, table_function_call: Any, join_predicate: Expression | None = None
+    ) -> Table:
+        """Each row with the rows that a table function makes of it."""
+        return self._lateral("INNER", table_function_call, join_predicate)
+
+    def left_outer_join_lateral(
+        self, table_function_call: Any, join_predicate: Expression | None = None
+    ) -> Table:
+        """Each row with the rows of a table function; rows that it makes nothing of stay with NULL."""
+        return self._lateral("LEFT", table_function_call, join_predicate)
+
+    def _lateral(
+        self, kind: str, call: Any, condition: Expression | None, items: str = "*"
+    ) -> Table:
+        query = self._query()
+        value = self._function_call(call)
+        names = ""
+        if value._kind == "alias":
+            names = f"({', '.join(map(quoted, value._names))})"
+            value = value._parts[0]
+        text = "TRUE" if condition is None else query.render(condition)
+        source = f"LATERAL TABLE({query.render(value)}) AS `made`{names}"
+        sql = f"SELECT {items} FROM {query.sources[0]} {kind} JOIN {source} ON {text}"
+        return self._made(query.bound(sql))
+
+    def _function_call(self, function: Any) -> Expression:
+        if isinstance(function, Expression):
+            return function
+        found: Expression = function.on_row(self._columns)
+        return found
+
+    def minus(self, right: Table) -> Table:
+        """The rows that the other table does not have, each once."""
+        return self._combined("EXCEPT", right)
+
+    def minus_all(self, right: Table) -> Table:
+        """The rows without those of the other table, one for one."""
+        return self._combined("EXCEPT ALL", right)
+
+    def union(self, right: Table) -> Table:
+        """The rows of both tables, each once."""
+        return self._combined("UNION", right)
+
+    def union_all(self, right: Table) -> Table:
+        """The rows of both tables."""
+        return self._combined("UNION ALL", right)
+
+    def intersect(self, right: Table) -> Table:
+        """The rows that both tables have, each once."""
+        return self._combined("INTERSECT", right)
+
+    def intersect_all(self, right: Table) -> Table:
+        """The rows that both tables have, as often as both have them."""
+        return self._combined("INTERSECT ALL", right)
+
+    def _combined(self, word: str, right: Table) -> Table:
+        query = self._query(right)
+        first, second = query.sources
+        return self._made(query.bound(f"SELECT * FROM {first} {word} SELECT * FROM {second}"))
+
+    def order_by(self, *fields: Expression) -> Table:
+        """The rows in an order; a stream needs its time first, or fetch()."""
+        return self._ended(f"ORDER BY {self._query().arguments(fields)}")
+
+    def offset(self, offset: int) -> Table:
+        """The rows without the first ones."""
+        return self._ended(f"OFFSET {int(offset)}")
+
+    def fetch(self, fetch: int) -> Table:
+        """The first rows only."""
+        return self._ended(f"FETCH FIRST {int(fetch)} ROWS ONLY")
+
+    def limit(self, fetch: int, offset: int = 0) -> Table:
+        """The first rows behind an offset."""
+        return self._ended(f"OFFSET {int(offset)} ROWS FETCH NEXT {int(fetch)} ROWS ONLY")
+
+    def _ended(self, ending: str) -> Table:
+        query = self._query()
+        return self._made(query.bound(f"SELECT * FROM {query.sources[0]} {ending}"))
+
+    def window(self, window: GroupWindow) -> GroupWindowedTable:
+        """Rows in windows of time; `group_by` must name the window."""
+        return GroupWindowedTable(self, window)
+
+    def over_window(self, *over_windows: OverWindow) -> OverWindowedTable:
+        """Frames around each row, for aggregates with `over`."""
+        return OverWindowedTable(self, over_windows)
+
+    def add_columns(self, *fields: Expression) -> Table:
+        """All columns and some more."""
+        query = self._query()
+        return self._made(query.bound(f"SELECT *, {query.items(fields)} FROM {query.sources[0]}"))
+
+    def add_or_replace_columns(self, *fields: Expression) -> Table:
+        """All columns and some more; those whose name is there already take its place."""
+        query = self._query()
+        items = {name: quoted(name) for name in self._columns}
+        for at, each in enumerate(fields):
+            name = each._names[0] if each._kind == "alias" else each._name or f"_c{at}"
+            items[name] = query.render(each)
+        return self._made(
+            query.bound(f"SELECT {', '.join(items.values())} FROM {query.sources[0]}")
+        )
+
+    def rename_columns(self, *fields: Expression) -> Table:
+        """The same columns, some with other names: col("a").alias("b")."""
+        new = {}
+        for each in fields:
+            if each._kind != "alias" or each._parts[0]._kind != "column":
+                raise misplaced(each)
+            new[each._parts[0]._name] = each._names[0]
+        return self._selected(
+            [f"{quoted(name)} AS {quoted(new.get(name, name))}" for name in self._columns]
+        )
+
+    def drop_columns(self, *fields: Expression) -> Table:
+        """All columns but some."""
+        gone = names_of(fields, misplaced)
+        unknown = [name for name in gone if name not in self._columns]
+        if unknown:
+            message = f"there is no column {', '.join(unknown)} to drop"
+            hint = f"the table has {', '.join(self._columns)}"
+            raise PlanError("UNKNOWN_COLUMN", message, hint=hint)
+        return self._selected([quoted(name) for name in self._columns if name not in gone])
+
+    def map(self, func: Any) -> Table:
+        """The row that a function makes of each row, its fields as columns."""
+        call = self._function_call(func)
+        if call._kind == "alias":
+            return self.select(call._parts[0].flatten).alias(*call._names)
+        return self.select(call.flatten)
+
+    def flat_map(self, func: Any) -> Table:
+        """The rows that a table function makes of each row."""
+        return self._lateral("INNER", func, None, "`made`.*")
+
+    def aggregate(self, func: Any) -> AggregatedTable:
+        """One row that an aggregate function makes of the table."""
+        return self.group_by().aggregate(func)
+
+    def flat_aggregate(self, func: Any) -> FlatAggregateTable:
+        """The rows that a table aggregate function makes of the table."""
+        return self.group_by().flat_aggregate(func)
+
+    def with_watermark(self, column: str, delay: Any) -> Table:
+        """The table with a column as its time, as in Spark; ``delay`` is an interval of SQL or `lit`."""
+        found: Table = self._t_env.watermarked(self, column, delay)
+        return found
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows at the end of the job as a pandas frame."""
+        import pandas as pd
+
+        rows = [list(row) for row in self._t_env.final_rows(self)]
+        return pd.DataFrame(rows, columns=self._columns)
+
+    def get_schema(self) -> TableSchema:
+        """The columns."""
+        return TableSchema.of(self.relation.row_type)
+
+    def get_resolved_schema(self) -> ResolvedSchema:
+        """The columns."""
+        found = ResolvedSchema.of(self.relation.row_type)
+        assert isinstance(found, ResolvedSchema)
+        return found
+
+    def print_schema(self) -> None:
+        """Print names and types of the columns."""
+        print(self.get_resolved_schema())
+
+    def execute(self) -> TableResult:
+        """Run the query; the result has its rows."""
+        found: TableResult = self._t_env.execute_table(self)
+        return found
+
+    def execute_insert(
+        self, table_path_or_descriptor: Any, overwrite: bool = False, **options: Any
+    ) -> TableResult:
+        """Write the rows into a table of a catalog, or of a descriptor."""
+        found: TableResult = self._t_env.insert_table(
+            self, table_path_or_descriptor, overwrite, **options
+        )
+        return found
+
+    def insert_into(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TablePipeline:
+        """The writing, for `StatementSet.add`, or to execute later."""
+        return TablePipeline(self, table_path_or_descriptor, overwrite)
+
+    def explain(self, *extra_details: int) -> str:
+        """The plan as a text."""
+        found: str = self._t_env.explain_table(self, *extra_details)
+        return found
+
+    def print_explain(self, *extra_details: int) -> None:
+        """Print the plan."""
+        print(self.explain(*extra_details))
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        try:
+            rows = self.limit(20).to_pandas().to_html(index=False)
+        except Exception as error:
+            rows = f"<pre>{escape(str(error))}</pre>"
+        return (
+            f"{rows}<details><summary>plan</summary><pre>{escape(self.explain())}</pre></details>"
+        )
+
+
+class TablePipeline:
+    """A table and where it is written to."""
+
+    def __init__(self, table: Table, target: Any, overwrite: bool) -> None:
+        self.table = table
+        self.target = target
+        self.overwrite = overwrite
+
+    def execute(self) -> TableResult:
+        """Write."""
+        return self.table.execute_insert(self.target, self.overwrite)
+
+    def explain(self, *extra_details: int) -> str:
+        """The plan as a text."""
+        return self.table.explain(*extra_details)
+
+    def print_explain(self, *extra_details: int) -> None:
+        """Print the plan."""
+        print(self.explain(*extra_details))
+
+    def get_sink_identifier(self) -> str | None:
+        """The name of the table that is written; None for a descriptor."""
+        return self.target if isinstance(self.target, str) else None
+
+    def compile_plan(self) -> Any:
+        """Refused: plans are not stored."""
+        message = "there are no stored plans"
+        raise PlanError("NOT_SUPPORTED", message, hint="execute the statement; savepoints fit it")
+
+
+class GroupedTable:
+    """Rows in groups."""
+
+    def __init__(
+        self, table: Table, keys: tuple[Any, ...], window: GroupWindow | None = None
+    ) -> None:
+        self._table = table
+        self._keys = keys
+        self._window = window
+
+    def _grouped(self, fields: tuple[Any, ...], unnest: bool = False) -> Table:
+        query = self._table._query()
+        if self._window is not None:
+            query.add_window(self._window)
+        keys = []
+        for each in self._keys:
+            if self._window is not None and getattr(each, "_name", None) == self._window.name:
+                keys.append(query.window_call(self._window))
+            else:
+                keys.append(query.render(each._parts[0] if each._kind == "alias" else each))
+        ending = f" GROUP BY {', '.join(keys)}" if keys else ""
+        text = f"SELECT {query.items(fields)} FROM {query.sources[0]}{ending}"
+        return self._table._made(query.bound(text))
+
+    def select(self, *fields: Expression) -> Table:
+        """Keys, aggregates, and what is computed of them."""
+        return self._grouped(fields)
+
+    def aggregate(self, func: Any) -> AggregatedTable:
+        """One row of an aggregate function for each group."""
+        return AggregatedTable(self, self._table._function_call(func))
+
+    def flat_aggregate(self, func: Any) -> FlatAggregateTable:
+        """The rows of a table aggregate function for each group."""
+        return FlatAggregateTable(self, self._table._function_call(func))
+
+
+class WindowGroupedTable(GroupedTable):
+    """Rows in groups and windows."""
+
+
+class GroupWindowedTable:
+    """Rows in windows, before they are grouped."""
+
+    def __init__(self, table: Table, window: GroupWindow) -> None:
+        self._table = table
+        self._window = window
+
+    def group_by(self, *fields: Expression) -> WindowGroupedTable:
+        """Groups of the window and of values."""
+        if all(getattr(each, "_name", None) != self._window.name for each in fields):
+            message = f"group_by does not name the window {self._window.name}"
+            hint = f"write group_by(col({self._window.name!r}), ...)"
+            raise PlanError("UNKNOWN_WINDOW", message, hint=hint)
+        return WindowGroupedTable(self._table, fields, self._window)
+
+
+class OverWindowedTable:
+    """Rows with frames around them."""
+
+    def __init__(self, table: Table, windows: tuple[OverWindow, ...]) -> None:
+        self._table = table
+        self._windows = windows
+
+    def select(self, *fields: Expression) -> Table:
+        """Columns, and aggregates with `over`."""
+        query = self._table._query()
+        for each in self._windows:
+            query.add_over(each)
+        text = f"SELECT {query.items(fields)} FROM {query.sources[0]}"
+        return self._table._made(query.bound(text))
+
+
+class AggregatedTable:
+    """Groups with the result of an aggregate function, whose fields are columns."""
+
+    def __init__(self, grouped: GroupedTable, call: Expression) -> None:
+        self._grouped = grouped
+        self._call = call
+
+    def select(self, *fields: Expression) -> Table:
+        """Keys and columns of the result."""
+        names: tuple[str, ...] = ()
+        call = self._call
+        if call._kind == "alias":
+            names, call = call._names, call._parts[0]
+        keys = [
+            each
+            for each in self._grouped._keys
+            if getattr(each, "_name", "") != self._window_name()
+        ]
+        made = self._grouped._grouped((*keys, call.alias("result$")))
+        items = [Expression("column", name=name) for name in made._columns[:-1]]
+        flat = made.select(*items, Expression("column", name="result$").flatten)
+        if names:
+            flat = flat.alias(*made._columns[:-1], *names)
+        return flat.select(*fields)
+
+    def _window_name(self) -> str:
+        return self._grouped._window.name if self._grouped._window else "\0"
+
+
+class FlatAggregateTable(AggregatedTable):
+    """Groups with the rows of a table aggregate function."""
+
+    def select(self, *fields: Expression) -> Table:
+        """Keys and columns of the rows."""
+        names: tuple[str, ...] = ()
+        call = self._call
+        if call._kind == "alias":
+            names, call = call._names, call._parts[0]
+        made = self._grouped._grouped((*self._grouped._keys, call.alias("rows$")))
+        keys = made._columns[:-1]
+        query = made._query()
+        shown = f"({', '.join(map(quoted, names))})" if names else ""
+        items = ", ".join([*map(quoted, keys), "`made`.*"])
+        source = f"CROSS JOIN UNNEST(`rows$`) AS `made`{shown}"
+        flat = made._made(query.bound(f"SELECT {items} FROM {query.sources[0]} {source}"))
+        return flat.select(*fields)
