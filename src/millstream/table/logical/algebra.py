@@ -24,6 +24,7 @@ __all__ = [
     "FrameBound",
     "Join",
     "JoinKind",
+    "LateralJoin",
     "Limit",
     "OuterRef",
     "Over",
@@ -155,6 +156,19 @@ class Join(Relation):
 
 
 @dataclass(frozen=True)
+class LateralJoin(Relation):
+    """Each left row with the rows of a query that reads its columns: LATERAL (SELECT ...).
+
+    `OuterRef` nodes of level 1 inside ``right`` count the columns of ``left``; a rule makes a join of it.
+    """
+
+    left: Relation
+    right: Relation
+    kind: JoinKind
+    condition: Expression
+
+
+@dataclass(frozen=True)
 class TemporalJoin(Relation):
     """A join with the rows of the right table as they were at a time: FOR SYSTEM_TIME AS OF.
 
@@ -175,6 +189,8 @@ class TableFunction:
 
     function: str
     arguments: tuple[Expression, ...]
+    call: Expression | None = None
+    """The call of a user function with its definition, see `millstream.table.logical.user_calls`."""
 
 
 @dataclass(frozen=True)
@@ -218,6 +234,7 @@ class Aggregate(Relation):
     keys: tuple[int, ...]
     calls: tuple[AggregateCall, ...]
     sets: tuple[tuple[int, ...], ...] | None = None
+    hints: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Catalogs in memory, and the statements that change and show them."""
