@@ -93,9 +93,10 @@ class TableRun:
         graph = JobGraph({i: n for i, n in made.nodes.items() if not isinstance(n, SinkNode)})
         graph.nodes = {new: _renumbered(n, new, graph) for new, n in _numbered(graph)}
         changes = [n for n in graph if isinstance(n, StatelessNode) and n.kind == "changelog"]
-        for node, kind in zip(changes, self.spec.inputs, strict=True):
+        for node, kind in zip(changes, self.spec.inputs, strict=False):
             graph.update(node.id, output_type=kind)
-        last = add_table(graph, "table", [node.id for node in changes], self.spec, uid="table").id
+        inputs = self.inputs_of([node.id for node in changes])
+        last = add_table(graph, "table", inputs, self.spec, uid="table").id
         for i, step in enumerate(self.behind):
             if isinstance(step, TableSpec):
                 last = add_table(graph, f"table {i}", [last], step, uid=f"table{i}").id
@@ -103,6 +104,10 @@ class TableRun:
                 last = add_columns(graph, f"step {i}", last, step).id
         graph.add(SinkNode, name="out", inputs=(last,), sink=sink, changelog="retract")
         return graph
+
+    def inputs_of(self, nodes: list[int]) -> list[int]:
+        """The inputs of the table, given the nodes of the sources."""
+        return nodes
 
     def job(self, slots: int, **options: Any) -> LocalJob:
         return LocalJob(self.graph(), JobOptions(parallelism=1, slots=slots), **options)

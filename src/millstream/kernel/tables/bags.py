@@ -86,8 +86,10 @@ def places_of(
     own: Sequence[pa.Array], new: Sequence[pa.Array], hashes: Hashes, new_hashes: Hashes
 ) -> Ints:
     """For each new row the place of the equal one among those that are there, or -1."""
-    # Only rows with the hash of a new one can be equal to it.
-    same = np.flatnonzero(np.isin(hashes, new_hashes))
+    # Only rows with the hash of a new one can be equal to it; the first 22 bits tell most others apart.
+    wanted = np.zeros(1 << 22, np.bool_)
+    wanted[new_hashes >> 10] = True
+    same = np.flatnonzero(wanted[hashes >> 10])
     if not len(same):
         return np.full(len(new_hashes), -1)
     places = pa.array(same)

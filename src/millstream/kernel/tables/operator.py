@@ -18,7 +18,7 @@ from millstream.kernel.records.buffers import Records
 from millstream.kernel.records.columns import Columns
 from millstream.kernel.records.groups import Groups, in_order_of
 from millstream.kernel.records.key_columns import KeyColumns
-from millstream.kernel.records.order import Ints, OrderKeys, run_ordinals
+from millstream.kernel.records.order import COLUMNS, Ints, OrderKeys, run_ordinals
 from millstream.kernel.records.outputs import MAIN, Emit
 from millstream.kernel.records.sides import Sides
 from millstream.kernel.records.sorted_input import Arrivals, Incoming
@@ -120,10 +120,23 @@ class Emission:
             order = in_order_of(self.ranks(causes), len(self._records))
         causes, sent = causes[order], weights[order]
         records = self._records
-        keys: OrderKeys = records.keys.take(causes).extended(run_ordinals(causes))
+        keys = _taken(records.keys, causes).extended(run_ordinals(causes))
         values = Columns(self._type_info, make(pa.array(order)))
         own = None if (sent == 1).all() else sent
         self._emit(MAIN, Records(values, records.ts[causes], keys, weights=own))
+
+
+def _taken(keys: OrderKeys, rows: Ints) -> OrderKeys:
+    """The keys at some rows, which may be many more: a column with one value needs no look-up."""
+    if len(rows) < 2 * len(keys):
+        return keys.take(rows)
+    columns = {}
+    for name in COLUMNS:
+        column = getattr(keys, name)
+        same = bool((column == column[0]).all())
+        columns[name] = np.full(len(rows), column[0]) if same else column[rows]
+    path = keys.path if isinstance(keys.path, bytes) else keys.path[rows]
+    return OrderKeys(**columns, path=path)
 
 
 class TableOperator(KeyedOperator):

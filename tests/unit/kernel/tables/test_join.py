@@ -120,3 +120,19 @@ def test_an_epoch_gives_no_pair_and_its_opposite() -> None:
     assert epochs[2] == [(("x", 1, 2, 1, "x", 2), 1)]
     together = TableRun(spec("inner"), [left, right]).changes(Plan(reads=3))
     assert together[0] == [(("x", 1, 2, 1, "x", 2), 1)]
+
+
+def test_a_table_is_joined_with_itself() -> None:
+    row = arrow_row(["k", "v"], [pa.string(), pa.int64()])
+    made = JoinSpec(row, row, "inner", (0,), (0,), ("k", "v", "k2", "v2"))
+    changes: list[Weighted] = [(("x", 1), 1), (("x", 2), 1), (("x", 1), -1)]
+    for reads in (1, 3):
+        run = SelfJoin(made, [changes])
+        assert run.table(Plan(reads=reads, slots=2)) == bag([(("x", 2, "x", 2), 1)])
+
+
+class SelfJoin(TableRun):
+    """Both inputs of the spec read the one source."""
+
+    def inputs_of(self, nodes: list[int]) -> list[int]:
+        return nodes * 2
