@@ -1,0 +1,288 @@
+"""Statements that change or show catalogs and options: effect and result.
+
+`execute_ddl(statement, manager, sql)` gives a `StatementResult`, or None for a statement that is not
+its own: queries, INSERT, EXPLAIN and those that run jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from millstream.common.errors import PlanError
+from millstream.table.catalog.altering import alter_table
+from millstream.table.catalog.errors import catalog_error
+from millstream.table.catalog.manager import Catalog, CatalogManager, Database
+from millstream.table.catalog.results import OK, StatementResult, table_of
+from millstream.table.catalog.showing import describe, show
+from millstream.table.catalog.tables import build_table
+from millstream.table.logical.binder import bind_query
+from millstream.table.logical.entries import FunctionEntry, TableEntry, ViewEntry
+from millstream.table.logical.problems import Problems
+from millstream.table.logical.relation_binder import renamed
+from millstream.table.sql import statements as ast
+from millstream.table.sql.errors import SqlError
+from millstream.table.sql.nodes import Source
+
+__all__ = ["execute_ddl"]
+
+
+def execute_ddl(
+    statement: Any, manager: CatalogManager, sql: str | Source
+) -> StatementResult | None:
+    """Run a statement of DDL; CREATE TABLE AS only makes the table here, see its ``query``."""
+    handler = _HANDLERS.get(type(statement))
+    if handler is None:
+        if isinstance(statement, ast.Unsupported):
+            message = f"{statement.feature} is not supported"
+            raise Problems(_source(sql)).error("NOT_SUPPORTED", message, statement)
+        return None
+    source = _source(sql)
+    try:
+        return handler(statement, manager, source)
+    except SqlError:
+        raise
+    except PlanError as error:
+        place = getattr(statement, "name", None)
+        node = place if hasattr(place, "span") else statement
+        raise Problems(source).error(error.code, error.message, node, error.hint) from None
+
+
+def _source(sql: str | Source) -> Source:
+    return Source(sql) if isinstance(sql, str) else sql
+
+
+def _create_table(
+    node: ast.CreateTable, manager: CatalogManager, source: Source
+) -> StatementResult:
+    path = manager.path(node.name.names)
+    known = manager.find_table(node.name.names)
+    if known is not None and node.if_not_exists:
+        return OK
+    if node.replace and not node.creates and known is None:
+        raise catalog_error("UNKNOWN_TABLE", f"there is no table {path} to replace")
+    query = None if node.query is None else bind_query(node.query, manager, source)
+    entry = build_table(node, manager, source, path, query)
+    manager.add_table(entry, if_not_exists=node.if_not_exists, replacing=node.replace)
+    return OK
+
+
+def _create_view(node: ast.CreateView, manager: CatalogManager, source: Source) -> StatementResult:
+    path = manager.path(node.name.names)
+    names = tuple(each.text for each in node.columns)
+    entry = _view(node.query, manager, source, path, names, node)
+    entry = replace(entry, comment=node.comment, temporary=node.temporary)
+    manager.add_table(entry, if_not_exists=node.if_not_exists, replacing=node.replace)
+    return OK
+
+
+def _view(
+    query: Any,
+    manager: CatalogManager,
+    source: Source,
+    path: Any,
+    names: tuple[str, ...],
+    node: Any,
+) -> ViewEntry:
+    relation = bind_query(query, manager, source)
+    if names:
+        if len(names) != len(relation.row_type.fields):
+            count = len(relation.row_type.fields)
+            message = f"the view has {len(names)} names, and its query has {count} columns"
+            raise Problems(source).error("COLUMN_COUNT", message, node.name, "name all columns")
+        relation = renamed(relation, names)
+    text = source.text[query.span.start : query.span.stop]
+    return ViewEntry(
+        path,
+        relation.row_type,
+        query,
+        text,
+        source,
+        names,
+        manager.current_catalog,
+        manager.current_database,
+    )
+
+
+def _alter_view(node: ast.AlterView, manager: CatalogManager, source: Source) -> StatementResult:
+    old = manager.find_table(node.name.names)
+    if not isinstance(old, ViewEntry):
+        raise catalog_error("UNKNOWN_TABLE", f"there is no view {node.name}")
+    if node.query is not None:
+        made = _view(node.query, manager, source, old.path, (), node)
+        made = replace(made, temporary=old.temporary, comment=old.comment)
+        manager.add_table(made, replacing=True)
+        return OK
+    assert node.new_name is not None
+    path = manager.path(node.new_name.names)
+    manager.add_table(replace(old, path=path))
+    manager.drop_table(old.path, view=True, temporary=old.temporary)
+    return OK
+
+
+def _alter_table(node: ast.AlterTable, manager: CatalogManager, source: Source) -> StatementResult:
+    old = manager.find_table(node.name.names)
+    if old is None and node.if_exists:
+        return OK
+    if not isinstance(old, TableEntry):
+        close = manager.similar_tables(node.name.names[-1])
+        hint = f"did you mean {close[0]}?" if close else "SHOW TABLES lists all"
+        raise catalog_error("UNKNOWN_TABLE", f"there is no table {node.name}", hint)
+    if isinstance(node.action, ast.RenameTable):
+        path = manager.path(node.action.name.names)
+        manager.add_table(replace(old, path=path))
+        manager.drop_table(old.path, view=False, temporary=old.temporary)
+        return OK
+    manager.add_table(alter_table(old, node.action, manager, source), replacing=True)
+    return OK
+
+
+def _drop(node: ast.Drop, manager: CatalogManager, source: Source) -> StatementResult:
+    if node.kind in ("TABLE", "VIEW"):
+        path = manager.path(node.name.names)
+        done = manager.drop_table(path, view=node.kind == "VIEW", temporary=node.temporary)
+        if not done and not node.if_exists:
+            close = manager.similar_tables(node.name.names[-1])
+            hint = f"did you mean {close[0]}?" if close else f"write DROP {node.kind} IF EXISTS"
+            word = "temporary " if node.temporary else ""
+            message = f"there is no {word}{node.kind.lower()} {path}"
+            raise catalog_error("UNKNOWN_TABLE", message, hint)
+    elif node.kind == "FUNCTION":
+        path = manager.path(node.name.names)
+        done = manager.drop_function(path, temporary=node.temporary, system=node.system)
+        if not done and not node.if_exists:
+            message = f"there is no function {node.name}"
+            raise catalog_error("UNKNOWN_FUNCTION", message, "SHOW USER FUNCTIONS lists all")
+    elif node.kind == "DATABASE":
+        _drop_database(node, manager)
+    else:
+        _drop_catalog(node, manager)
+    return OK
+
+
+def _drop_database(node: ast.Drop, manager: CatalogManager) -> None:
+    catalog, name = manager.database_path(node.name.names)
+    owner = manager.catalog_named(catalog)
+    if not owner.has_database(name):
+        if node.if_exists:
+            return
+        raise catalog_error("UNKNOWN_DATABASE", f"there is no database {name} in catalog {catalog}")
+    if (catalog, name) == (manager.current_catalog, manager.current_database):
+        message = f"{name} is the current database"
+        raise catalog_error("DATABASE_IN_USE", message, "USE another one first")
+    if owner.databases[name].tables and not node.cascade:
+        hint = "write DROP DATABASE ... CASCADE"
+        raise catalog_error("DATABASE_NOT_EMPTY", f"database {name} is not empty", hint)
+    del owner.databases[name]
+
+
+def _drop_catalog(node: ast.Drop, manager: CatalogManager) -> None:
+    name = node.name.names[0]
+    if name not in manager.catalogs and node.if_exists:
+        return
+    manager.catalog_named(name)
+    if name == manager.current_catalog:
+        hint = "USE CATALOG another one first"
+        raise catalog_error("CATALOG_IN_USE", f"{name} is the current catalog", hint)
+    del manager.catalogs[name]
+
+
+def _create_database(node: Any, manager: CatalogManager, source: Source) -> StatementResult:
+    catalog, name = manager.database_path(node.name.names)
+    owner = manager.catalog_named(catalog)
+    if owner.has_database(name):
+        if not node.if_not_exists:
+            hint = "write CREATE DATABASE IF NOT EXISTS"
+            raise catalog_error("DATABASE_EXISTS", f"there is a database {name} already", hint)
+        return OK
+    options = {each.key: each.value for each in node.options}
+    owner.databases[name] = Database(name, options=options, comment=node.comment)
+    return OK
+
+
+def _create_catalog(node: Any, manager: CatalogManager, source: Source) -> StatementResult:
+    options = {each.key: each.value for each in node.options}
+    kind = options.get("type")
+    if kind != "generic_in_memory":
+        message = f"there is no catalog of type {kind}" if kind else "the option type is missing"
+        raise catalog_error("CATALOG_TYPE", message, "write 'type' = 'generic_in_memory'")
+    default = options.get("default-database", "default")
+    made = Catalog(node.name.text, {default: Database(default)}, options, node.comment, default)
+    manager.add_catalog(made, node.if_not_exists)
+    return OK
+
+
+def _create_function(node: Any, manager: CatalogManager, source: Source) -> StatementResult:
+    entry = FunctionEntry(
+        node.name.names[-1],
+        "scalar",
+        class_name=node.class_name,
+        language=node.language,
+        temporary=node.temporary,
+        system=node.system,
+    )
+    path = manager.path(node.name.names)
+    manager.add_function(path, entry, if_not_exists=node.if_not_exists)
+    return OK
+
+
+def _alter_database(node: Any, manager: CatalogManager, source: Source) -> StatementResult:
+    database = manager.database_named(*manager.database_path(node.name.names))
+    database.options.update({each.key: each.value for each in node.options})
+    return OK
+
+
+def _alter_catalog(node: Any, manager: CatalogManager, source: Source) -> StatementResult:
+    catalog = manager.catalog_named(node.name.text)
+    if isinstance(node.action, ast.SetOptions):
+        catalog.options.update({each.key: each.value for each in node.action.options})
+    elif isinstance(node.action, ast.ResetOptions):
+        for key in node.action.keys:
+            catalog.options.pop(key, None)
+    else:
+        catalog.comment = node.comment
+    return OK
+
+
+def _use(node: ast.Use, manager: CatalogManager, source: Source) -> StatementResult:
+    if node.kind == "CATALOG":
+        manager.use_catalog(node.name.names[0])
+    else:
+        manager.use_database(node.name.names)
+    return OK
+
+
+def _set(node: ast.SetOption, manager: CatalogManager, source: Source) -> StatementResult:
+    if node.key is None:
+        pairs = [[key, value] for key, value in sorted(manager.options.items())]
+        return table_of(["key", "value"], pairs)
+    manager.options[node.key] = node.value or ""
+    return OK
+
+
+def _reset(node: ast.Reset, manager: CatalogManager, source: Source) -> StatementResult:
+    if node.key is None:
+        manager.options.clear()
+    else:
+        manager.options.pop(node.key, None)
+    return OK
+
+
+_HANDLERS: dict[type, Callable[[Any, CatalogManager, Source], StatementResult]] = {
+    ast.CreateTable: _create_table,
+    ast.CreateView: _create_view,
+    ast.CreateDatabase: _create_database,
+    ast.CreateCatalog: _create_catalog,
+    ast.CreateFunction: _create_function,
+    ast.AlterTable: _alter_table,
+    ast.AlterView: _alter_view,
+    ast.AlterDatabase: _alter_database,
+    ast.AlterCatalog: _alter_catalog,
+    ast.Drop: _drop,
+    ast.Use: _use,
+    ast.SetOption: _set,
+    ast.Reset: _reset,
+    ast.Show: lambda node, manager, source: show(node, manager),
+    ast.Describe: lambda node, manager, source: describe(node, manager),
+}
