@@ -12,7 +12,6 @@ from millstream.table.logical.entries import TableEntry
 from millstream.table.logical.problems import nearest
 from millstream.table.sql import statements as ast
 from millstream.table.sql.nodes import Source
-from millstream.table.sql.parser import parse_expression
 
 __all__ = ["alter_table"]
 
@@ -52,14 +51,13 @@ def alter_table(
 
 def _opened(old: TableEntry, manager: CatalogManager, source: Source) -> TableBuilder:
     """The parts of a table; computed columns are bound again, over the new columns."""
-    builder = TableBuilder(manager, source, list(old.columns), dict(old.options))
+    builder = TableBuilder(manager, source, options=dict(old.options))
     builder.primary_key, builder.primary_key_name = old.primary_key, old.primary_key_name
     builder.partition_keys, builder.distribution = old.partition_keys, old.distribution
     if old.watermark is not None:
-        builder.watermark = (old.watermark.column, old.watermark, old.watermark.text)
+        builder.copy_watermark(old.watermark)
     for each in old.columns:
-        if each.kind == "computed" and each.text:
-            builder.computed[each.name] = (parse_expression(each.text), Source(each.text))
+        builder.copy_column(each)
     return builder
 
 
@@ -95,7 +93,8 @@ def _add(builder: TableBuilder, action: ast.AddColumns) -> None:
             raise catalog_error(
                 "DUPLICATE_WATERMARK", "the table has a watermark already", "MODIFY it"
             )
-        builder.watermark = (str(mark.column), mark.value, builder.problems.text(mark.value))
+        text = builder.problems.text(mark.value)
+        builder.watermark = (str(mark.column), mark.value, text, builder.source)
     if action.distribution is not None:
         spread = action.distribution
         names = tuple(each.text for each in spread.columns)

@@ -16,6 +16,7 @@ from millstream.table.logical.problems import Problems, nearest
 from millstream.table.logical.typing_rules import plain_type
 from millstream.table.sql import statements as ast
 from millstream.table.sql.nodes import Source
+from millstream.table.sql.parser import parse_expression
 from millstream.table.types.logical import (
     LocalZonedTimestampType,
     LogicalType,
@@ -47,7 +48,7 @@ class TableBuilder:
     source: Source
     columns: list[TableColumn] = field(default_factory=list)
     options: dict[str, str] = field(default_factory=dict)
-    watermark: tuple[str, Any, str] | None = None
+    watermark: tuple[str, Any, str, Source] | None = None
     primary_key: tuple[str, ...] = ()
     primary_key_name: str | None = None
     partition_keys: tuple[str, ...] = ()
@@ -81,6 +82,17 @@ class TableBuilder:
         self.computed[name] = (node.value, self.source)
         text = self.problems.text(node.value)
         return TableColumn(name, kinds.NULL, "computed", text=text, comment=node.comment)
+
+    def copy_column(self, column: TableColumn) -> None:
+        """Take a column of another table; a computed one is bound again, over the new columns."""
+        self.columns.append(column)
+        if column.kind == "computed" and column.text:
+            self.computed[column.name] = (parse_expression(column.text), Source(column.text))
+
+    def copy_watermark(self, mark: Watermark) -> None:
+        """Take the watermark of another table; it is bound again, over the new columns."""
+        node = parse_expression(mark.text)
+        self.watermark = (mark.column, node, mark.text, Source(mark.text))
 
     def add(self, node: ast.Column, replacing: bool = False) -> TableColumn:
         """Add a column; of two with one name, the later one is an error unless it may replace."""
@@ -149,27 +161,24 @@ class TableBuilder:
     ) -> tuple[Watermark | None, list[TableColumn]]:
         if self.watermark is None:
             return None, [replace(c, type=_without_rowtime(c.type)) for c in columns]
-        name, node, text = self.watermark
+        name, node, text, source = self.watermark
         at = next((n for n, each in enumerate(columns) if each.name == name), None)
         if at is None:
             close = nearest(name, [each.name for each in columns])
             hint = f"did you mean {close[0]}?" if close else "name a column of the table"
             message = f"WATERMARK FOR {name}: there is no such column"
-            raise self.problems.error("UNKNOWN_COLUMN", message, node, hint)
+            raise Problems(source).error("UNKNOWN_COLUMN", message, node, hint)
         kind = _without_rowtime(columns[at].type)
         if not isinstance(kind, Watermarked) or kind.precision > 3:
-            message = f"the column of a watermark is TIMESTAMP(p) or TIMESTAMP_LTZ(p) with p up to 3, not {kind}"
+            wanted = "TIMESTAMP(p) or TIMESTAMP_LTZ(p) with p up to 3"
+            message = f"the column of a watermark is {wanted}, not {kind}"
             hint = "declare it so, or add a computed column: ts AS TO_TIMESTAMP_LTZ(millis, 3)"
-            raise self.problems.error("WATERMARK_TYPE", message, node, hint)
+            raise Problems(source).error("WATERMARK_TYPE", message, node, hint)
         columns = [replace(c, type=_without_rowtime(c.type)) for c in columns]
-        expression = (
-            bind_expression(node, _row(columns), self.manager, self.source)
-            if not (isinstance(node, Watermark))
-            else node.expression
-        )
+        expression = bind_expression(node, _row(columns), self.manager, source)
         if plain_type(expression.type).root != kind.root and not _is_source(expression):
             message = f"the watermark is {expression.type}, and its column is {kind}"
-            raise self.problems.error(
+            raise Problems(source).error(
                 "WATERMARK_TYPE", message, node, f"write {name} - INTERVAL '5' SECOND"
             )
         columns[at] = replace(columns[at], type=kind.with_kind("ROWTIME"))
@@ -257,7 +266,8 @@ def _watermark(builder: TableBuilder, node: ast.WatermarkSpec, like: ast.TableLi
             raise builder.problems.error(
                 "DUPLICATE_WATERMARK", message, node, "write OVERWRITING WATERMARKS"
             )
-    builder.watermark = (".".join(node.column.names), node.value, builder.problems.text(node.value))
+    text = builder.problems.text(node.value)
+    builder.watermark = (".".join(node.column.names), node.value, text, builder.source)
 
 
 def _from_query(builder: TableBuilder, node: ast.CreateTable, query: Relation) -> None:
@@ -286,7 +296,7 @@ def _like(builder: TableBuilder, node: ast.TableLike) -> None:
     for column in found.columns:
         feature = {"computed": "GENERATED", "metadata": "METADATA"}.get(column.kind)
         if feature is None or chosen[feature] != "EXCLUDING":
-            builder.columns.append(column)
+            builder.copy_column(column)
     if chosen["OPTIONS"] != "EXCLUDING":
         builder.options.update(dict(found.options))
     if chosen["CONSTRAINTS"] != "EXCLUDING":
@@ -297,4 +307,4 @@ def _like(builder: TableBuilder, node: ast.TableLike) -> None:
         builder.distribution = found.distribution
     if chosen["WATERMARKS"] != "EXCLUDING" and found.watermark is not None:
         mark = found.watermark
-        builder.watermark = (mark.column, mark, mark.text)
+        builder.copy_watermark(mark)

@@ -159,7 +159,7 @@ class Join(Relation):
 class LateralJoin(Relation):
     """Each left row with the rows of a query that reads its columns: LATERAL (SELECT ...).
 
-    `OuterRef` nodes of level 1 inside ``right`` count the columns of ``left``; a rule makes a join of it.
+    `OuterRef` nodes of level 1 inside ``right`` count the columns of ``left``.
     """
 
     left: Relation

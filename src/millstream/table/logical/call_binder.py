@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.common.errors import PlanError
 from millstream.table.expressions import kinds
-from millstream.table.expressions.tree import Call, Expression, Literal, Symbol
+from millstream.table.expressions.tree import Expression, Literal, Symbol
 from millstream.table.functions import FUNCTIONS, bind_json_query, bind_json_value
 from millstream.table.functions.registry import to_type
 from millstream.table.logical.algebra import Subquery
@@ -282,6 +282,3 @@ def _wrapper(text: str | None) -> str:
         if "CONDITIONAL" in text.replace("UNCONDITIONAL", "")
         else "WITH UNCONDITIONAL"
     )
-
-
-_ = Call

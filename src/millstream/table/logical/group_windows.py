@@ -1,4 +1,4 @@
-"""Windows in GROUP BY: TUMBLE(ts, ...), HOP, SESSION as in old Flink, and WINDOW(ts, ...) as in Spark."""
+"""Windows in GROUP BY: TUMBLE, HOP, SESSION as in old Flink, and WINDOW(ts, ...) as in Spark."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
-from millstream.table.expressions import kinds
 from millstream.table.expressions.tree import (
     Call,
     Expression,
@@ -382,6 +381,3 @@ class GroupedExpressions(SelectExpressions):
 
 def _name(expression: Expression, at: int) -> str:
     return expression.name if isinstance(expression, InputRef) else f"$f{at}"
-
-
-_ = kinds

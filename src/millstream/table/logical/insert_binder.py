@@ -16,7 +16,7 @@ from millstream.table.logical.problems import nearest, shown_list
 from millstream.table.logical.query_binder import bind_query_node
 from millstream.table.logical.relation_binder import hint_options
 from millstream.table.logical.scopes import Scope
-from millstream.table.logical.typing_rules import plain, references, row_type
+from millstream.table.logical.typing_rules import plain, plain_type, references, row_type
 from millstream.table.sql import statements as ast
 from millstream.table.sql.nodes import Source
 from millstream.table.types.casts import can_cast_implicitly
@@ -129,11 +129,11 @@ def _column(
         if not column.type.nullable:
             message = f"column {column.name} is NOT NULL, and the INSERT gives it no value"
             raise context.error("NOT_NULL", message, node.table, "add it to the list of columns")
-        return Literal(column.type, None)
+        return Literal(plain_type(column.type), None)
     value = plain(value)
     source = value.type.with_nullability(column.type.nullable)
     if not can_cast_implicitly(source, column.type) and value.type.root != column.type.root:
         message = f"column {column.name} is {column.type}, and the query gives {value.type}"
         kind = column.type.with_nullability(True)
         raise context.error("TYPE_MISMATCH", message, node.query, f"write CAST(... AS {kind})")
-    return to_type(value, column.type)
+    return to_type(value, plain_type(column.type))

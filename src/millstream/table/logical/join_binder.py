@@ -1,4 +1,4 @@
-"""Joins: with conditions, USING and NATURAL, with versions of a table, with functions of the left row."""
+"""Joins: by condition, USING or NATURAL, with versions of a table, with functions of a row."""
 
 from __future__ import annotations
 

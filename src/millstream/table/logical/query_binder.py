@@ -85,7 +85,8 @@ def _combined(
     own, other = left.row_type.fields, right.row_type.fields
     if len(own) != len(other):
         message = f"{node.operator} needs equal columns: left {len(own)}, right {len(other)}"
-        hint = f"left has {shown_list(f.name for f in own)}; right has {shown_list(f.name for f in other)}"
+        sides = [shown_list(each.name for each in side) for side in (own, other)]
+        hint = f"left has {sides[0]}; right has {sides[1]}"
         raise context.error("COLUMN_COUNT", message, node.right, hint)
     types = []
     for at, (one, two) in enumerate(zip(own, other, strict=True)):

@@ -15,7 +15,7 @@ from millstream.table.logical.scopes import Scope, ScopeColumn, ScopeTable
 from millstream.table.logical.typing_rules import references, row_type
 from millstream.table.logical.window_tables import WINDOW_FUNCTIONS, bind_window_table
 from millstream.table.sql import queries
-from millstream.table.sql.nodes import Identifier, Name, Node
+from millstream.table.sql.nodes import Identifier, Node
 
 __all__ = ["ONE_ROW", "Bound", "RelationBinder", "hint_options", "renamed"]
 
@@ -111,7 +111,8 @@ class RelationBinder(JoinBinder):
         names = [each.name for each in scope.columns]
         if node.columns:
             if len(node.columns) != len(names):
-                message = f"{node.name.text} has {len(names)} columns, and {len(node.columns)} names are given"
+                given = len(node.columns)
+                message = f"{node.name.text} has {len(names)} columns, and {given} names are given"
                 raise self.context.error("COLUMN_COUNT", message, node.columns[0], _fitting(names))
             names = [each.text for each in node.columns]
         columns = [
@@ -186,4 +187,3 @@ _HANDLERS: dict[type, Callable[[Any, Any], Bound]] = {
     queries.Unnest: RelationBinder._unnest,
     queries.Join: RelationBinder.join,
 }
-_ = Name

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from millstream.table.expressions.tree import Expression, FieldAccess, InputRef
+from millstream.table.expressions.tree import Expression, FieldAccess
 from millstream.table.logical.algebra import Distinct, Filter, Project, Relation
 from millstream.table.logical.context import BinderContext
 from millstream.table.logical.expression_binder import ExpressionBinder
 from millstream.table.logical.grouping import GroupedExpressions, has_aggregate
-from millstream.table.logical.over_binder import SelectExpressions, transformed
+from millstream.table.logical.over_binder import SelectExpressions
 from millstream.table.logical.problems import nearest
 from millstream.table.logical.relation_binder import ONE_ROW, RelationBinder
 from millstream.table.logical.scopes import Scope
@@ -130,10 +130,7 @@ class _Select:
     def _starred(self, node: sql.Star, binder: SelectExpressions) -> list[_Item]:
         if self.select.from_ is None:
             raise self.context.error("STAR", "* needs a FROM", node, "add FROM t, or name values")
-        if node.qualifier is None:
-            columns = self.scope.star()
-        else:
-            columns = self._qualified(node)
+        columns = self.scope.star() if node.qualifier is None else self._qualified(node)
         if isinstance(binder, GroupedExpressions):
             columns = [(name, binder._from_key(each, node)) for name, each in columns]
         return [_Item(name, each) for name, each in columns]
@@ -190,6 +187,3 @@ def _derived_name(node: sql.Expression) -> str | None:
     if isinstance(node, sql.Field):
         return node.name.text
     return None
-
-
-_ = (InputRef, transformed)
