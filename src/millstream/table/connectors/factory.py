@@ -1,0 +1,144 @@
+"""Tables of a catalog as streams of rows, and as ends of streams.
+
+A connector is a `Connector` in `CONNECTORS`, by the name of the option ``connector``. What it reads are
+the stored columns of a table, as rows; what is the same for all of them is here: computed columns,
+watermarks, and rows that are taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Protocol
+
+from millstream.common.errors import PlanError
+from millstream.connectors.sink import Sink
+from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millstream.datastream.streams.data_stream import DataStream
+from millstream.kernel.steps.columns import ProjectStep
+from millstream.plan.graph import StatelessNode
+from millstream.plan.tables import add_columns
+from millstream.table.connectors.options import Option, Options
+from millstream.table.connectors.times import strategy_of
+from millstream.table.expressions.tree import Expression, InputRef
+from millstream.table.logical.entries import TableEntry
+from millstream.table.physical.compiled import compiled, copied_columns, row_info
+from millstream.table.types.logical import RowField, RowType
+
+__all__ = [
+    "COMMON",
+    "CONNECTORS",
+    "Connector",
+    "ReadRows",
+    "connector_of",
+    "read_table",
+    "stored_row",
+]
+
+COMMON = (Option("connector", required=True), Option("scan.watermark.idle-timeout"))
+"""Options that every table takes."""
+
+
+@dataclass(frozen=True)
+class ReadRows:
+    """What a connector reads. ``updating``: rows have kinds, and are taken back too."""
+
+    stream: DataStream
+    updating: bool = False
+
+
+class Connector(Protocol):
+    """A kind of tables."""
+
+    def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
+        """The options that a table may have; those of its format depend on others."""
+
+    def updates(self, options: Options) -> bool:
+        """Whether rows of the table are taken back."""
+
+    def read(
+        self, env: StreamExecutionEnvironment, entry: TableEntry, options: Options
+    ) -> ReadRows:
+        """The stored columns of the table as a stream of rows."""
+
+    def write(self, entry: TableEntry, options: Options) -> Sink:
+        """The sink of the table."""
+
+
+CONNECTORS: dict[str, Connector] = {}
+
+
+def connector_of(entry: TableEntry) -> tuple[Connector, Options]:
+    """The connector of a table, and its options, checked."""
+    options = Options(str(entry.path.name), dict(entry.options))
+    name = entry.connector
+    if name is None:
+        raise options.problem("has no connector", "add 'connector' = '...' to WITH (...)")
+    if name not in CONNECTORS:
+        close = get_close_matches(name, CONNECTORS, n=1)
+        names = ", ".join(sorted(CONNECTORS))
+        hint = f"did you mean {close[0]!r}?" if close else f"connectors: {names}"
+        raise options.problem(f"has the unknown connector {name!r}", hint)
+    connector = CONNECTORS[name]
+    options.check((*COMMON, *connector.options(options.given)))
+    return connector, options
+
+
+def stored_row(entry: TableEntry) -> RowType:
+    """The row type of the stored columns of a table."""
+    return RowType(fields=tuple(RowField(each.name, each.type) for each in entry.stored))
+
+
+def read_table(env: StreamExecutionEnvironment, entry: TableEntry, zone: str) -> int:
+    """Add the source of a table; returns the node whose rows have all its columns."""
+    connector, options = connector_of(entry)
+    found = connector.read(env, entry, options)
+    graph, node = env._graph, found.stream._id
+    info = row_info(stored_row(entry))
+    if found.updating:
+        node = graph.add(
+            StatelessNode,
+            name="Changes",
+            inputs=(node,),
+            kind="changelog",
+            function=None,
+            output_type=info,
+        ).id
+    node = with_computed(graph, node, entry, zone)
+    return with_watermark(env, node, entry, zone, options.millis("scan.watermark.idle-timeout"))
+
+
+def with_computed(graph: Any, node: int, entry: TableEntry, zone: str) -> int:
+    """Add the computed columns of a table."""
+    if len(entry.stored) == len(entry.columns):
+        return node
+    places = {each.name: i for i, each in enumerate(entry.stored)}
+    columns: list[Expression] = []
+    for each in entry.columns:
+        if each.kind != "computed":
+            columns.append(InputRef(each.type, places[each.name], each.name))
+        else:
+            assert each.expression is not None
+            columns.append(each.expression)
+    functions = tuple(compiled(each, zone) for each in columns)
+    info = row_info(entry.row_type)
+    step = ProjectStep(functions, info, copied_columns(columns), "computed columns")
+    return add_columns(graph, "Computed Columns", node, step).id
+
+
+def with_watermark(
+    env: StreamExecutionEnvironment, node: int, entry: TableEntry, zone: str, idle_ms: int | None
+) -> int:
+    """Add event times and watermarks, if the table says what they are."""
+    if entry.watermark is None:
+        return node
+    place = [each.name for each in entry.columns].index(entry.watermark.column)
+    strategy = strategy_of(place, entry.watermark.column, entry.watermark.expression, zone, idle_ms)
+    stream: DataStream[Any] = DataStream(env, env._graph, node)
+    return stream.assign_timestamps_and_watermarks(strategy)._id
+
+
+def cannot(entry: TableEntry, what: str, hint: str) -> PlanError:
+    """An error: a connector cannot do what a statement wants."""
+    return PlanError("TABLE_CONNECTOR", f"table {entry.path.name} {what}", hint=hint)

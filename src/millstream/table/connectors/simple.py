@@ -1,0 +1,115 @@
+"""Connectors without another system: rows of the program, generated rows, print, blackhole."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millstream.common.types import Row
+from millstream.connectors.collection import CollectionSource
+from millstream.connectors.simple_sinks import DiscardingSink, DriverSink
+from millstream.connectors.sink import Sink, SinkContext
+from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millstream.table.connectors.factory import CONNECTORS, ReadRows, cannot, stored_row
+from millstream.table.connectors.options import Option, Options
+from millstream.table.logical.entries import TableEntry
+from millstream.table.physical.compiled import row_info
+
+__all__ = ["PrintedRows", "RowsOfProgram", "TableRows"]
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """Rows of the program, with event times if they have some; ``updating``: they have kinds."""
+
+    rows: Sequence[Row]
+    updating: bool = False
+
+
+class RowsOfProgram:
+    """``values``: a table whose entry has `TableRows` as its source; as a sink it collects."""
+
+    def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
+        return ()
+
+    def updates(self, options: Options) -> bool:
+        return False
+
+    def read(
+        self, env: StreamExecutionEnvironment, entry: TableEntry, options: Options
+    ) -> ReadRows:
+        found = entry.source
+        if not isinstance(found, TableRows):
+            raise cannot(entry, "has no rows", "make it with from_elements or from_pandas")
+        source = CollectionSource.of(list(found.rows))
+        info = row_info(stored_row(entry))
+        return ReadRows(env._source(entry.path.name, source, info), found.updating)
+
+    def write(self, entry: TableEntry, options: Options) -> Sink:
+        raise cannot(entry, "has rows of the program", "insert into a table with another connector")
+
+
+@dataclass(frozen=True)
+class PrintedRows(DriverSink):
+    """Prints rows with their kinds, as Flink's print connector does: ``+I[1, a]``."""
+
+    prefix: str = ""
+    stderr: bool = False
+    changelog = "retract"
+
+    def deliver(
+        self, context: SinkContext, epoch: int, records: list[tuple[Any, int | None]]
+    ) -> None:
+        from millstream.table.execution.changes import paired
+
+        prefix = f"{self.prefix}> " if self.prefix else ""
+        out = sys.stderr if self.stderr else sys.stdout
+        for row in paired([value for value, _ in records]):
+            values = ", ".join(_shown(each) for each in row)
+            out.write(f"{prefix}{row.get_row_kind()}[{values}]\n")
+        out.flush()
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "null" if value is None else str(value)
+
+
+class _Print:
+    def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
+        return (Option("print-identifier"), Option("standard-error"), Option("sink.parallelism"))
+
+    def updates(self, options: Options) -> bool:
+        return False
+
+    def read(
+        self, env: StreamExecutionEnvironment, entry: TableEntry, options: Options
+    ) -> ReadRows:
+        raise cannot(entry, "is a sink for printing", "read from another table")
+
+    def write(self, entry: TableEntry, options: Options) -> Sink:
+        return PrintedRows(options.text("print-identifier"), options.flag("standard-error"))
+
+
+class _Blackhole:
+    def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
+        return (Option("property-version"),)
+
+    def updates(self, options: Options) -> bool:
+        return False
+
+    def read(
+        self, env: StreamExecutionEnvironment, entry: TableEntry, options: Options
+    ) -> ReadRows:
+        raise cannot(entry, "is a sink that forgets rows", "read from another table")
+
+    def write(self, entry: TableEntry, options: Options) -> Sink:
+        return DiscardingSink()
+
+
+CONNECTORS["values"] = RowsOfProgram()
+CONNECTORS["print"] = _Print()
+CONNECTORS["blackhole"] = _Blackhole()

@@ -1,0 +1,94 @@
+"""Row kinds at the rim: what an epoch changes, as insertions, updates and deletions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from millstream.common.types import Row, RowKind, like
+
+__all__ = ["folded", "hashable", "paired"]
+
+
+def paired(rows: Sequence[Row], key: Sequence[int] = ()) -> list[Row]:
+    """The changes of an epoch: rows that came and went cancel; old and new row of a key are an update.
+
+    Examples
+    --------
+    >>> rows = [Row.of_kind(RowKind.DELETE, "a", 1), Row("a", 2), Row("b", 1)]
+    >>> [str(row.get_row_kind()) for row in paired(rows, [0])]
+    ['-U', '+U', '+I']
+    """
+    left = _consolidated(rows)
+    if not key:
+        return left
+    gone: dict[Any, list[int]] = {}
+    for at, row in enumerate(left):
+        if row.get_row_kind() is RowKind.DELETE:
+            gone.setdefault(_key(row, key), []).append(at)
+    partner: dict[int, Row] = {}
+    for at, row in enumerate(left):
+        waiting = gone.get(_key(row, key))
+        if row.get_row_kind() is RowKind.INSERT and waiting:
+            partner[at] = left[waiting.pop(0)]
+    taken = {id(row) for row in partner.values()}
+    found: list[Row] = []
+    for at, row in enumerate(left):
+        if at in partner:
+            found.append(_of_kind(partner[at], RowKind.UPDATE_BEFORE))
+            found.append(_of_kind(row, RowKind.UPDATE_AFTER))
+        elif id(row) not in taken:
+            found.append(row)
+    return found
+
+
+def folded(rows: Iterable[Row]) -> list[Row]:
+    """The table that changes lead to, rows in the order in which they came."""
+    left = _consolidated([_of_kind(row, _PLAIN[row.get_row_kind()]) for row in rows])
+    return [row for row in left if row.get_row_kind() is RowKind.INSERT]
+
+
+_PLAIN = {
+    RowKind.INSERT: RowKind.INSERT,
+    RowKind.UPDATE_AFTER: RowKind.INSERT,
+    RowKind.UPDATE_BEFORE: RowKind.DELETE,
+    RowKind.DELETE: RowKind.DELETE,
+}
+
+
+def _consolidated(rows: Sequence[Row]) -> list[Row]:
+    """Without rows that were taken back: each deletion takes an equal insertion with it."""
+    waiting: dict[tuple[Any, bool], list[int]] = {}
+    gone: set[int] = set()
+    for at, row in enumerate(rows):
+        values = hashable(list(row))
+        back = row.get_row_kind() is RowKind.DELETE
+        others = waiting.get((values, not back))
+        if others:
+            gone.update((at, others.pop()))
+        else:
+            waiting.setdefault((values, back), []).append(at)
+    return [row for at, row in enumerate(rows) if at not in gone]
+
+
+def _key(row: Row, key: Sequence[int]) -> Any:
+    return hashable([row[place] for place in key])
+
+
+def hashable(value: Any) -> Any:
+    """A value that can be a key of a dict; 1, 1.0 and True differ, NaN equals NaN."""
+    if isinstance(value, dict):
+        return tuple((hashable(k), hashable(v)) for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(hashable, value))
+    if isinstance(value, float):
+        return ("float", repr(value))
+    return (type(value).__name__, value)
+
+
+def _of_kind(row: Row, kind: RowKind) -> Row:
+    if row.get_row_kind() is kind:
+        return row
+    found = like(row, list(row))
+    found.set_row_kind(kind)
+    return found
