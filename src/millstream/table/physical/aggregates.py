@@ -51,6 +51,10 @@ def arguments_of(
         return columns.index(expression)
 
     made = tuple(_call(each, place) for each in calls)
+    if not columns:
+        # Rows have at least one column: of none, nobody could say how many rows there are.
+        field = source.row_type.fields[0]
+        columns.append(InputRef(field.type, 0, field.name))
     fields = tuple(RowField(_name(c, i, source), c.type) for i, c in enumerate(columns))
     names: set[str] = set()
     unique = []

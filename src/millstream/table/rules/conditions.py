@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from millstream.table.expressions import kinds
 from millstream.table.expressions.tree import Call, Expression, InputRef, Literal
 
-__all__ = ["all_of", "columns_of", "conjuncts", "moved", "substituted"]
+__all__ = ["all_of", "columns_of", "conjuncts", "moved", "replaced", "substituted"]
 
 
 def conjuncts(condition: Expression) -> list[Expression]:
@@ -44,14 +44,23 @@ def moved(expression: Expression, place: Callable[[int], int]) -> Expression:
 
 def substituted(expression: Expression, by: Callable[[InputRef], Expression]) -> Expression:
     """An expression with others in place of its columns."""
-    if isinstance(expression, InputRef):
-        return by(expression)
+    return replaced(expression, lambda each: by(each) if isinstance(each, InputRef) else None)
+
+
+Change = Callable[[Expression], "Expression | None"] | Mapping[Expression, Expression]
+
+
+def replaced(expression: Expression, by: Change) -> Expression:
+    """An expression with others in place of some of its parts; the largest parts are asked first."""
+    found = by.get(expression) if isinstance(by, Mapping) else by(expression)
+    if found is not None:
+        return found
     changes: dict[str, Any] = {}
     for each in fields(expression):
         value = getattr(expression, each.name)
         if isinstance(value, Expression):
-            changes[each.name] = substituted(value, by)
+            changes[each.name] = replaced(value, by)
         elif isinstance(value, tuple) and any(isinstance(part, Expression) for part in value):
-            changes[each.name] = tuple(substituted(part, by) for part in value)
+            changes[each.name] = tuple(replaced(part, by) for part in value)
     assert is_dataclass(expression)
     return replace(expression, **changes) if changes else expression

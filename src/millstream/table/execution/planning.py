@@ -1,0 +1,109 @@
+"""Statements as jobs: the rewritten query, its properties, and its nodes in a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from millstream.common.errors import PlanError
+from millstream.connectors.sink import Sink
+from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millstream.plan.graph import JobGraph, SinkNode
+from millstream.table.connectors.factory import connector_of, read_table
+from millstream.table.logical.algebra import Relation, Scan, TablePath
+from millstream.table.logical.entries import TableEntry
+from millstream.table.physical.lowering import Lowering
+from millstream.table.physical.traits import ScanTraits, TableTraits, Traits
+from millstream.table.rules.driver import rewritten
+
+__all__ = ["Planned", "Planner"]
+
+Find = Callable[[TablePath], TableEntry]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A query ready to be added to a job."""
+
+    relation: Relation
+    traits: TableTraits
+
+    @property
+    def upsert_key(self) -> tuple[int, ...]:
+        """The smallest key of the result; empty if there is none."""
+        keys = sorted((sorted(key) for key in self.traits.keys), key=lambda key: (len(key), key))
+        return tuple(keys[0]) if keys else ()
+
+
+class Planner:
+    """Plans queries for one environment. ``find``: the table of a path."""
+
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment,
+        find: Find,
+        zone: str = "UTC",
+        *,
+        every_update: bool = False,
+    ) -> None:
+        self.env = env
+        self.zone = zone
+        self._find = find
+        self._every_update = every_update
+        self.traits = Traits(self._scan)
+        self._lowerings: dict[int, Lowering] = {}
+
+    def planned(self, relation: Relation) -> Planned:
+        """The query after all rewrites, with its properties."""
+        found = rewritten(relation)
+        return Planned(found, self.traits.of(found))
+
+    def add(self, planned: Planned) -> int:
+        """Add the operators of a query to the graph; returns the node of its rows."""
+        graph = self.env._graph
+        lowering = self._lowerings.get(id(graph))
+        if lowering is None:
+            lowering = Lowering(
+                graph, self._read, self.traits, self.zone, every_update=self._every_update
+            )
+            self._lowerings = {id(graph): lowering}
+        return lowering.node(planned.relation)
+
+    def add_sink(self, planned: Planned, sink: Sink, name: str) -> None:
+        """Add a query and the sink of its rows. A sink that takes no updates is refused them."""
+        refuse_updates(planned, sink, name)
+        node = self.add(planned)
+        changelog = "retract" if planned.traits.updating else "append"
+        if planned.traits.updating and sink.changelog == "upsert":
+            changelog = "upsert"
+        self.env._graph.add(SinkNode, name=name, inputs=(node,), sink=sink, changelog=changelog)
+
+    def entry(self, scan: Scan) -> TableEntry:
+        """The table that a scan reads, with the options of its hint."""
+        return self._find(scan.table).with_options(scan.options)
+
+    def _read(self, graph: JobGraph, scan: Scan) -> int:
+        assert graph is self.env._graph
+        return read_table(self.env, self.entry(scan), self.zone)
+
+    def _scan(self, scan: Scan) -> ScanTraits:
+        entry = self.entry(scan)
+        connector, options = connector_of(entry)
+        updating = connector.updates(options) or getattr(entry.source, "updating", False)
+        names = [each.name for each in entry.columns]
+        key = tuple(names.index(each) for each in entry.primary_key)
+        return ScanTraits(updating, key)
+
+
+def refuse_updates(planned: Planned, sink: Sink, name: str) -> None:
+    """Refuse a sink that takes insertions only, for a query that takes rows back."""
+    if not planned.traits.updating or sink.changelog != "append":
+        return
+    by = planned.traits.updated_by
+    what = type(by).__name__ if by is not None else "the query"
+    raise PlanError(
+        "SINK_TAKES_NO_UPDATES",
+        f"table {name} takes insertions only, and {what} in the query changes rows that it has given",
+        hint="write into a table that takes updates (jdbc or upsert-kafka with a PRIMARY KEY, print); "
+        "or group by a window, whose results are final; or use a format with kinds, as debezium-json",
+    )

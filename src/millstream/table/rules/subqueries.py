@@ -1,0 +1,236 @@
+"""Subqueries in conditions and expressions as joins: IN, EXISTS, NOT IN, NOT EXISTS, scalar ones.
+
+A subquery may read columns of the query around it (`OuterRef`): conditions of its filters that do so
+move into the condition of the join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from millstream.common.errors import PlanError
+from millstream.table.expressions import kinds
+from millstream.table.expressions.tree import Call, Expression, InputRef, Literal
+from millstream.table.functions import bind
+from millstream.table.logical.algebra import (
+    Aggregate,
+    AggregateCall,
+    Filter,
+    Join,
+    OuterRef,
+    Project,
+    Relation,
+    Subquery,
+)
+from millstream.table.rules.conditions import all_of, conjuncts, replaced
+from millstream.table.types.logical import RowField, RowType
+
+__all__ = ["joins_of_subqueries"]
+
+
+def joins_of_subqueries(relation: Relation) -> Relation:
+    """Make joins of the subqueries in a filter or a projection; else the table as it is."""
+    if isinstance(relation, Filter) and _has(relation.condition):
+        return _filter(relation)
+    if isinstance(relation, Project) and any(map(_has, relation.expressions)):
+        source, expressions = _scalars(relation.input, relation.expressions)
+        return replace(relation, input=source, expressions=expressions)
+    return relation
+
+
+def _has(expression: Expression) -> bool:
+    return any(isinstance(each, Subquery) for each in expression.walk())
+
+
+def _filter(relation: Filter) -> Relation:
+    source, rest = relation.input, []
+    for part in conjuncts(relation.condition):
+        found = _membership(part)
+        if found is None:
+            rest.append(part)
+        else:
+            source = _joined(source, *found)
+    if not any(map(_has, rest)):
+        return replace(relation, input=source, condition=all_of(rest)) if rest else source
+    width = len(source.row_type.fields)
+    wide, conditions = _scalars(source, rest)
+    kept = Filter(wide.row_type, wide, all_of(conditions))
+    fields = source.row_type.fields[:width]
+    columns = tuple(InputRef(f.type, i, f.name) for i, f in enumerate(fields))
+    return Project(relation.row_type, kept, columns)
+
+
+def _membership(part: Expression) -> tuple[Subquery, bool] | None:
+    """The subquery of IN or EXISTS, and whether it is negated; None if it is something else."""
+    if isinstance(part, Call) and part.function == "NOT":
+        found = _membership(part.arguments[0])
+        return None if found is None else (found[0], not found[1])
+    if isinstance(part, Subquery) and part.kind in ("in", "exists"):
+        return part, False
+    return None
+
+
+def _joined(source: Relation, query: Subquery, negated: bool) -> Relation:
+    width = len(source.row_type.fields)
+    right, conditions = _decorrelated(query.query, width)
+    for place, operand in enumerate(query.operands):
+        column = right.row_type.fields[place]
+        equal = bind("=", [operand, InputRef(column.type, width + place, column.name)])
+        if negated and equal.type.nullable:
+            # NOT IN is not TRUE if a comparison is NULL: such a pair counts as a match.
+            equal = bind("IS NOT FALSE", [equal])
+        conditions.append(equal)
+    kind: Any = "anti" if negated else "semi"
+    return Join(source.row_type, source, right, kind, all_of(conditions))
+
+
+def _decorrelated(query: Relation, width: int) -> tuple[Relation, list[Expression]]:
+    """A query without columns from outside, and the conditions that had them, over both tables."""
+    if not _reads_outside(query):
+        return query, []
+    if isinstance(query, Project):
+        below, conditions = _decorrelated(query.input, width)
+        extra = sorted({i - width for c in conditions for i in _columns(c) if i >= width})
+        places = {column: len(query.expressions) + at for at, column in enumerate(extra)}
+        fields = below.row_type.fields
+        columns = tuple(InputRef(fields[i].type, i, fields[i].name) for i in extra)
+        named = tuple(RowField(f"$c{i}", fields[i].type) for i in extra)
+        row = RowType(fields=(*query.row_type.fields, *named))
+        moved = [_shifted(each, width, places) for each in conditions]
+        if any(_outside(each) for each in query.expressions):
+            raise _too_deep()
+        return Project(row, below, (*query.expressions, *columns)), moved
+    if isinstance(query, Filter):
+        below, conditions = _decorrelated(query.input, width)
+        own = [each for each in conjuncts(query.condition) if not _outside(each)]
+        other = [each for each in conjuncts(query.condition) if _outside(each)]
+        conditions += [_over_both(each, width) for each in other]
+        found = Filter(below.row_type, below, all_of(own)) if own else below
+        return found, conditions
+    if isinstance(query, Aggregate) and query.sets is None:
+        return _grouped(query, width)
+    raise _too_deep()
+
+
+def _grouped(query: Aggregate, width: int) -> tuple[Relation, list[Expression]]:
+    """An aggregate of a correlated query: it is grouped by the columns that are compared outside."""
+    below, conditions = _decorrelated(query.input, width)
+    columns = sorted({i - width for c in conditions for i in _columns(c) if i >= width})
+    if any(not isinstance(c, Call) or c.function != "=" for c in conditions):
+        raise _too_deep()
+    keys = (*query.keys, *(c for c in columns if c not in query.keys))
+    fields = below.row_type.fields
+    added = keys[len(query.keys) :]
+    count = len(query.keys)
+    row = RowType(
+        fields=(
+            *query.row_type.fields[:count],
+            *(RowField(f"$c{i}", fields[i].type) for i in added),
+            *query.row_type.fields[count:],
+        )
+    )
+    grouped = Aggregate(row, below, keys, query.calls)
+    # The columns of the query first, as they were; behind them the new keys.
+    order = [*range(count), *range(count + len(added), len(row.fields))]
+    order += range(count, count + len(added))
+    refs = tuple(InputRef(row.fields[i].type, i, row.fields[i].name) for i in order)
+    result = RowType(fields=tuple(row.fields[i] for i in order))
+    places = {key: order.index(keys.index(key)) for key in columns}
+    return Project(result, grouped, refs), [_shifted(each, width, places) for each in conditions]
+
+
+def _scalars(
+    source: Relation, expressions: Sequence[Expression]
+) -> tuple[Relation, tuple[Expression, ...]]:
+    """The table joined with all subqueries in some expressions, and the expressions over it."""
+    found = list(dict.fromkeys(s for e in expressions for s in _subqueries(e)))
+    values: dict[Expression, Expression] = {}
+    for each in found:
+        source, values[each] = _with_value(source, each)
+    return source, tuple(replaced(each, values) for each in expressions)
+
+
+def _subqueries(expression: Expression) -> list[Subquery]:
+    return [each for each in expression.walk() if isinstance(each, Subquery)]
+
+
+def _with_value(source: Relation, query: Subquery) -> tuple[Relation, Expression]:
+    width = len(source.row_type.fields)
+    right, conditions = _decorrelated(query.query, width)
+    if query.kind == "scalar":
+        fields = tuple(
+            RowField(f"$q{width + i}", kinds.with_nullability(f.type, True))
+            for i, f in enumerate(right.row_type.fields)
+        )
+        row = RowType(fields=(*source.row_type.fields, *fields))
+        joined = Join(row, source, right, "left", all_of(conditions))
+        value: Expression = InputRef(fields[0].type, width, fields[0].name)
+        return joined, _count_of_nothing(query.query, value)
+    raise PlanError(
+        "SQL_NOT_SUPPORTED",
+        "IN and EXISTS with a query do not run inside of other expressions yet",
+        hint="use them in WHERE, joined by AND, or with a join",
+    )
+
+
+def _count_of_nothing(query: Relation, value: Expression) -> Expression:
+    """COUNT of no rows is 0, where the join has no partner."""
+    below = query.input if isinstance(query, Project) else query
+    if isinstance(below, Aggregate) and not below.keys and len(below.calls) == 1:
+        call = below.calls[0]
+        is_count = isinstance(call, AggregateCall) and isinstance(call.expression, Call)
+        plain = not isinstance(query, Project) or isinstance(query.expressions[0], InputRef)
+        if is_count and plain and call.expression.function == "COUNT":  # type: ignore[attr-defined]
+            return bind("COALESCE", [value, Literal(kinds.not_null(kinds.BIGINT), 0)])
+    return value
+
+
+def _reads_outside(query: Relation) -> bool:
+    for each in query.walk():
+        expressions = [*getattr(each, "expressions", ()), getattr(each, "condition", None)]
+        expressions += [c.expression for c in getattr(each, "calls", ())]
+        if any(_outside(e) for e in expressions if isinstance(e, Expression)):
+            return True
+    return False
+
+
+def _outside(expression: Expression) -> bool:
+    return any(isinstance(each, OuterRef) for each in expression.walk())
+
+
+def _columns(expression: Expression) -> set[int]:
+    return {each.index for each in expression.walk() if isinstance(each, InputRef)}
+
+
+def _over_both(expression: Expression, width: int) -> Expression:
+    """A condition of the inner query over the columns of both: outer ones first."""
+
+    def change(each: Expression) -> Expression | None:
+        if isinstance(each, OuterRef):
+            if each.level != 1:
+                raise _too_deep()
+            return InputRef(each.type, each.index, each.name)
+        if isinstance(each, InputRef):
+            return replace(each, index=each.index + width)
+        return None
+
+    return replaced(expression, change)
+
+
+def _shifted(expression: Expression, width: int, places: dict[int, int]) -> Expression:
+    def change(each: Expression) -> Expression | None:
+        if isinstance(each, InputRef) and each.index >= width:
+            return replace(each, index=width + places[each.index - width])
+        return None
+
+    return replaced(expression, change)
+
+
+def _too_deep() -> PlanError:
+    return PlanError(
+        "SQL_NOT_SUPPORTED",
+        "a subquery reads columns of the query around it in a way that does not run yet",
+        hint="compare such columns in WHERE of the subquery, or write a join",
+    )

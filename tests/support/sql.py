@@ -1,0 +1,109 @@
+"""SQL texts run in memory, over tables of rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import millstream.table.connectors.simple  # noqa: F401
+from millstream.common import Row, RowKind
+from millstream.datastream import StreamExecutionEnvironment
+from millstream.table.connectors.simple import TableRows
+from millstream.table.execution.changes import folded, hashable
+from millstream.table.execution.memory import changes_in_memory
+from millstream.table.execution.planning import Planner
+from millstream.table.logical.algebra import TablePath
+from millstream.table.logical.binder import bind_query, parse_and_bind_expression
+from millstream.table.logical.entries import TableColumn, TableEntry, Watermark
+from millstream.table.sql.parser import parse
+from millstream.table.types.parsing import parse_logical_type
+
+__all__ = ["Tables"]
+
+
+@dataclass
+class Tables:
+    """Tables of rows with a name each; the names that the binder asks for."""
+
+    entries: dict[str, TableEntry] = field(default_factory=dict)
+    current_catalog: str = "default_catalog"
+    current_database: str = "default_database"
+
+    def add(
+        self,
+        name: str,
+        columns: str,
+        rows: list[Any],
+        *,
+        updating: bool = False,
+        key: tuple[str, ...] = (),
+        watermark: tuple[str, str] | None = None,
+    ) -> Tables:
+        """A table; rows are tuples, or `Row`s with a kind."""
+        row = parse_logical_type(f"ROW<{columns}>")
+        found = [
+            TableColumn(
+                each.name,
+                each.type.with_kind("ROWTIME")
+                if watermark is not None and watermark[0] == each.name
+                else each.type,
+            )
+            for each in row.fields
+        ]
+        mark = None
+        if watermark is not None:
+            expression = parse_and_bind_expression(watermark[1], row, self)
+            mark = Watermark(watermark[0], expression, watermark[1])
+        source = TableRows([r if isinstance(r, Row) else Row(*r) for r in rows], updating)
+        path = TablePath(self.current_catalog, self.current_database, name)
+        options = (("connector", "values"),)
+        self.entries[name] = TableEntry(
+            path, tuple(found), options, mark, primary_key=key, source=source
+        )
+        return self
+
+    def find_table(self, names: Any, catalog: Any = None, database: Any = None) -> Any:
+        return self.entries.get(names[-1])
+
+    def find_function(self, names: Any) -> None:
+        return None
+
+    def similar_tables(self, name: str) -> list[str]:
+        return list(self.entries)
+
+    def function_names(self) -> list[str]:
+        return []
+
+    def option(self, key: str) -> None:
+        return None
+
+    def planner(self) -> Planner:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        return Planner(env, lambda path: self.entries[path.name])
+
+    def changes(self, sql: str, **options: Any) -> list[Row]:
+        """The changes of a query's result."""
+        planner = self.planner()
+        planned = planner.planned(bind_query(parse(sql), self, sql))
+        return changes_in_memory(planner, planned, **options)
+
+    def table(self, sql: str, **options: Any) -> Counter[Any]:
+        """The result of a query as a bag of tuples."""
+        found: Counter[Any] = Counter()
+        for row in folded(self.changes(sql, **options)):
+            found[tuple(_plain(each) for each in row)] += 1
+        return found
+
+    def shown(self, sql: str, **options: Any) -> list[str]:
+        """The changes of a query's result as texts."""
+        return [f"{r.get_row_kind()}{tuple(r)}" for r in self.changes(sql, **options)]
+
+
+def _plain(value: Any) -> Any:
+    return hashable(value) if isinstance(value, list | dict) else value
+
+
+def back(*values: Any) -> Row:
+    """A row that is taken back."""
+    return Row.of_kind(RowKind.DELETE, *values)
