@@ -2,8 +2,8 @@
 
 Three ways, by what the rows are ordered by. *rowtime*: a row waits for the watermark, and comes once
 with its final values. *arrival*: a row comes at once, with aggregates of the rows before it.
-*updating*: any order, rows may be taken back; the partitions that an epoch touches are computed anew, and the
-differences are emitted.
+*updating*: any order, rows may be taken back; the partitions that an epoch touches are computed anew,
+and the differences are emitted.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from millstream.common.typesystem.arrow_info import arrow_row
 from millstream.kernel.tables.aggregates.calls import AggregateCall, Aggregates
 from millstream.kernel.tables.timed.frames import Frame, Partitions, folded_frames, prefixes
+from tests.support.strategies import examples
 
 SUM = Aggregates(
     arrow_row(["v"], [pa.int32()]), (AggregateCall("SUM0", (0,), pa.int64()),), changes=False
@@ -17,6 +18,7 @@ SUM = Aggregates(
 
 
 @given(lengths=st.lists(st.integers(1, 9), max_size=5))
+@examples(40)
 def test_prefixes_are_running_sums(lengths: list[int]) -> None:
     codes = np.repeat(np.arange(len(lengths)), lengths)
     numbers = np.arange(len(codes))
@@ -29,6 +31,7 @@ def test_prefixes_are_running_sums(lengths: list[int]) -> None:
 
 
 @given(lengths=st.lists(st.integers(1, 9), max_size=5), start=st.integers(-3, 0))
+@examples(40)
 def test_frames_may_be_empty(lengths: list[int], start: int) -> None:
     codes = np.repeat(np.arange(len(lengths)), lengths)
     numbers = np.arange(len(codes))

@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.kernel.tables.timed.times import as_local, as_utc, milliseconds, timestamps, unique
+from tests.support.strategies import examples
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize("zone", [None, "UTC"])
 @given(seconds=st.lists(st.integers(-(10**6), 10**6)))
+@examples(40)
 def test_there_and_back(unit: str, zone: str | None, seconds: list[int]) -> None:
     times = np.array(seconds, np.int64) * 1000
     column = timestamps(times, pa.timestamp(unit, zone))
@@ -26,6 +28,7 @@ def test_times_before_1970_are_rounded_down() -> None:
 
 
 @given(times=st.lists(st.integers(0, 2**41)))
+@examples(40)
 def test_the_clock_on_the_wall_and_back(times: list[int]) -> None:
     given_times = np.array(times, np.int64)
     walls = as_local(given_times, "Europe/Berlin")
