@@ -44,7 +44,8 @@ class TableEnvironment:
     >>> t_env = TableEnvironment.create()
     >>> t = t_env.from_elements([(1, "a"), (2, "b"), (3, "a")], "id INT, name STRING")
     >>> t_env.create_temporary_view("t", t)
-    >>> sorted(map(tuple, t_env.final_rows(t_env.sql_query("SELECT name, COUNT(*) FROM t GROUP BY name"))))
+    >>> counts = t_env.sql_query("SELECT name, COUNT(*) FROM t GROUP BY name")
+    >>> sorted(map(tuple, t_env.final_rows(counts)))
     [('a', 2), ('b', 1)]
     """
 
