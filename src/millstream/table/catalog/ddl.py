@@ -146,6 +146,8 @@ def _drop(node: ast.Drop, manager: CatalogManager, source: Source) -> StatementR
             close = manager.similar_tables(node.name.names[-1])
             hint = f"did you mean {close[0]}?" if close else f"write DROP {node.kind} IF EXISTS"
             word = "temporary " if node.temporary else ""
+            if isinstance(manager.find_table(node.name.names), TableEntry) and node.kind == "VIEW":
+                hint = f"{node.name} is a table: write DROP TABLE"
             message = f"there is no {word}{node.kind.lower()} {path}"
             raise catalog_error("UNKNOWN_TABLE", message, hint)
     elif node.kind == "FUNCTION":

@@ -60,10 +60,12 @@ class _Call:
 
 def _parts(node: Node) -> Iterator[Node]:
     """The nodes of an expression, without those of queries inside."""
-    yield node
-    for each in node.children():
-        if not isinstance(each, queries.Query):
-            yield from _parts(each)
+    # A long chain of AND is a deep tree, too deep for recursion.
+    waiting = [node]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting.extend(each for each in found.children() if not isinstance(each, queries.Query))
 
 
 def has_aggregate(node: Node, binder: ExpressionBinder) -> bool:
@@ -207,7 +209,8 @@ class GroupedExpressions(SelectExpressions):
             return replace(bound, operand=operand)
         if not isinstance(bound, InputRef):
             return bound
-        name = self.context.problems.text(node) or bound.name
+        written = "" if isinstance(node, sql.Star) else self.context.problems.text(node)
+        name = written or bound.name
         hint = f"add {name} to GROUP BY, or aggregate it, as in MAX({name})"
         if not self.keys and self.window is None and self.sets is None:
             hint = f"group with GROUP BY {name}, or aggregate it, as in MAX({name})"

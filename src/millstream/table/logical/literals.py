@@ -75,17 +75,23 @@ def _temporal(node: sql.TemporalLiteral) -> Expression:
     fraction = min(len(node.text.strip().partition(".")[2]), 9)
     try:
         if node.kind == "DATE":
-            return Literal(kinds.not_null(kinds.DATE), parse_date(node.text))
+            return Literal(kinds.not_null(kinds.DATE), _known(parse_date(node.text)))
         if node.kind == "TIME":
             kind = kinds.parse_type(f"TIME({fraction})")
-            return Literal(kinds.not_null(kind), parse_time(node.text))
+            return Literal(kinds.not_null(kind), _known(parse_time(node.text)))
         if node.kind == "TIMESTAMP":
             kind = kinds.timestamp(fraction)
-            return Literal(kinds.not_null(kind), parse_timestamp(node.text, 9))
+            return Literal(kinds.not_null(kind), _known(parse_timestamp(node.text, 9)))
     except (CastError, ValueError):
         form = _FORMS[node.kind]
         raise LiteralError(f"{node.text!r} is no {node.kind}; write it like {form!r}") from None
     raise LiteralError(f"there are no literals of {node.kind}; use CAST('...' AS TIMESTAMP_LTZ(3))")
+
+
+def _known(value: int | None) -> int:
+    if value is None:
+        raise ValueError("no time")
+    return value
 
 
 def _interval(node: sql.IntervalLiteral) -> Expression:

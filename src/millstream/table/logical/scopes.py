@@ -149,6 +149,7 @@ class Scope:
             close = nearest(parts[0], tables)
             if close:
                 return f"did you mean table {' or '.join(close)}? Tables here: {shown_list(tables)}"
+            return f"there is no table {parts[0]} in FROM; tables here: {shown_list(tables)}"
         close = nearest(parts[-1], known)
         if close:
             case = " (names are case-sensitive)" if close[0].lower() == parts[-1].lower() else ""
