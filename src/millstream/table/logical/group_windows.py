@@ -86,9 +86,9 @@ class GroupWindow:
             message = "a window over processing time has no row time"
             hint = f"use {self.name}_PROCTIME"
             raise binder.context.error("NO_TIME_ATTRIBUTE", message, node, hint)
-        kind: LogicalType = TimestampType(3, "ROWTIME", nullable=False)
+        kind: LogicalType = TimestampType(3, "ROWTIME")
         if isinstance(self.time.type, LocalZonedTimestampType):
-            kind = LocalZonedTimestampType(3, "ROWTIME", nullable=False)
+            kind = LocalZonedTimestampType(3, "ROWTIME")
         return InputRef(kind, start + 2, "window_time")
 
     def _row(self, start: int, binder: ExpressionBinder, node: Any) -> Expression:

@@ -289,14 +289,9 @@ class GroupedExpressions(SelectExpressions):
         """The call with Flink's nullability: a group has rows, the whole table may have none."""
         if call.function not in (*_KEEP_NULLABILITY, *_SPREAD) or not call.arguments:
             return call
-        if not (self.keys or self.window) or filtered or self._may_be_empty():
-            return call
-        if call.function in _SPREAD:
+        if not (self.keys or self.window) or filtered:
             return call
         return replace(call, type=call.type.with_nullability(call.arguments[0].type.nullable))
-
-    def _may_be_empty(self) -> bool:
-        return self.sets is not None and any(not each for each in self.sets)
 
     def json_aggregate(self, node: sql.JsonCall) -> Expression:
         """JSON_OBJECTAGG or JSON_ARRAYAGG."""

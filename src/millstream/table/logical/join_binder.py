@@ -252,7 +252,7 @@ class JoinBinder:
 
 def _elements(kind: LogicalType) -> tuple[list[str], list[LogicalType]]:
     if isinstance(kind, MapType):
-        return ["KEY", "VALUE"], [kind.key.with_nullability(False), kind.value]
+        return ["KEY", "VALUE"], [kind.key, kind.value]
     if isinstance(kind, (ArrayType, MultisetType)):
         element = kind.element
         if isinstance(element, RowType):

@@ -26,6 +26,11 @@ __all__ = ["OverRef", "SelectExpressions", "transformed"]
 
 _RANKING = ("ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE")
 _OFFSETS = ("LAG", "LEAD")
+# The frame of a row has the row itself: they are NULL only if their argument can be.
+_OF_ROWS = (
+    "SUM", "AVG", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE",
+    "STDDEV_POP", "STDDEV_SAMP", "STDDEV", "VAR_POP", "VAR_SAMP", "VARIANCE",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -126,6 +131,9 @@ class SelectExpressions(ExpressionBinder):
             arguments = [] if star else self._arguments(node)
             found = self.call(name, arguments, node)
         assert isinstance(found, Call)
+        if entry is None and name in _OF_ROWS and arguments and node.filter is None:
+            nullable = arguments[0].type.nullable
+            return replace(found, type=found.type.with_nullability(nullable))
         return found
 
     def _spec(self, window: Any) -> sql.WindowSpec:

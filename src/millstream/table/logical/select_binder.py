@@ -124,7 +124,8 @@ class _Select:
                 continue
             name = item.alias.text if item.alias is not None else _derived_name(item.value)
             expression = binder.bind(item.value)
-            found.append(_Item(name or f"EXPR${len(found)}", expression))
+            number = len({each.name for each in found})
+            found.append(_Item(name or f"EXPR${number}", expression))
         return found
 
     def _starred(self, node: sql.Star, binder: SelectExpressions) -> list[_Item]:
@@ -186,4 +187,6 @@ def _derived_name(node: sql.Expression) -> str | None:
         return node.name.names[-1]
     if isinstance(node, sql.Field):
         return node.name.text
+    if isinstance(node, sql.Call) and not node.has_parentheses:
+        return node.name.names[-1]
     return None
