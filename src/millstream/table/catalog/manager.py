@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from millstream.table.catalog.errors import catalog_error
 from millstream.table.logical.algebra import TablePath
@@ -174,7 +175,7 @@ class CatalogManager:
         """Put a table or view under its path."""
         path = entry.path
         if entry.temporary:
-            store: dict = self.temporary
+            store: dict[Any, Any] = self.temporary
             key: object = path
         else:
             store, key = self.database_named(path.catalog, path.database).tables, path.name
@@ -261,7 +262,7 @@ class CatalogManager:
 
     def _function_store(
         self, path: TablePath, temporary: bool, system: bool
-    ) -> tuple[dict, object]:
+    ) -> tuple[dict[Any, Any], object]:
         name = path.name.lower()
         if system:
             return self.system_functions, name

@@ -47,4 +47,4 @@ def fits(value: str, show: Any) -> bool:
     parts = [{"%": ".*", "_": "."}.get(sign, re.escape(sign)) for sign in show.pattern]
     flags = re.IGNORECASE if show.operator == "ILIKE" else 0
     found = re.fullmatch("".join(parts), value, flags | re.DOTALL) is not None
-    return found != show.negated
+    return found != bool(show.negated)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from millstream.table.expressions.tree import Expression
 from millstream.table.types.logical import RowType
@@ -75,7 +75,8 @@ class Relation:
     def with_inputs(self, inputs: tuple[Relation, ...]) -> Self:
         """The same node over other inputs of the same row types."""
         names = [f.name for f in fields(self) if isinstance(getattr(self, f.name), Relation)]
-        return replace(self, **dict(zip(names, inputs, strict=True)))
+        changes: dict[str, Any] = dict(zip(names, inputs, strict=True))
+        return replace(self, **changes)
 
     def walk(self) -> Iterator[Relation]:
         """This table and all that it is made from, inputs last."""

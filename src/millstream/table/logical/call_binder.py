@@ -17,6 +17,7 @@ from millstream.table.logical.problems import nearest
 from millstream.table.logical.scopes import Scope
 from millstream.table.logical.user_calls import UserCall
 from millstream.table.sql import expressions as sql
+from millstream.table.sql.nodes import Identifier, Name
 from millstream.table.types.casts import can_cast_implicitly
 from millstream.table.types.logical import LocalZonedTimestampType
 from millstream.table.types.parsing import logical_type
@@ -249,7 +250,7 @@ class CallBinder:
 
     def json_aggregate(self, node: sql.JsonCall) -> Expression:
         """JSON_OBJECTAGG or JSON_ARRAYAGG where there are no groups."""
-        name = sql.Identifier((sql.Name(node.name, span=node.span),), span=node.span)
+        name = Identifier((Name(node.name, span=node.span),), span=node.span)
         return self.aggregate_call(sql.Call(name, span=node.span))
 
     def json_arguments(self, node: sql.JsonCall) -> list[Expression]:

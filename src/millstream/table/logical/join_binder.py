@@ -201,6 +201,7 @@ class JoinBinder:
             message = "a table function is joined by CROSS, INNER or LEFT JOIN"
             raise self.context.error("NOT_SUPPORTED", message, inner, "swap the kind of the join")
         reader = ExpressionBinder(self.context, left[1], self.outer)
+        function: TableFunction | Unnest
         if isinstance(inner, queries.Unnest):
             function, row = self._unnested(reader, inner)
         else:
@@ -218,7 +219,7 @@ class JoinBinder:
         nullable = kind == "left"
         types += [e.type.with_nullability(True) if nullable else e.type for e in scope.columns]
         out = row_type(names, types)
-        relation = Correlate(out, left[0], function, kind, condition)  # type: ignore[arg-type]
+        relation = Correlate(out, left[0], function, kind, condition)
         return relation, _scope(left[1], scope, out)
 
     def _unnested(self, reader: ExpressionBinder, node: queries.Unnest) -> tuple[Unnest, RowType]:
@@ -321,7 +322,7 @@ def _joined(
 def _keeps_time(left: Relation, right: Relation, condition: Expression) -> bool:
     """Whether rows come out in the order of time: joins of windows, and within a span of time."""
     size = len(left.row_type.fields)
-    tests = condition.arguments if _is(condition, "AND") else (condition,)
+    tests = condition.children() if _is(condition, "AND") else (condition,)
     roles = {**window_columns(left), **{size + k: v for k, v in window_columns(right).items()}}
     equal = set()
     bounds = 0
