@@ -156,7 +156,8 @@ def _tiles(places: Ints, sizes: Ints, buckets: int) -> Ints:
     border = more * (small + 1)
     in_large = places // (small + 1)
     in_small = more + (places - border) // np.maximum(small, 1)
-    return np.where(places < border, in_large, in_small) + 1
+    found: Ints = np.where(places < border, in_large, in_small) + 1
+    return found
 
 
 def prefixes(aggregates: Aggregates, state: Sequence[pa.Array], firsts: Ints) -> list[pa.Array]:

@@ -39,7 +39,7 @@ def section(name: str, row: RowTypeInfo) -> SectionForm:
 
 
 class Firing:
-    """What an epoch emits: at the places of its records, or at those of timers.
+    """The emissions of an epoch, at the places of its records or of timers.
 
     ``limits``: for each record of the epoch, by its cause, the time that is over for it.
     """
@@ -166,7 +166,7 @@ class TimedOperator(TableOperator):
         """When stored rows are due: the hashes of their keys, and the times."""
 
     def _forget_dues(self, directory: Directory, hashes: Hashes) -> None:
-        """The rows of these pages are about to be written: what was due is none of theirs."""
+        """Forget when the rows of these pages were due: the pages are about to be written."""
         field = directory.tick_due if self.in_processing_time else directory.event_due
         for bucket in distinct(directory.buckets(hashes)).tolist():
             field[directory.span(*directory.locate(bucket))] = NEVER
