@@ -2,7 +2,7 @@
 
 Three ways, by what the rows are ordered by. *rowtime*: a row waits for the watermark, and comes once
 with its final values. *arrival*: a row comes at once, with aggregates of the rows before it.
-*updating*: any order, rows may be taken back; the partitions that an epoch touches are computed anew,
+*updating*: any order, rows may be taken back; the partitions that an epoch touches are computed again,
 and the differences are emitted.
 """
 

@@ -132,7 +132,7 @@ class UpdatingOverOperator(TableOperator):
 
 
 class _StatefulOver(TimedOperator):
-    """What OVER by row time and by arrival share: rows that come, behind a past.
+    """The common part of OVER by row time and by arrival: rows that come, behind a past.
 
     The past of a partition is one state where frames begin with the first row, else the rows that
     frames may still see.
