@@ -90,6 +90,8 @@ class CallBinder:
         if name == "PROCTIME":
             found = self.call(name, [], node)
             return replace(found, type=LocalZonedTimestampType(3, "PROCTIME", nullable=False))
+        if name == "TRIM":
+            return self.call(name, _trim_arguments(self._arguments(node)), node)
         return None
 
     def _arguments(self, node: sql.Call) -> list[Expression]:
@@ -269,6 +271,13 @@ class CallBinder:
             else:
                 found.append(self.value(each))
         return found
+
+
+def _trim_arguments(arguments: list[Expression]) -> list[Expression]:
+    """The registry takes the side, the text and then the characters; SQL has the characters first."""
+    if len(arguments) == 2 and not isinstance(arguments[0], Symbol):
+        return [_word("BOTH"), arguments[1], arguments[0]]
+    return [arguments[0], *reversed(arguments[1:])]
 
 
 def _word(text: str) -> Symbol:

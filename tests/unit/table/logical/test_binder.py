@@ -74,3 +74,11 @@ def test_views_are_bound_where_they_are_used() -> None:
     manager = catalog()
     run("CREATE VIEW v (x) AS SELECT a FROM t", manager)
     assert schema("SELECT * FROM v", manager) == [["x", "INT"]]
+
+
+def test_trim_takes_the_characters_off_the_text_in_all_forms() -> None:
+    manager = catalog()
+    for form in ("BOTH 'a' FROM c", "'a' FROM c", "LEADING 'a' FROM c"):
+        found = run(f"SELECT TRIM({form}) FROM t", manager)
+        assert isinstance(found, Project)
+        assert [str(each) for each in found.expressions[0].children()][1:] == ["c", "'a'"]
