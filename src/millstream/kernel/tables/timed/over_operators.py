@@ -228,7 +228,7 @@ class _StatefulOver(TimedOperator):
         return np.flatnonzero(rows.every >= rows.ends - number)
 
     def seen_until(self, times: Ints) -> Ints:
-        """Until when frames of RANGE may see rows; for ever, if they begin with the first row."""
+        """Until when frames of RANGE may see rows; forever, if they begin with the first row."""
         frame, spec = self.spec.frame, self.spec
         others = any(isinstance(call, WindowCall) for call in spec.calls)
         if frame.unit == "ROWS" or frame.start is None or others:

@@ -51,7 +51,7 @@ def timestamps(times: Ints, kind: pa.DataType = LOCAL) -> pa.Array:
 
 
 def as_local(times: Ints, zone: str | None) -> Ints:
-    """What a clock on the wall shows at some times; without a zone, the times themselves.
+    """The times on the clock on the wall; without a zone, the times themselves.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def as_local(times: Ints, zone: str | None) -> Ints:
 
 
 def as_utc(walls: Ints, zone: str | None) -> Ints:
-    """When a clock on the wall shows some times.
+    """The times at which a clock on the wall shows some times.
 
     A time that is shown twice is the later one, so that a window is not closed before its last
     row. One that is never shown is that of the change.
