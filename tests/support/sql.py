@@ -13,13 +13,20 @@ from millstream.table.connectors.simple import TableRows
 from millstream.table.execution.changes import folded, hashable
 from millstream.table.execution.memory import changes_in_memory
 from millstream.table.execution.planning import Planner
-from millstream.table.logical.algebra import TablePath
+from millstream.table.logical.algebra import Relation, TablePath
 from millstream.table.logical.binder import bind_query, parse_and_bind_expression
 from millstream.table.logical.entries import TableColumn, TableEntry, Watermark
 from millstream.table.sql.parser import parse
+from millstream.table.sql.queries import Query
+from millstream.table.types.logical import (
+    LocalZonedTimestampType,
+    LogicalType,
+    RowType,
+    TimestampType,
+)
 from millstream.table.types.parsing import parse_logical_type
 
-__all__ = ["Tables"]
+__all__ = ["Tables", "back", "bound", "row_type"]
 
 
 @dataclass
@@ -41,14 +48,10 @@ class Tables:
         watermark: tuple[str, str] | None = None,
     ) -> Tables:
         """A table; rows are tuples, or `Row`s with a kind."""
-        row = parse_logical_type(f"ROW<{columns}>")
+        row = row_type(columns)
+        time = None if watermark is None else watermark[0]
         found = [
-            TableColumn(
-                each.name,
-                each.type.with_kind("ROWTIME")
-                if watermark is not None and watermark[0] == each.name
-                else each.type,
-            )
+            TableColumn(each.name, _rowtime(each.type) if each.name == time else each.type)
             for each in row.fields
         ]
         mark = None
@@ -85,7 +88,7 @@ class Tables:
     def changes(self, sql: str, **options: Any) -> list[Row]:
         """The changes of a query's result."""
         planner = self.planner()
-        planned = planner.planned(bind_query(parse(sql), self, sql))
+        planned = planner.planned(bound(sql, self))
         return changes_in_memory(planner, planned, **options)
 
     def table(self, sql: str, **options: Any) -> Counter[Any]:
@@ -98,6 +101,25 @@ class Tables:
     def shown(self, sql: str, **options: Any) -> list[str]:
         """The changes of a query's result as texts."""
         return [f"{r.get_row_kind()}{tuple(r)}" for r in self.changes(sql, **options)]
+
+
+def row_type(columns: str) -> RowType:
+    """The row of columns as CREATE TABLE has them."""
+    found = parse_logical_type(f"ROW<{columns}>")
+    assert isinstance(found, RowType)
+    return found
+
+
+def bound(sql: str, tables: Tables) -> Relation:
+    """The relation of a query."""
+    query = parse(sql)
+    assert isinstance(query, Query)
+    return bind_query(query, tables, sql)
+
+
+def _rowtime(kind: LogicalType) -> LogicalType:
+    assert isinstance(kind, TimestampType | LocalZonedTimestampType)
+    return kind.with_kind("ROWTIME")
 
 
 def _plain(value: Any) -> Any:

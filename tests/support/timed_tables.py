@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -58,6 +58,10 @@ def limits(rows: Sequence[Weighted], time: int, delay: int) -> list[int]:
     return found
 
 
+def _time_at(place: int) -> Callable[[Any, int], int]:
+    return lambda row, _: ms_of(row[place])
+
+
 @dataclass
 class TimedRun(TableRun):
     """A graph of a spec over sources whose rows have a time.
@@ -76,10 +80,9 @@ class TimedRun(TableRun):
         streams = []
         for i, rows in enumerate(self.inputs):
             source = TestSource([row_of(row) for row in single(rows)])
-            place = self.times[i]
             strategy = WatermarkStrategy.for_bounded_out_of_orderness(
                 Duration.of_millis(self.delay)
-            ).with_timestamp_assigner(lambda row, _, place=place: ms_of(row[place]))
+            ).with_timestamp_assigner(_time_at(self.times[i]))
             streams.append(env.from_source(source, strategy, f"in{i}").uid(f"in{i}").changelog())
         for stream in streams:
             stream.sink_to(DiscardingSink()).name("out")

@@ -47,13 +47,13 @@ class JsonRows:
                 raise FormatError("JSON_ROW", f"a row is a JSON object, got {text!r:.200}")
             return self.values(found)
         except ValueError as error:
-            return self._fail(FormatError("JSON_ROW", f"no JSON: {text!r:.200} ({error})"))
-        except FormatError as error:
-            return self._fail(error)
-
-    def _fail(self, error: FormatError) -> None:
-        if not self.lenient:
-            raise error
+            if self.lenient:
+                return None
+            raise FormatError("JSON_ROW", f"no JSON: {text!r:.200} ({error})") from error
+        except FormatError:
+            if self.lenient:
+                return None
+            raise
 
     def values(self, found: dict[str, Any]) -> tuple[Any, ...]:
         """The values of the columns in a JSON object."""

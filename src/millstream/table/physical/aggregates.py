@@ -107,7 +107,7 @@ class GroupingSets:
         return rows, [*arrays, pa.array(numbers, pa.int64())]
 
 
-def group_of(relation: Aggregate) -> tuple[Expression, ...]:
+def group_of(relation: Aggregate) -> tuple[InputRef, ...]:
     """The columns to group by."""
     fields = relation.input.row_type.fields
     return tuple(InputRef(fields[key].type, key, fields[key].name) for key in relation.keys)

@@ -46,7 +46,8 @@ def add_rank(lowering: Lowering, relation: Rank) -> int:
 
 def add_limit(lowering: Lowering, relation: Limit) -> int:
     """Add the first rows of a table, in the order below it or in that of arrival."""
-    source, keys = relation.input, ()
+    source = relation.input
+    keys: tuple[SortKey, ...] = ()
     if isinstance(source, Sort):
         keys, source = source.keys, source.input
     if relation.fetch is None:

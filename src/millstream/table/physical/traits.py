@@ -144,7 +144,8 @@ class Traits:
     def _(self, relation: Aggregate) -> TableTraits:
         found = self.of(relation.input)
         calls = [getattr(each.expression, "function", "") for each in relation.calls]
-        order = _latest(found.order, *("O" for name in calls if name in _ARRIVAL))
+        arrival: list[OrderClass] = ["O" for name in calls if name in _ARRIVAL]
+        order = _latest(found.order, *arrival)
         key = frozenset(range(len(relation.keys)))
         if window_of(relation) is not None:
             return TableTraits(

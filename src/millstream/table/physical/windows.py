@@ -50,8 +50,16 @@ class WindowColumns:
 
     def at(self, places: dict[int, int]) -> WindowColumns:
         """The same columns at other places."""
-        found = [None if p is None else places.get(p) for p in (self.start, self.end, self.time)]
-        return WindowColumns(*found, self.table)
+        return WindowColumns(
+            _moved(self.start, places),
+            _moved(self.end, places),
+            _moved(self.time, places),
+            self.table,
+        )
+
+
+def _moved(place: int | None, places: dict[int, int]) -> int | None:
+    return None if place is None else places.get(place)
 
 
 def window_columns(relation: Relation) -> WindowColumns | None:

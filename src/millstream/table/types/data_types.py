@@ -141,12 +141,16 @@ class NullType(AtomicType):
 class _Long(AtomicType):
     """A type with a length."""
 
+    _logical: type[
+        logical.CharType | logical.VarCharType | logical.BinaryType | logical.VarBinaryType
+    ]
+
     def __init__(self, length: int = 1, nullable: bool = True) -> None:
         super().__init__(nullable)
         self.length = length
 
     def _make(self) -> LogicalType:
-        return self._logical(self.length)  # type: ignore[call-arg]
+        return self._logical(self.length)
 
     def _shown(self) -> list[str]:
         return [str(self.length)]
@@ -242,12 +246,19 @@ class DateType(AtomicType):
 class _Seconds(AtomicType):
     """A type with digits behind the second."""
 
+    _logical: type[
+        logical.TimeType
+        | logical.TimestampType
+        | logical.LocalZonedTimestampType
+        | logical.ZonedTimestampType
+    ]
+
     def __init__(self, precision: int = 6, nullable: bool = True) -> None:
         super().__init__(nullable)
         self.precision = precision
 
     def _make(self) -> LogicalType:
-        return self._logical(self.precision)  # type: ignore[call-arg]
+        return self._logical(self.precision)
 
     def _shown(self) -> list[str]:
         return [str(self.precision)]
@@ -326,14 +337,14 @@ class DayTimeIntervalType(_Interval):
 class _Element(DataType):
     """A type of several elements."""
 
-    _logical: type[LogicalType] = LogicalType
+    _logical: type[logical.ArrayType | logical.MultisetType]
 
     def __init__(self, element_type: DataType, nullable: bool = True) -> None:
         super().__init__(nullable)
         self.element_type = element_type
 
     def _make(self) -> LogicalType:
-        return self._logical(logical_of(self.element_type))  # type: ignore[call-arg]
+        return self._logical(logical_of(self.element_type))
 
     def _shown(self) -> list[str]:
         return [repr(self.element_type)]
@@ -739,7 +750,7 @@ def data_type(given: LogicalType) -> DataType:
         return _PLAIN[given.root](nullable)
     if given.root in _SIZED:
         size = getattr(given, "length", getattr(given, "precision", None))
-        return cast(Any, _SIZED[given.root])(size, nullable)
+        return cast(DataType, cast(Any, _SIZED[given.root])(size, nullable))
     if isinstance(given, logical.DecimalType):
         return DecimalType(given.precision, given.scale, nullable)
     if isinstance(given, logical.ArrayType):

@@ -8,9 +8,9 @@ import pytest
 
 from millstream.common.errors import FormatError
 from millstream.table.connectors.csv_rows import CsvRows
-from millstream.table.types.parsing import parse_logical_type
+from tests.support.sql import row_type
 
-FIELDS = parse_logical_type("ROW<a INT, s STRING, t TIMESTAMP(3), l ARRAY<INT>>").fields
+FIELDS = row_type("a INT, s STRING, t TIMESTAMP(3), l ARRAY<INT>").fields
 
 
 def test_values_and_back():

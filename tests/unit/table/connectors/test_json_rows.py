@@ -9,11 +9,11 @@ import pytest
 
 from millstream.common.errors import FormatError
 from millstream.table.connectors.json_rows import JsonRows
-from millstream.table.types.parsing import parse_logical_type
+from tests.support.sql import row_type
 
-FIELDS = parse_logical_type(
-    "ROW<a INT, s STRING, d DECIMAL(10, 2), t TIMESTAMP(3), l ARRAY<INT>, m MAP<STRING, INT>, "
-    "r ROW<x INT>, b BOOLEAN, y DATE>"
+FIELDS = row_type(
+    "a INT, s STRING, d DECIMAL(10, 2), t TIMESTAMP(3), l ARRAY<INT>, m MAP<STRING, INT>, "
+    "r ROW<x INT>, b BOOLEAN, y DATE"
 ).fields
 TEXT = (
     '{"a":1,"s":"x","d":2.5,"t":"2024-01-02 03:04:05.678","l":[1,2],"m":{"k":3},"r":{"x":4},'

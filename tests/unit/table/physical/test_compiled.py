@@ -17,6 +17,7 @@ from millstream.table.physical.compiled import (
     row_info,
 )
 from millstream.table.types.parsing import parse_logical_type
+from tests.support.sql import row_type
 
 INT = parse_logical_type("INT")
 BATCH = pa.RecordBatch.from_arrays([pa.array([1, None, 3], pa.int32())], names=["a"])
@@ -44,6 +45,6 @@ def test_functions_of_chance_are_found():
 
 
 def test_row_types_have_arrow_columns_with_different_names():
-    info = row_info(parse_logical_type("ROW<a INT, b DECIMAL(10, 2)>"))
+    info = row_info(row_type("a INT, b DECIMAL(10, 2)"))
     assert info.get_field_names() == ["a", "b"]
     assert info.field_types[1] == ArrowTypeInfo(pa.decimal128(10, 2))

@@ -62,7 +62,8 @@ def test_projections_keep_keys_whose_columns_stay():
 def test_window_aggregates_only_add_rows():
     windows = WindowTable(row(INT, TS, TS, TS, TS), Scan(row(INT, TS), T.table), "TUMBLE", 1, 1000)
     grouped = Aggregate(row(INT, TS, TS, BIGINT), windows, (0, 2, 3), (COUNT,))
-    assert window_of(grouped).table is windows
+    found = window_of(grouped)
+    assert found is not None and found.table is windows
     assert not of(grouped).updating and of(grouped).state == "bounded by the watermark"
     assert window_of(Aggregate(row(INT, BIGINT), windows, (0,), (COUNT,))) is None
 

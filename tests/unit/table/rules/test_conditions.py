@@ -17,7 +17,8 @@ def test_parts_and_the_whole():
     assert conjuncts(whole) == [ONE, TWO, ONE]
     assert conjuncts(Literal(BOOLEAN, True)) == []
     assert conjuncts(all_of([ONE, TWO])) == [ONE, TWO]
-    assert all_of([]).value is True
+    nothing = all_of([])
+    assert isinstance(nothing, Literal) and nothing.value is True
 
 
 def test_columns_are_found_and_moved():

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from millstream.table.logical.algebra import Filter
 from millstream.table.rules.driver import rewritten
-from tests.support.sql import Tables, back
+from tests.support.sql import Tables, back, bound
 
 ROWS = [(1, "x", 10), (2, "y", 20), (1, "x", 5), (3, None, 7)]
-CASES = {
+CASES: dict[str, list[Any]] = {
     "SELECT a, v + 1 FROM t WHERE v > 6": [(1, 11), (2, 21), (3, 8)],
     "SELECT b, COUNT(*), SUM(v) FROM t GROUP BY b": [("y", 1, 20), ("x", 2, 15), (None, 1, 7)],
     "SELECT COUNT(*) FROM t": [(4,)],
@@ -89,9 +90,6 @@ def test_windows_fire_by_the_watermark():
 
 
 def test_a_table_without_anything_to_rewrite_stays():
-    from millstream.table.logical.binder import bind_query
-    from millstream.table.sql.parser import parse
-
-    relation = bind_query(parse("SELECT * FROM t WHERE a > 1"), tables())
+    relation = bound("SELECT * FROM t WHERE a > 1", tables())
     assert rewritten(relation) is relation
     assert any(isinstance(each, Filter) for each in relation.walk())

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.table.logical.binder import bind_query
 from millstream.table.rules.driver import rewritten
 from millstream.table.rules.nodes import Rank
-from millstream.table.sql.parser import parse
-from tests.support.sql import Tables
+from tests.support.sql import Tables, bound
 
 
 @pytest.mark.parametrize(
@@ -19,5 +17,5 @@ def test_conditions_are_ranges(condition, bounds):
     tables = Tables().add("t", "a INT", [])
     inner = "SELECT *, ROW_NUMBER() OVER (ORDER BY a) AS n FROM t"
     sql = f"SELECT a FROM ({inner}) WHERE {condition}"
-    found = [e for e in rewritten(bind_query(parse(sql), tables)).walk() if isinstance(e, Rank)]
+    found = [e for e in rewritten(bound(sql, tables)).walk() if isinstance(e, Rank)]
     assert [(each.start, each.end) for each in found] == [bounds]

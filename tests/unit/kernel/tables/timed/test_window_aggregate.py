@@ -53,8 +53,9 @@ def changes(draw: Any) -> list[Weighted]:
     return found
 
 
-def windows_of(kind: str, size: int, step: int | None, offset: int, time: int) -> list[Any]:
+def windows_of(window: Any, time: int) -> list[Any]:
     """By trial: all windows that a time is in."""
+    kind, size, step, offset = window
     found = []
     for start in range(time - size, time + 1):
         if kind == "CUMULATE":
@@ -71,7 +72,7 @@ def expected(window: Any, given: list[Weighted], delay: int) -> Counter[Any]:
     groups: dict[Any, Counter[Any]] = {}
     units = single(given)
     for ((key, value, time), weight), limit in zip(units, limits(units, 2, delay), strict=True):
-        for start, end in windows_of(*window, ms_of(time)):
+        for start, end in windows_of(window, ms_of(time)):
             if end - 1 > limit:
                 groups.setdefault((key, start, end), Counter())[value] += weight
     found: Counter[Any] = Counter()
