@@ -9,8 +9,8 @@ from typing import Any
 import millstream.table.connectors.simple  # noqa: F401
 from millstream.common import Row, RowKind
 from millstream.datastream import StreamExecutionEnvironment
+from millstream.table.connectors.changes import folded, hashable
 from millstream.table.connectors.simple import TableRows
-from millstream.table.execution.changes import folded, hashable
 from millstream.table.execution.memory import changes_in_memory
 from millstream.table.execution.planning import Planner
 from millstream.table.logical.algebra import Relation, TablePath

@@ -11,8 +11,8 @@ from millstream.datastream.stream_execution_environment import StreamExecutionEn
 from millstream.table.catalog.ddl import execute_ddl
 from millstream.table.catalog.manager import CatalogManager
 from millstream.table.connectors import simple
+from millstream.table.connectors.changes import folded
 from millstream.table.connectors.factory import connector_of
-from millstream.table.execution.changes import folded
 from millstream.table.execution.memory import changes_in_memory, own_graph
 from millstream.table.execution.planning import Planned, Planner
 from millstream.table.logical.algebra import Relation, Scan, TablePath

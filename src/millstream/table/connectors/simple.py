@@ -12,6 +12,7 @@ from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink, DriverSink
 from millstream.connectors.sink import Sink, SinkContext
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millstream.table.connectors.changes import paired
 from millstream.table.connectors.factory import CONNECTORS, ReadRows, cannot, stored_row
 from millstream.table.connectors.options import Option, Options
 from millstream.table.logical.entries import TableEntry
@@ -62,8 +63,6 @@ class PrintedRows(DriverSink):
     def deliver(
         self, context: SinkContext, epoch: int, records: list[tuple[Any, int | None]]
     ) -> None:
-        from millstream.table.execution.changes import paired
-
         prefix = f"{self.prefix}> " if self.prefix else ""
         out = sys.stderr if self.stderr else sys.stdout
         for row in paired([value for value, _ in records]):

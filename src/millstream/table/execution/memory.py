@@ -9,7 +9,7 @@ from typing import Any
 from millstream.common.types import Row
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.plan.graph import JobGraph
-from millstream.table.execution.changes import paired
+from millstream.table.connectors.changes import paired
 from millstream.table.execution.planning import Planned, Planner
 
 __all__ = ["changes_in_memory", "own_graph"]

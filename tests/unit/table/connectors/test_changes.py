@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.common import Row, RowKind
-from millstream.table.execution.changes import folded, paired
+from millstream.table.connectors.changes import folded, paired
 
 
 def minus(*values):
