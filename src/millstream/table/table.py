@@ -283,9 +283,7 @@ class Table:
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """The columns."""
-        found = ResolvedSchema.of(self.relation.row_type)
-        assert isinstance(found, ResolvedSchema)
-        return found
+        return ResolvedSchema.of(self.relation.row_type)
 
     def print_schema(self) -> None:
         """Print names and types of the columns."""

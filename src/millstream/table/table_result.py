@@ -107,9 +107,7 @@ class TableResult:
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """The columns."""
-        found = ResolvedSchema.of(self._row_type)
-        assert isinstance(found, ResolvedSchema)
-        return found
+        return ResolvedSchema.of(self._row_type)
 
     def get_result_kind(self) -> int:
         """`ResultKind.SUCCESS`, or `ResultKind.SUCCESS_WITH_CONTENT`."""

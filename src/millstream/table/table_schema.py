@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from millstream.table.types.data_types import DataType, RowField, RowType, data_type
+from millstream.table.types.logical import LogicalType
 from millstream.table.types.logical import RowType as LogicalRowType
 
-__all__ = ["ResolvedSchema", "TableSchema", "schema_text"]
+__all__ = ["ResolvedSchema", "TableSchema"]
 
 
 class TableSchema:
@@ -27,16 +29,22 @@ class TableSchema:
     ) -> None:
         self._names = list(field_names or [])
         self._types = list(data_types or [])
+        # Of a table: they know which column is its time, and data types do not.
+        self._logical: list[LogicalType] | None = None
 
     @classmethod
-    def of(cls, row_type: LogicalRowType) -> TableSchema:
+    def of(cls, row_type: LogicalRowType) -> Self:
         """The columns of a row type."""
         fields = row_type.fields
-        return cls([each.name for each in fields], [data_type(each.type) for each in fields])
+        found = cls([each.name for each in fields], [data_type(each.type) for each in fields])
+        found._logical = [each.type for each in fields]
+        return found
 
-    def copy(self) -> TableSchema:
+    def copy(self) -> Self:
         """The same columns again."""
-        return type(self)(self._names, self._types)
+        found = type(self)(self._names, self._types)
+        found._logical = self._logical
+        return found
 
     def get_field_names(self) -> list[str]:
         """The names."""
@@ -65,9 +73,14 @@ class TableSchema:
         pairs = zip(self._names, self._types, strict=True)
         return RowType([RowField(name, type_) for name, type_ in pairs])
 
+    def _summaries(self) -> list[tuple[str, str]]:
+        types = self._logical
+        if types is None:
+            types = [each.logical for each in self._types]
+        return [(n, each.as_summary()) for n, each in zip(self._names, types, strict=True)]
+
     def __repr__(self) -> str:
-        pairs = zip(self._names, self._types, strict=True)
-        lines = [f" |-- {name}: {type_.logical.as_summary()}\n" for name, type_ in pairs]
+        lines = [f" |-- {name}: {type_}\n" for name, type_ in self._summaries()]
         return "root\n" + "".join(lines)
 
     __str__ = __repr__
@@ -116,12 +129,7 @@ class ResolvedSchema(TableSchema):
         return self.get_field_count()
 
     def __repr__(self) -> str:
-        return schema_text(list(zip(self._names, self._types, strict=True)))
+        lines = [f"  `{name}` {type_}" for name, type_ in self._summaries()]
+        return "(\n" + ",\n".join(lines) + "\n)"
 
     __str__ = __repr__
-
-
-def schema_text(columns: Sequence[tuple[str, DataType]]) -> str:
-    """The columns as `Table.print_schema` prints them."""
-    lines = [f"  `{name}` {type_.logical.as_summary()}" for name, type_ in columns]
-    return "(\n" + ",\n".join(lines) + "\n)"
