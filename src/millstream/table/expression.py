@@ -59,7 +59,7 @@ class TimePointUnit(Enum):
 
 
 class JsonType(Enum):
-    """What `is_json` asks for."""
+    """The kinds of JSON that `is_json` can ask for."""
 
     VALUE = "VALUE"
     SCALAR = "SCALAR"
@@ -68,7 +68,7 @@ class JsonType(Enum):
 
 
 class JsonExistsOnError(Enum):
-    """What `json_exists` gives for an error."""
+    """The answers of `json_exists` for an error."""
 
     TRUE = "TRUE"
     FALSE = "FALSE"
@@ -77,7 +77,7 @@ class JsonExistsOnError(Enum):
 
 
 class JsonValueOnEmptyOrError(Enum):
-    """What `json_value` gives for nothing, and for an error."""
+    """The choices of `json_value` for nothing, and for an error."""
 
     NULL = "NULL"
     ERROR = "ERROR"
@@ -93,7 +93,7 @@ class JsonQueryWrapper(Enum):
 
 
 class JsonQueryOnEmptyOrError(Enum):
-    """What `json_query` gives for nothing, and for an error."""
+    """The choices of `json_query` for nothing, and for an error."""
 
     NULL = "NULL"
     EMPTY_ARRAY = "EMPTY ARRAY"
@@ -102,7 +102,7 @@ class JsonQueryOnEmptyOrError(Enum):
 
 
 class JsonOnNull(Enum):
-    """What JSON constructors do with NULL."""
+    """The treatment of NULL by JSON constructors."""
 
     NULL = "NULL"
     ABSENT = "ABSENT"
@@ -205,7 +205,7 @@ class Expression(BuiltInFunctions):
     def __getitem__(self, index: Any) -> Self:
         return self.get(index) if isinstance(index, str) else self.at(index)
 
-    # Python would ask for items 0, 1, 2, ... for ever.
+    # Python would ask for items 0, 1, 2, ... forever.
     __iter__ = None
 
     def log(self, base: Any = None) -> Self:

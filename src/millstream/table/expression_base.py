@@ -1,4 +1,4 @@
-"""What an expression of the Table API is made of, and the SQL text that stands for it.
+"""The parts of an expression of the Table API, and the SQL text that stands for it.
 
 An expression knows no table. When a table takes it, `Rendering` writes it as SQL over the columns of the
 table, and the binder of SQL makes a typed expression of the text: both APIs have the same meaning.
@@ -51,7 +51,7 @@ class ExpressionBase:
         return self._made("text", *parts)
 
     def _interval(self, unit: str) -> Self:
-        """So many units of time; of literals a literal."""
+        """An interval of this number of units of time; of literals a literal."""
         if self._kind != "literal":
             one = interval_text(1, unit)
             return self._text("(", self, f" * {one})")

@@ -254,7 +254,7 @@ def object_of(class_name: str, *args: Any) -> Expression:
 
 
 def row_interval(rows: int) -> Expression:
-    """So many rows, for OVER windows."""
+    """A number of rows, for OVER windows."""
     return Expression("rows", (rows,))
 
 

@@ -1,4 +1,4 @@
-"""What a result is: a success, or one with rows."""
+"""The kind of a result: a success, or one with rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["ResultKind"]
 
 
 class ResultKind:
-    """What a result is: a success, or one with rows."""
+    """The kind of a result: a success, or one with rows."""
 
     SUCCESS = 0
     SUCCESS_WITH_CONTENT = 1

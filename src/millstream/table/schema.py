@@ -60,7 +60,7 @@ class Schema:
         return Schema.Builder()
 
     def sql(self) -> str:
-        """What stands between the brackets of CREATE TABLE."""
+        """The text between the brackets of CREATE TABLE."""
         return ", ".join(self._parts())
 
     def _parts(self) -> list[str]:

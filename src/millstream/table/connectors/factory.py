@@ -42,7 +42,7 @@ COMMON = (Option("connector", required=True), Option("scan.watermark.idle-timeou
 
 @dataclass(frozen=True)
 class ReadRows:
-    """What a connector reads. ``updating``: rows have kinds, and are taken back too."""
+    """The rows that a connector reads. ``updating``: rows have kinds, and are taken back too."""
 
     stream: DataStream
     updating: bool = False

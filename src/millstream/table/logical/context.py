@@ -1,4 +1,4 @@
-"""What all parts of the binder share while they bind one text."""
+"""Objects that all parts of the binder share while they bind one text."""
 
 from __future__ import annotations
 

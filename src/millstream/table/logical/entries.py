@@ -1,4 +1,4 @@
-"""What a catalog holds, as the binder sees it: tables, views, user functions, and who finds them."""
+"""Objects of a catalog as the binder sees them: tables, views, user functions, and who finds them."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class FunctionEntry:
 
 
 class Names(Protocol):
-    """Who finds the objects that a statement names."""
+    """A finder of the objects that a statement names."""
 
     @property
     def current_catalog(self) -> str: ...

@@ -219,7 +219,7 @@ class ExpressionBinder(CallBinder):
         return self.guarded(lambda: bind(name, arguments), node)
 
     def guarded(self, make: Callable[[], Expression], node: Any) -> Expression:
-        """What a function of the registry makes, with the place in its errors."""
+        """The result of a function of the registry, with the place in its errors."""
         try:
             return make()
         except (BindError, kinds.TypesError) as error:

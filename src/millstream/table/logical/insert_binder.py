@@ -26,7 +26,7 @@ __all__ = ["BoundInsert", "bind_insert"]
 
 @dataclass(frozen=True)
 class BoundInsert:
-    """What an INSERT writes: the columns of ``query`` are the written ones of the table, in order.
+    """The rows of an INSERT: the columns of ``query`` are the written ones of the table, in order.
 
     ``options``: those of an OPTIONS hint. ``partition``: values of PARTITION (...) as texts.
     """

@@ -140,7 +140,7 @@ class Scope:
         return [column.name for column in self.columns if not column.hidden]
 
     def hint(self, name: Identifier) -> str:
-        """What to write instead of a name that means nothing."""
+        """Advice on what to write instead of a name that means nothing."""
         parts = name.names
         table = self.table(parts[:-1]) if len(parts) > 1 else None
         known = [c.name for c in self.columns[table.start : table.stop]] if table else self.names()

@@ -42,7 +42,7 @@ _ARRIVAL = {"FIRST_VALUE", "LAST_VALUE", "LISTAGG", "ARRAY_AGG"}
 
 @dataclass(frozen=True)
 class ScanTraits:
-    """What the catalog says of a table: whether rows are taken back, and the places of its key."""
+    """Properties of a table in the catalog: whether rows are taken back, and the places of its key."""
 
     updating: bool = False
     key: tuple[int, ...] = ()
