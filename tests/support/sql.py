@@ -36,6 +36,8 @@ class Tables:
     entries: dict[str, TableEntry] = field(default_factory=dict)
     current_catalog: str = "default_catalog"
     current_database: str = "default_database"
+    zone: str = "UTC"
+    batch: bool = False
 
     def add(
         self,
@@ -78,12 +80,12 @@ class Tables:
     def function_names(self) -> list[str]:
         return []
 
-    def option(self, key: str) -> None:
-        return None
+    def option(self, key: str) -> str | None:
+        return "BATCH" if key == "execution.runtime-mode" and self.batch else None
 
     def planner(self) -> Planner:
         env = StreamExecutionEnvironment.get_execution_environment()
-        return Planner(env, lambda path: self.entries[path.name])
+        return Planner(env, lambda path: self.entries[path.name], self.zone, batch=self.batch)
 
     def changes(self, sql: str, **options: Any) -> list[Row]:
         """The changes of a query's result."""

@@ -135,11 +135,13 @@ class TableEnvironment:
         planned: Planned = planner.planned(relation)
         with own_graph(self._env):
             planner.add_sink(planned, connector.write(entry, options), entry.path.name)
-            run_local(self._env, write=True)
+            run_local(self._env, write=True, batch=planner.batch or None)
         return inserted_result([str(entry.path)], None)
 
     def _planner(self) -> Planner:
-        return Planner(self._env, self._entry, self.names.option("table.local-time-zone") or "UTC")
+        zone = self.names.option("table.local-time-zone") or "UTC"
+        mode = self.names.option("execution.runtime-mode") or "STREAMING"
+        return Planner(self._env, self._entry, zone, batch=mode.upper() == "BATCH")
 
     def _entry(self, path: TablePath) -> TableEntry:
         found = self.names.find_table((path.catalog, path.database, path.name))

@@ -2,7 +2,8 @@
 
     python run_sql.py programs.json results.json
 
-A program is ``{"statements": [...], "query": "SELECT ..."}``; each has an environment of its own. The
+A program is ``{"statements": [...], "query": "SELECT ..."}``, and perhaps ``options`` of the session and
+``batch``; each has an environment of its own. The
 result of a program is ``{"columns": [[name, type], ...], "rows": [...]}``, its changelog folded and its
 rows sorted, or ``{"error": "..."}``. It runs in PyFlink's environment, which has no Millstream.
 """
@@ -50,9 +51,12 @@ def folded(changes: Any) -> list[Any]:
 
 def run(program: dict[str, Any]) -> dict[str, Any]:
     """The result of one program."""
-    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    mode = "in_batch_mode" if program.get("batch") else "in_streaming_mode"
+    environment = TableEnvironment.create(getattr(EnvironmentSettings, mode)())
     environment.get_config().set("parallelism.default", "1")
     environment.get_config().set("table.local-time-zone", "UTC")
+    for key, value in program.get("options", {}).items():
+        environment.get_config().set(key, value)
     try:
         for statement in program["statements"]:
             environment.execute_sql(statement).wait()

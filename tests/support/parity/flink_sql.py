@@ -6,7 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from tests.support.parity.flink_env import ROOT, flink_python
 
@@ -16,10 +16,15 @@ SCRIPT = ROOT / "tests/parity/on_flink/run_sql.py"
 
 
 class SqlProgram(TypedDict):
-    """Statements that make tables, and the query whose result counts."""
+    """Statements that make tables, and the query whose result counts.
+
+    ``options``: of the session. ``batch``: it runs in Flink's batch mode.
+    """
 
     statements: list[str]
     query: str
+    options: NotRequired[dict[str, str]]
+    batch: NotRequired[bool]
 
 
 def on_flink(programs: dict[str, SqlProgram]) -> dict[str, dict[str, Any]]:

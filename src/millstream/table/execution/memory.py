@@ -33,6 +33,8 @@ def changes_in_memory(
     from millstream.testing import CollectSink, run_local
 
     env, sink = planner.env, CollectSink()
+    if planner.batch:
+        options = {"batch": True, **options}
     with own_graph(env):
         planner.add_sink(planned, sink, "collect")
         (run or run_local)(env, **options)

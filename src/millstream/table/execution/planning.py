@@ -45,9 +45,11 @@ class Planner:
         zone: str = "UTC",
         *,
         every_update: bool = False,
+        batch: bool = False,
     ) -> None:
         self.env = env
         self.zone = zone
+        self.batch = batch
         self._find = find
         self._every_update = every_update
         self.traits = Traits(self._scan)
@@ -64,7 +66,12 @@ class Planner:
         lowering = self._lowerings.get(id(graph))
         if lowering is None:
             lowering = Lowering(
-                graph, self._read, self.traits, self.zone, every_update=self._every_update
+                graph,
+                self._read,
+                self.traits,
+                self.zone,
+                every_update=self._every_update,
+                batch=self.batch,
             )
             self._lowerings = {id(graph): lowering}
         return lowering.node(planned.relation)

@@ -11,7 +11,7 @@ from millstream.table.logical.algebra import Project, Relation, SetOperation, Va
 from millstream.table.logical.context import BinderContext
 from millstream.table.logical.expression_binder import ExpressionBinder
 from millstream.table.logical.problems import shown_list
-from millstream.table.logical.relation_binder import RelationBinder, renamed
+from millstream.table.logical.relation_binder import RelationBinder, renamed, unordered
 from millstream.table.logical.scopes import Scope
 from millstream.table.logical.select_binder import bind_select
 from millstream.table.logical.sorting import limited, sorted_output
@@ -43,7 +43,7 @@ def _with_table(
     if query.recursive:
         message = "WITH RECURSIVE is not supported"
         raise context.error("NOT_SUPPORTED", message, table, "unroll the steps as several tables")
-    relation = bind_query_node(context, table.query, None)
+    relation = bind_query_node(context, unordered(table.query), None)
     if table.columns:
         names = [each.text for each in table.columns]
         count = len(relation.row_type.fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from millstream.table.expressions.tree import Expression
@@ -17,7 +18,7 @@ from millstream.table.logical.window_tables import WINDOW_FUNCTIONS, bind_window
 from millstream.table.sql import queries
 from millstream.table.sql.nodes import Identifier, Node
 
-__all__ = ["ONE_ROW", "Bound", "RelationBinder", "hint_options", "renamed"]
+__all__ = ["ONE_ROW", "Bound", "RelationBinder", "hint_options", "renamed", "unordered"]
 
 Bound = tuple[Relation, Scope]
 
@@ -121,7 +122,7 @@ class RelationBinder(JoinBinder):
         return Scope(columns, [ScopeTable((node.name.text,), 0, len(columns))])
 
     def _derived(self, node: queries.Derived) -> Bound:
-        relation = self.context.query(node.query, self.outer)
+        relation = self.context.query(unordered(node.query), self.outer)
         return relation, Scope.of(relation.row_type)
 
     def _function(self, node: queries.FunctionTable) -> Bound:
@@ -137,10 +138,16 @@ class RelationBinder(JoinBinder):
     def _table_argument(self, table: Any) -> Relation:
         if isinstance(table, Identifier):
             return self.named(table)[0]
-        return self.context.query(table, self.outer)
+        return self.context.query(unordered(table), self.outer)
 
     def _unnest(self, node: queries.Unnest) -> Bound:
         return self.correlated((ONE_ROW, Scope(())), node, None, "inner", None)
+
+
+def unordered(query: queries.Query) -> queries.Query:
+    """A query whose rows go into another one: their order counts only if it chooses rows."""
+    chooses = query.limit is not None or query.offset is not None
+    return query if chooses or not query.order_by else replace(query, order_by=())
 
 
 def _fitting(names: Sequence[str]) -> str:

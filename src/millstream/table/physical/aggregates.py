@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +19,10 @@ from millstream.table.physical.compiled import compiled, copied_columns, row_inf
 from millstream.table.types.arrow import arrow_type
 from millstream.table.types.logical import RowField, RowType
 
-__all__ = ["Arguments", "GroupingSets", "arguments_of"]
+__all__ = ["Arguments", "GroupingSets", "arguments_of", "kernel_call"]
+
+Place = Callable[[Expression], int]
+"""The place of the column that has the values of an expression."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class Arguments:
     """
 
     columns: tuple[Expression, ...]
-    calls: tuple[KernelCall, ...]
+    calls: tuple[Any, ...]
     row_type: RowType
 
     def step(self, zone: str) -> ProjectStep:
@@ -38,10 +43,31 @@ class Arguments:
         return ProjectStep(functions, info, copied_columns(self.columns), "arguments")
 
 
+def kernel_call(call: AggregateCall, place: Place) -> KernelCall:
+    """An aggregate as the kernel takes it, over columns."""
+    expression = call.expression
+    if not isinstance(expression, Call) or call.order:
+        raise PlanError(
+            "SQL_NOT_SUPPORTED",
+            f"the aggregate {expression} does not run yet",
+            hint="leave out WITHIN GROUP",
+        )
+    return KernelCall(
+        function=expression.function,
+        arguments=tuple(place(each) for each in expression.arguments),
+        result=arrow_type(expression.type),
+        distinct=call.distinct,
+        filter=None if call.filter is None else place(call.filter),
+    )
+
+
 def arguments_of(
-    calls: tuple[AggregateCall, ...], before: tuple[Expression, ...], source: Relation
+    calls: Sequence[Any],
+    before: tuple[Expression, ...],
+    source: Relation,
+    make: Callable[[Any, Place], Any] = kernel_call,
 ) -> Arguments:
-    """The arguments of calls behind some columns that come first."""
+    """The arguments of calls behind some columns that come first. ``make``: the kernel's call."""
     columns = list(before)
 
     def place(expression: Expression) -> int:
@@ -50,7 +76,7 @@ def arguments_of(
             columns.append(expression)
         return columns.index(expression)
 
-    made = tuple(_call(each, place) for each in calls)
+    made = tuple(make(each, place) for each in calls)
     if not columns:
         # Rows have at least one column: of none, nobody could say how many rows there are.
         field = source.row_type.fields[0]
@@ -69,23 +95,6 @@ def _name(expression: Expression, place: int, source: Relation) -> str:
     if isinstance(expression, InputRef):
         return source.row_type.fields[expression.index].name
     return f"$f{place}"
-
-
-def _call(call: AggregateCall, place) -> KernelCall:  # type: ignore[no-untyped-def]
-    expression = call.expression
-    if not isinstance(expression, Call) or call.order:
-        raise PlanError(
-            "SQL_NOT_SUPPORTED",
-            f"the aggregate {expression} does not run yet",
-            hint="leave out WITHIN GROUP",
-        )
-    return KernelCall(
-        function=expression.function,
-        arguments=tuple(place(each) for each in expression.arguments),
-        result=arrow_type(expression.type),
-        distinct=call.distinct,
-        filter=None if call.filter is None else place(call.filter),
-    )
 
 
 @dataclass(frozen=True)

@@ -20,17 +20,21 @@ from millstream.table.logical.algebra import (
     Filter,
     Join,
     Limit,
+    Over,
     Project,
     Relation,
     Scan,
     SetOperation,
+    Sort,
     Values,
     WindowTable,
 )
 from millstream.table.physical.compiled import Recast, compiled, copied_columns, row_info
 from millstream.table.physical.literal_rows import literal_rows
 from millstream.table.physical.meaning import uid_of
+from millstream.table.physical.over import add_over
 from millstream.table.physical.ranks import add_limit, add_rank
+from millstream.table.physical.sorts import add_sort
 from millstream.table.physical.stateful import add_aggregate, add_join
 from millstream.table.physical.traits import Traits
 from millstream.table.physical.windows import add_window_aggregate, add_window_table, window_of
@@ -58,6 +62,8 @@ class Lowering:
         The session's time zone.
     every_update
         Group aggregates emit each update, not that of an epoch.
+    batch
+        All rows are there in one epoch: nothing waits, and any order is possible.
     """
 
     def __init__(
@@ -68,11 +74,13 @@ class Lowering:
         zone: str = "UTC",
         *,
         every_update: bool = False,
+        batch: bool = False,
     ) -> None:
         self.graph = graph
         self.traits = traits or Traits()
         self.zone = zone
         self.every_update = every_update
+        self.batch = batch
         self._read = read
         self._nodes: dict[str, int] = {}
 
@@ -148,6 +156,14 @@ class Lowering:
     @_add.register
     def _(self, relation: Rank) -> int:
         return add_rank(self, relation)
+
+    @_add.register
+    def _(self, relation: Over) -> int:
+        return add_over(self, relation)
+
+    @_add.register
+    def _(self, relation: Sort) -> int:
+        return add_sort(self, relation)
 
     @_add.register
     def _(self, relation: Limit) -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.common.errors import PlanError
-from millstream.kernel.tables.rank import RankKind, RankSpec, SortColumn
+from millstream.kernel.tables.rank import RankKind, RankSpec
 from millstream.plan.tables import add_table
 from millstream.table.logical.algebra import Limit, Relation, Sort, SortKey
 from millstream.table.physical.compiled import row_info
 from millstream.table.physical.meaning import uid_of
+from millstream.table.physical.sorts import sort_columns_of
 from millstream.table.rules.nodes import Rank
 
 if TYPE_CHECKING:
@@ -26,13 +27,13 @@ _KINDS: dict[str, RankKind] = {
 
 def add_rank(lowering: Lowering, relation: Rank) -> int:
     """Add the first rows of each partition; by processing time that is the order of arrival."""
-    order = [each for each in relation.order if not _is_processing(relation.input, each)]
+    order = tuple(k for k in relation.order if not _is_processing(relation.input, k))
     last_wins = bool(relation.order) and not order and relation.order[0].descending
     info = row_info(relation.input.row_type)
     spec = RankSpec(
         info,
         relation.partition,
-        tuple(map(_column, order)),
+        sort_columns_of(order),
         relation.end,
         relation.start,
         _KINDS[relation.kind],
@@ -59,7 +60,7 @@ def add_limit(lowering: Lowering, relation: Limit) -> int:
     spec = RankSpec(
         row_info(source.row_type),
         (),
-        tuple(map(_column, keys)),
+        sort_columns_of(keys),
         relation.offset + relation.fetch,
         relation.offset + 1,
         changes=lowering.traits.of(source).updating,
@@ -67,10 +68,6 @@ def add_limit(lowering: Lowering, relation: Limit) -> int:
     before = lowering.node(source)
     node = add_table(lowering.graph, "Limit", [before], spec, uid=uid_of(relation)).id
     return lowering.named(node, spec.output, relation)
-
-
-def _column(key: SortKey) -> SortColumn:
-    return SortColumn(key.index, key.descending, key.nulls_first)
 
 
 def _is_processing(source: Relation, key: SortKey) -> bool:

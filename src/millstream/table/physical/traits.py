@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import singledispatchmethod
 from typing import Literal
 
+from millstream.kernel.tables.timed.over import OverMode
 from millstream.table.expressions.tree import Expression, InputRef
 from millstream.table.logical.algebra import (
     Aggregate,
@@ -30,6 +31,7 @@ from millstream.table.logical.algebra import (
     WindowTable,
 )
 from millstream.table.physical.compiled import is_deterministic
+from millstream.table.physical.over import over_mode
 from millstream.table.physical.windows import window_of
 from millstream.table.rules.nodes import Rank
 
@@ -37,6 +39,11 @@ __all__ = ["OrderClass", "ScanTraits", "TableTraits", "Traits"]
 
 OrderClass = Literal["D", "O", "P"]
 """D: the same for every schedule; O: it depends on the order of arrival; P: on the time."""
+_OVER_STATE: dict[OverMode, str] = {
+    "rowtime": "bounded by the watermark and the frames",
+    "arrival": "grows with the partitions",
+    "updating": "grows with the rows",
+}
 _ARRIVAL = {"FIRST_VALUE", "LAST_VALUE", "LISTAGG", "ARRAY_AGG"}
 
 
@@ -156,11 +163,17 @@ class Traits:
     @_of.register
     def _(self, relation: Over) -> TableTraits:
         found = self.of(relation.input)
-        ranked = any(_ranks(each.expression) for each in relation.calls)
-        updating = found.updating or (ranked and not _in_time_order(relation))
-        by = found.updated_by if found.updating else relation if updating else None
-        order = "O" if not relation.order else found.order
-        return TableTraits(updating, found.keys, order, "grows with the rows", by)
+        mode = over_mode(relation, changes=found.updating)
+        order: OrderClass = "D"
+        if mode == "arrival":
+            in_time = relation.frame is not None and relation.frame.unit == "RANGE"
+            order = "P" if in_time and relation.frame.start.offset is not None else "O"  # type: ignore[union-attr]
+        elif not relation.order:
+            order = "O"
+        by = found.updated_by or (relation if mode == "updating" else None)
+        return TableTraits(
+            mode == "updating", found.keys, _latest(found.order, order), _OVER_STATE[mode], by
+        )
 
     @_of.register
     def _(self, relation: Rank) -> TableTraits:
@@ -227,17 +240,6 @@ def _joined(join: Join, left: TableTraits, right: TableTraits) -> tuple[frozense
         for one in left.keys
         for other in right.keys
     )
-
-
-def _ranks(expression: Expression) -> bool:
-    return getattr(expression, "function", "") in ("ROW_NUMBER", "RANK", "DENSE_RANK")
-
-
-def _in_time_order(over: Over) -> bool:
-    if not over.order or over.order[0].descending:
-        return False
-    kind = over.input.row_type.fields[over.order[0].index].type
-    return bool(getattr(kind, "kind", None))
 
 
 def _class_of(expression: Expression) -> tuple[OrderClass, ...]:
