@@ -13,7 +13,7 @@ from millstream.table.connectors.changes import folded, hashable
 from millstream.table.connectors.simple import TableRows
 from millstream.table.execution.memory import changes_in_memory
 from millstream.table.execution.planning import Planner
-from millstream.table.logical.algebra import Relation, TablePath
+from millstream.table.logical.algebra import Join, Relation, Scan, TablePath
 from millstream.table.logical.binder import bind_query, parse_and_bind_expression
 from millstream.table.logical.entries import TableColumn, TableEntry, Watermark
 from millstream.table.sql.parser import parse
@@ -26,7 +26,7 @@ from millstream.table.types.logical import (
 )
 from millstream.table.types.parsing import parse_logical_type
 
-__all__ = ["Tables", "back", "bound", "row_type"]
+__all__ = ["Tables", "back", "bound", "row_type", "tree"]
 
 
 @dataclass
@@ -131,3 +131,16 @@ def _plain(value: Any) -> Any:
 def back(*values: Any) -> Row:
     """A row that is taken back."""
     return Row.of_kind(RowKind.DELETE, *values)
+
+
+def tree(relation: Relation) -> str:
+    """A table and what it is made from in one line: ``Filter[>(a, 1)](t[a, b])``."""
+    if isinstance(relation, Scan):
+        return f"{relation.table.name}[{', '.join(f.name for f in relation.row_type.fields)}]"
+    shown: list[str] = [relation.kind] if isinstance(relation, Join) else []
+    shown += [str(each) for each in getattr(relation, "expressions", ())]
+    if getattr(relation, "condition", None) is not None:
+        shown.append(str(relation.condition))  # type: ignore[attr-defined]
+    shown += [str(each.expression) for each in getattr(relation, "calls", ())]
+    inputs = ", ".join(tree(each) for each in relation.inputs())
+    return f"{type(relation).__name__}[{', '.join(shown)}]({inputs})"

@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from millstream.common.errors import PlanError
 from millstream.connectors.sink import Sink
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millstream.kernel.steps.columns import ProjectStep
+from millstream.kernel.tables.functions import Column
 from millstream.plan.graph import JobGraph, SinkNode
+from millstream.plan.tables import add_columns
 from millstream.table.connectors.factory import connector_of, read_table
+from millstream.table.connectors.narrowing import narrowed
 from millstream.table.logical.algebra import Relation, Scan, TablePath
 from millstream.table.logical.entries import TableEntry
+from millstream.table.physical.compiled import row_info
 from millstream.table.physical.lowering import Lowering
 from millstream.table.physical.traits import ScanTraits, TableTraits, Traits
 from millstream.table.rules.driver import rewritten
@@ -19,6 +24,7 @@ from millstream.table.rules.driver import rewritten
 __all__ = ["Planned", "Planner"]
 
 Find = Callable[[TablePath], TableEntry]
+_Table = tuple[TablePath, tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True)
@@ -54,10 +60,19 @@ class Planner:
         self._every_update = every_update
         self.traits = Traits(self._scan)
         self._lowerings: dict[int, Lowering] = {}
+        self._used: dict[_Table, set[str]] = {}
+        self._sources: dict[tuple[int, TableEntry], int] = {}
 
     def planned(self, relation: Relation) -> Planned:
-        """The query after all rewrites, with its properties."""
+        """The query after all rewrites, with its properties.
+
+        Queries that are planned before the first is added share sources with all columns that they use.
+        """
         found = rewritten(relation)
+        for each in found.walk():
+            if isinstance(each, Scan):
+                names = {field.name for field in each.row_type.fields}
+                self._used.setdefault((each.table, each.options), set()).update(names)
         return Planned(found, self.traits.of(found))
 
     def add(self, planned: Planned) -> int:
@@ -90,15 +105,34 @@ class Planner:
         return self._find(scan.table).with_options(scan.options)
 
     def _read(self, graph: JobGraph, scan: Scan) -> int:
+        """The columns of a scan; a table is read once for all scans of it."""
         assert graph is self.env._graph
-        return read_table(self.env, self.entry(scan), self.zone)
+        entry = self.entry(scan)
+        connector, _ = connector_of(entry)
+        if getattr(connector, "prunes", False):
+            entry = narrowed(entry, self._used[scan.table, scan.options])
+        known = id(graph), entry
+        if known not in self._sources:
+            self._sources[known] = read_table(self.env, entry, self.zone)
+        places = [each.name for each in entry.columns]
+        wanted = [places.index(each.name) for each in scan.row_type.fields]
+        if wanted == list(range(len(places))):
+            return self._sources[known]
+        step = ProjectStep(
+            tuple(Column(place) for place in wanted),
+            row_info(scan.row_type),
+            tuple(wanted),
+            "columns",
+        )
+        return add_columns(graph, "Columns", self._sources[known], step).id
 
     def _scan(self, scan: Scan) -> ScanTraits:
         entry = self.entry(scan)
         connector, options = connector_of(entry)
         updating = connector.updates(options) or getattr(entry.source, "updating", False)
-        names = [each.name for each in entry.columns]
-        key = tuple(names.index(each) for each in entry.primary_key)
+        names = [each.name for each in scan.row_type.fields]
+        whole = set(entry.primary_key) <= set(names)
+        key = tuple(names.index(each) for each in entry.primary_key) if whole else ()
         return ScanTraits(updating, key)
 
 

@@ -13,13 +13,12 @@ from millstream.common.typeinfo import RowTypeInfo
 from millstream.common.typesystem.arrow_info import arrow_row
 from millstream.kernel.tables.functions import Column, ColumnFunction
 from millstream.table.expressions.context import Context
-from millstream.table.expressions.tree import Call, Expression, InputRef
+from millstream.table.expressions.tree import Expression, InputRef
 from millstream.table.functions.evaluate import evaluate
-from millstream.table.functions.registry import lookup
 from millstream.table.types.arrow import arrow_type
 from millstream.table.types.logical import RowType
 
-__all__ = ["Compiled", "Recast", "compiled", "copied_columns", "is_deterministic", "row_info"]
+__all__ = ["Compiled", "Recast", "compiled", "copied_columns", "row_info"]
 
 
 @dataclass(frozen=True)
@@ -69,12 +68,6 @@ def compiled(expression: Expression, zone: str = "UTC") -> ColumnFunction:
 def copied_columns(expressions: Sequence[Expression]) -> tuple[int | None, ...]:
     """For each expression the column that it is a copy of, None if it is computed."""
     return tuple(each.index if isinstance(each, InputRef) else None for each in expressions)
-
-
-def is_deterministic(expression: Expression) -> bool:
-    """Whether an expression gives the same for the same row at any time."""
-    calls = [each for each in expression.walk() if isinstance(each, Call)]
-    return all(lookup(each.function).deterministic for each in calls)
 
 
 def row_info(row_type: RowType) -> RowTypeInfo:

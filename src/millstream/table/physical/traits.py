@@ -30,9 +30,9 @@ from millstream.table.logical.algebra import (
     Values,
     WindowTable,
 )
-from millstream.table.physical.compiled import is_deterministic
 from millstream.table.physical.over import over_mode
 from millstream.table.physical.windows import window_of
+from millstream.table.rules.conditions import is_deterministic
 from millstream.table.rules.nodes import Rank
 
 __all__ = ["OrderClass", "ScanTraits", "TableTraits", "Traits"]

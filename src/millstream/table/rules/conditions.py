@@ -8,8 +8,20 @@ from typing import Any
 
 from millstream.table.expressions import kinds
 from millstream.table.expressions.tree import Call, Expression, InputRef, Literal
+from millstream.table.functions.registry import FUNCTIONS
+from millstream.table.logical.algebra import OuterRef, Subquery
+from millstream.table.logical.user_calls import UserCall
 
-__all__ = ["all_of", "columns_of", "conjuncts", "moved", "replaced", "substituted"]
+__all__ = [
+    "all_of",
+    "can_move",
+    "columns_of",
+    "conjuncts",
+    "is_deterministic",
+    "moved",
+    "replaced",
+    "substituted",
+]
 
 
 def conjuncts(condition: Expression) -> list[Expression]:
@@ -35,6 +47,25 @@ def all_of(parts: Sequence[Expression]) -> Expression:
 def columns_of(expression: Expression) -> set[int]:
     """The places of the columns that an expression reads."""
     return {each.index for each in expression.walk() if isinstance(each, InputRef)}
+
+
+def is_deterministic(expression: Expression) -> bool:
+    """Whether an expression gives the same for the same row at any time."""
+    calls = (each for each in expression.walk() if isinstance(each, Call))
+    return all(_repeats(each) for each in calls)
+
+
+def _repeats(call: Call) -> bool:
+    if isinstance(call, UserCall):
+        return call.entry.deterministic
+    known = FUNCTIONS.get(call.function)
+    return known is None or known.deterministic
+
+
+def can_move(expression: Expression) -> bool:
+    """Whether an expression may be computed elsewhere: it is the same at any time, and has no query."""
+    inside = any(isinstance(each, OuterRef | Subquery) for each in expression.walk())
+    return not inside and is_deterministic(expression)
 
 
 def moved(expression: Expression, place: Callable[[int], int]) -> Expression:

@@ -10,12 +10,7 @@ from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.kernel.tables.functions import Column
 from millstream.table.expressions.tree import InputRef, Literal
 from millstream.table.functions import bind
-from millstream.table.physical.compiled import (
-    compiled,
-    copied_columns,
-    is_deterministic,
-    row_info,
-)
+from millstream.table.physical.compiled import compiled, copied_columns, row_info
 from millstream.table.types.parsing import parse_logical_type
 from tests.support.sql import row_type
 
@@ -37,11 +32,6 @@ def test_a_column_alone_is_not_computed():
 
 def test_constants_have_the_length_of_the_batch():
     assert compiled(Literal(INT, 7))(BATCH).to_pylist() == [7, 7, 7]
-
-
-def test_functions_of_chance_are_found():
-    assert is_deterministic(PLUS)
-    assert not is_deterministic(bind("RAND", []))
 
 
 def test_row_types_have_arrow_columns_with_different_names():
