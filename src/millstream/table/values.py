@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from millstream.common.errors import PlanError
-from millstream.common.types import Row, RowKind
+from millstream.common.types import Row, RowKind, like
 from millstream.table.types.arrow import arrow_type
 from millstream.table.types.logical import (
     ArrayType,
@@ -27,7 +27,14 @@ from millstream.table.types.logical import (
 from millstream.table.types.merging import common_type
 from millstream.table.types.parsing import parse_logical_type
 
-__all__ = ["column_of", "infer_type", "python_values", "rows_of_columns"]
+__all__ = [
+    "column_of",
+    "given_row",
+    "infer_type",
+    "python_values",
+    "rows_of_columns",
+    "stored_row",
+]
 
 _SCALARS: list[tuple[type, str]] = [
     (bool, "BOOLEAN"),
@@ -165,6 +172,18 @@ def _outer(value: Any, type_: LogicalType) -> Any:
     if type_.root == "RAW":
         return pickle.loads(value)
     return value
+
+
+def stored_row(row: Row, row_type: RowType, zone: str = "UTC") -> Row:
+    """A row that a user gives, in the values of Arrow: rows in it are dicts, maps are pairs."""
+    pairs = zip(_parts(row, row_type), row_type.fields, strict=True)
+    return like(row, [_inner(value, field.type, zone) for value, field in pairs])
+
+
+def given_row(row: Row, row_type: RowType) -> Row:
+    """A row in the values of Arrow, as a user gets it: the opposite of `stored_row`."""
+    pairs = zip(row, row_type.fields, strict=True)
+    return like(row, [_outer(value, field.type) for value, field in pairs])
 
 
 def rows_of_columns(

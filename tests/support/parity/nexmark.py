@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from benchmarks.nexmark.generator import Generator, write_json
 from benchmarks.nexmark.queries import COLUMNS, QUERIES, VIEWS
 from tests.support.parity.flink_env import ROOT
 from tests.support.parity.flink_sql import SqlProgram
+from tests.support.parity.sql_programs import Program, Rows
 
-__all__ = ["COMPARED", "EVENTS", "RECORDED", "digest", "programs", "write_events"]
+__all__ = ["COMPARED", "EVENTS", "RECORDED", "digest", "program", "programs", "write_events"]
 
 EVENTS = 2000
 RATE = 80
@@ -30,9 +32,28 @@ def write_events(folder: Path) -> None:
 def programs(folder: Path) -> dict[str, SqlProgram]:
     """One program for each query."""
     options = f"'connector' = 'filesystem', 'path' = '{folder / 'events.json'}', 'format' = 'json'"
-    statements = [f"CREATE TABLE events ({COLUMNS}) WITH ({options})"]
-    statements += [f"CREATE TEMPORARY VIEW {name} AS {query}" for name, query in VIEWS.items()]
+    statements = [f"CREATE TABLE events ({COLUMNS}) WITH ({options})", *_views()]
     return {name: {"statements": statements, "query": QUERIES[name]} for name in COMPARED}
+
+
+def program(name: str) -> Program:
+    """A query over the same events, for running it in memory."""
+    return Program({"events": _events()}, QUERIES[name], tuple(_views()))
+
+
+def _views() -> list[str]:
+    return [f"CREATE TEMPORARY VIEW {name} AS {query}" for name, query in VIEWS.items()]
+
+
+@cache
+def _events() -> Rows:
+    events = Generator(rate=RATE).events(0, EVENTS).to_pylist()
+    names = ("person", "auction", "bid")
+    rows = [
+        (event["event_type"], *(event[n] and tuple(event[n].values()) for n in names))
+        for event in events
+    ]
+    return Rows.of(COLUMNS, *rows)
 
 
 def digest(result: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink, DriverSink
 from millstream.connectors.sink import Sink, SinkContext
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millstream.table import values
 from millstream.table.connectors.changes import paired
 from millstream.table.connectors.factory import CONNECTORS, ReadRows, cannot, stored_row
 from millstream.table.connectors.options import Option, Options
@@ -44,8 +45,9 @@ class RowsOfProgram:
         found = entry.source
         if not isinstance(found, TableRows):
             raise cannot(entry, "has no rows", "make it with from_elements or from_pandas")
-        source = CollectionSource.of(list(found.rows))
-        info = row_info(stored_row(entry))
+        row = stored_row(entry)
+        source = CollectionSource.of([values.stored_row(each, row) for each in found.rows])
+        info = row_info(row)
         return ReadRows(env._source(entry.path.name, source, info), found.updating)
 
     def write(self, entry: TableEntry, options: Options) -> Sink:

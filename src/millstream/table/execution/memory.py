@@ -11,6 +11,7 @@ from millstream.datastream.stream_execution_environment import StreamExecutionEn
 from millstream.plan.graph import JobGraph
 from millstream.table.connectors.changes import paired
 from millstream.table.execution.planning import Planned, Planner
+from millstream.table.values import given_row
 
 __all__ = ["changes_in_memory", "own_graph"]
 
@@ -41,4 +42,4 @@ def changes_in_memory(
     found: list[Row] = []
     for _, records in sorted(sink.collected.by_epoch().items()):
         found += paired([record.value for record in records], planned.upsert_key)
-    return found
+    return [given_row(row, planned.relation.row_type) for row in found]

@@ -1,0 +1,214 @@
+"""SQL programs over tables of rows, for Flink and in memory: the same tables, the same query.
+
+Rows have kinds. Flink reads them from files, as JSON or, if rows are taken back, as Debezium's JSON; in
+memory they are the rows of a `TableRows`, or of a `TestSource` that stops in the middle.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import millstream.table.connectors.simple  # noqa: F401
+from millstream.common import Row, RowKind
+from millstream.table.connectors.changes import folded
+from millstream.table.connectors.simple import TableRows
+from millstream.table.execution.memory import changes_in_memory
+from millstream.table.logical.entries import TableEntry
+from millstream.table.table_environment import TableEnvironment
+from millstream.table.types.logical import RowType
+from millstream.table.values import stored_row
+from millstream.testing import Checkpoint, TestSource
+from tests.support.parity.flink_sql import SqlProgram
+
+__all__ = ["Change", "Program", "Rows", "Run", "for_flink", "in_memory", "plain", "restored"]
+
+Change = tuple[str, tuple[Any, ...]]
+"""A kind (+I, -U, +U, -D) and the values of a row."""
+
+_KINDS = {str(kind): kind for kind in RowKind}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table: what stands in the brackets of CREATE TABLE, and its rows in the order of arrival."""
+
+    columns: str
+    changes: tuple[Change, ...]
+
+    @staticmethod
+    def of(columns: str, *rows: Sequence[Any]) -> Rows:
+        """A table of rows; those that begin with a kind (+I, -U, +U, -D) are changes."""
+        return Rows(columns, tuple(_change(row) for row in rows))
+
+    @property
+    def updating(self) -> bool:
+        """Whether rows are taken back."""
+        return any(kind != "+I" for kind, _ in self.changes)
+
+    def rows(self) -> list[Row]:
+        """The rows with their kinds."""
+        return [Row.of_kind(_KINDS[kind], *map(_value, values)) for kind, values in self.changes]
+
+
+def _change(row: Sequence[Any]) -> Change:
+    if row and isinstance(row[0], str) and row[0] in _KINDS:
+        return row[0], tuple(row[1:])
+    return "+I", tuple(row)
+
+
+def _value(value: Any) -> Any:
+    return Row(*map(_value, value)) if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True)
+class Program:
+    """Tables by name, statements (views), and the query whose result counts."""
+
+    tables: dict[str, Rows]
+    query: str
+    statements: tuple[str, ...] = ()
+    zone: str = "UTC"
+
+
+def for_flink(program: Program, folder: Path) -> SqlProgram:
+    """The program as Flink runs it; its rows are written into files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    statements = []
+    for name, table in program.tables.items():
+        path = folder / f"{name}.json"
+        names = [field.name for field in stored_columns(table.columns).fields]
+        path.write_text("".join(_lines(table, names)), encoding="utf-8")
+        form = "debezium-json" if table.updating else "json"
+        standard = f"'{form}.timestamp-format.standard' = 'ISO-8601'"
+        options = f"'connector' = 'filesystem', 'path' = '{path}', 'format' = '{form}', {standard}"
+        statements.append(f"CREATE TABLE {name} ({table.columns}) WITH ({options})")
+    return {
+        "statements": [*statements, *program.statements],
+        "query": program.query,
+        "zone": program.zone,
+    }
+
+
+def _lines(table: Rows, names: list[str]) -> list[str]:
+    lines, before = [], None
+    for kind, values in table.changes:
+        row = dict(zip(names, map(_json, values), strict=True))
+        if not table.updating:
+            lines.append(json.dumps(row) + "\n")
+        elif kind == "+I":
+            lines.append(json.dumps({"before": None, "after": row, "op": "c"}) + "\n")
+        elif kind == "-D":
+            lines.append(json.dumps({"before": row, "after": None, "op": "d"}) + "\n")
+        elif kind == "-U":
+            before = row
+        else:
+            assert before is not None, "+U needs -U before it"
+            lines.append(json.dumps({"before": before, "after": row, "op": "u"}) + "\n")
+            before = None
+    return lines
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, datetime.datetime):
+        return value.isoformat() + ("" if value.tzinfo is None else "Z")
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Decimal):
+        return float(value)
+    return [_json(each) for each in value] if isinstance(value, list) else value
+
+
+def stored_columns(columns: str) -> RowType:
+    """The columns that are read from files."""
+    t_env = TableEnvironment.create()
+    t_env.execute_sql(f"CREATE TABLE t ({columns}) WITH ('connector' = 'values')")
+    entry = t_env.names.find_table(("t",))
+    assert isinstance(entry, TableEntry)
+    return RowType(tuple(f for f in entry.row_type.fields if f.name in {c.name for c in entry.stored}))
+
+
+@dataclass(frozen=True)
+class Run:
+    """The result of a program: columns with their types, changes, and the rows at the end."""
+
+    columns: list[list[str]]
+    changes: list[Row]
+
+    @property
+    def rows(self) -> list[Any]:
+        """The rows at the end, in the form of `plain`, sorted as those of Flink."""
+        texts: Counter[str] = Counter(json.dumps(plain(row)) for row in folded(self.changes))
+        return [json.loads(text) for text in sorted(texts.elements())]
+
+
+def environment(program: Program) -> TableEnvironment:
+    """An environment with the tables of a program."""
+    t_env = TableEnvironment.create()
+    t_env.execute_sql(f"SET 'table.local-time-zone' = '{program.zone}'")
+    for name, table in program.tables.items():
+        t_env.execute_sql(f"CREATE TABLE {name} ({table.columns}) WITH ('connector' = 'values')")
+        entry = t_env.names.find_table((name,))
+        assert isinstance(entry, TableEntry)
+        t_env.names.drop_table(entry.path, view=False, temporary=False)
+        source = TableRows(table.rows(), table.updating)
+        t_env.names.add_table(replace(entry, source=source))
+    for statement in program.statements:
+        t_env.execute_sql(statement)
+    return t_env
+
+
+def in_memory(program: Program, **options: Any) -> Run:
+    """Run a program in memory. ``options``: those of `run_local`."""
+    t_env = environment(program)
+    table = t_env.sql_query(program.query)
+    planner = t_env._planner()
+    changes = changes_in_memory(planner, planner.planned(table.relation), **options)
+    columns = [[f.name, f.type.as_summary()] for f in table.relation.row_type.fields]
+    return Run(columns, changes)
+
+
+def restored(program: Program, cuts: dict[str, int], **options: Any) -> Run:
+    """Run a program up to a number of rows of each table, and the rest after a restore."""
+    sources = {
+        name: TestSource(_stopped(stored_rows(program.tables[name]), at))
+        for name, at in cuts.items()
+    }
+    checkpoint = Checkpoint()
+    first = in_memory(program, sources=sources, checkpoint=checkpoint, **options)
+    second = in_memory(program, sources=sources, checkpoint=checkpoint, **options)
+    return Run(first.columns, first.changes + second.changes)
+
+
+def stored_rows(table: Rows) -> list[Row]:
+    """The rows of a table as a source of the kernel has them."""
+    row = stored_columns(table.columns)
+    return [stored_row(each, row) for each in table.rows()]
+
+
+def _stopped(rows: list[Row], at: int) -> list[Any]:
+    return [*rows[:at], TestSource.EOF(), *rows[at:]] if 0 < at < len(rows) else rows
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: the form of ``on_flink/run_sql.py``."""
+    if isinstance(value, dict):
+        return sorted(([plain(key), plain(each)] for key, each in value.items()), key=repr)
+    if isinstance(value, Row | list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, datetime.timedelta):
+        return f"{value.total_seconds()} s"
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    return str(value) if isinstance(value, Decimal) else value
