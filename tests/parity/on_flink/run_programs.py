@@ -3,8 +3,8 @@
     python run_programs.py programs.json columns.json
 
 A program is ``{"statements": [...], "query": "SELECT ...", "zone": "UTC"}``. Programs with the same
-statements share a database. The print connector writes the changes: ``name#attempt> +I[1, a]``. A job that
-fails is cut in two until the programs that fail are alone. ``columns.json`` has for each program
+statements share a database. The print connector writes the changes: ``name#attempt> +I[1, a]``. A job
+that fails is cut in two until the programs that fail are alone. ``columns.json`` has for each program
 ``{"attempt": 3, "columns": [[name, type], ...]}`` or ``{"error": "..."}``. It runs in PyFlink's
 environment, which has no Millstream.
 """
@@ -26,7 +26,9 @@ attempts = count(1)
 def environment(zone: str, mode: str) -> TableEnvironment:
     """A new environment, one task per operator."""
     streaming = mode == "streaming"
-    settings = EnvironmentSettings.in_streaming_mode if streaming else EnvironmentSettings.in_batch_mode
+    settings = (
+        EnvironmentSettings.in_streaming_mode if streaming else EnvironmentSettings.in_batch_mode
+    )
     found = TableEnvironment.create(settings())
     config = found.get_config()
     config.set("parallelism.default", "1")
@@ -57,7 +59,9 @@ def run(programs: dict[str, Any], found: dict[str, Any], zone: str, mode: str) -
         except Exception as error:
             found[name] = {"error": cause(error)}
     for name, (table, columns) in planned.items():
-        sink = TableDescriptor.for_connector("print").option("print-identifier", f"{name}#{attempt}")
+        sink = TableDescriptor.for_connector("print").option(
+            "print-identifier", f"{name}#{attempt}"
+        )
         together.add_insert(sink.build(), table)
         found[name] = {"attempt": attempt, "columns": columns}
     try:
@@ -107,8 +111,8 @@ def main() -> None:
             part = {name: programs[name] for name in names[start : start + TOGETHER]}
             run(part, found, zone, mode)
             print(f"{start + len(part)} of {len(names)}", file=sys.stderr, flush=True)
-    with open(target, "w", encoding="utf-8") as file:
-        json.dump(found, file)
+            with open(target, "w", encoding="utf-8") as file:
+                json.dump(found, file)
 
 
 if __name__ == "__main__":

@@ -90,11 +90,7 @@ def for_flink(program: Program, folder: Path) -> SqlProgram:
         standard = f"'{form}.timestamp-format.standard' = 'ISO-8601'"
         options = f"'connector' = 'filesystem', 'path' = '{path}', 'format' = '{form}', {standard}"
         statements.append(f"CREATE TABLE {name} ({table.columns}) WITH ({options})")
-    return {
-        "statements": [*statements, *program.statements],
-        "query": program.query,
-        "zone": program.zone,
-    }
+    return {"statements": [*statements, *program.statements], "query": program.query}
 
 
 def _lines(table: Rows, names: list[str]) -> list[str]:
@@ -134,7 +130,9 @@ def stored_columns(columns: str) -> RowType:
     t_env.execute_sql(f"CREATE TABLE t ({columns}) WITH ('connector' = 'values')")
     entry = t_env.names.find_table(("t",))
     assert isinstance(entry, TableEntry)
-    return RowType(tuple(f for f in entry.row_type.fields if f.name in {c.name for c in entry.stored}))
+    return RowType(
+        tuple(f for f in entry.row_type.fields if f.name in {c.name for c in entry.stored})
+    )
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from millstream.common import Row
 from millstream.common.errors import MillstreamError, PlanError
 from millstream.table.table_environment import TableEnvironment
 
@@ -43,3 +44,13 @@ def test_mistakes_are_errors_with_a_hint():
     with pytest.raises(MillstreamError, match="connector"):
         t_env.execute_sql("CREATE TABLE q (a INT) WITH ('connector' = 'prnt')")
         t_env.execute_sql("INSERT INTO q SELECT id FROM t")
+
+
+def test_rows_in_rows_maps_and_arrays_come_back_as_they_were_given():
+    t_env = TableEnvironment.create()
+    row = (Row(1, "a"), {"k": 2}, [Row(None, "b")])
+    t = t_env.from_elements(
+        [row], "r ROW<n INT, s STRING>, m MAP<STRING, INT>, l ARRAY<ROW<n INT, s STRING>>"
+    )
+    (found,) = t_env.final_rows(t)
+    assert [found[0], found[1], found[2]] == [Row(n=1, s="a"), {"k": 2}, [Row(n=None, s="b")]]

@@ -13,16 +13,32 @@ from millstream.common.errors import PlanError
 from millstream.kernel.records.order import Ints
 from millstream.kernel.steps.columns import ProjectStep
 from millstream.kernel.tables.aggregates.calls import AggregateCall as KernelCall
-from millstream.table.expressions.tree import Call, Expression, InputRef
+from millstream.table.expressions.context import Context
+from millstream.table.expressions.tree import Call, Expression, InputRef, Symbol
+from millstream.table.expressions.vectors import build, internal
+from millstream.table.functions.aggregation import aggregate
 from millstream.table.logical.algebra import Aggregate, AggregateCall, Relation
 from millstream.table.physical.compiled import compiled, copied_columns, row_info
 from millstream.table.types.arrow import arrow_type
 from millstream.table.types.logical import RowField, RowType
 
-__all__ = ["Arguments", "GroupingSets", "arguments_of", "kernel_call"]
+__all__ = [
+    "Arguments",
+    "GroupingBits",
+    "GroupingSets",
+    "OverRows",
+    "arguments_of",
+    "bits_of_sets",
+    "group_of",
+    "is_grouping",
+    "kernel_call",
+]
 
 Place = Callable[[Expression], int]
 """The place of the column that has the values of an expression."""
+
+_OF_ROWS = ("JSON_OBJECTAGG", "JSON_ARRAYAGG", "PERCENTILE")
+_GROUPINGS = ("GROUPING", "GROUPING_ID", "GROUP_ID")
 
 
 @dataclass(frozen=True)
@@ -52,12 +68,15 @@ def kernel_call(call: AggregateCall, place: Place) -> KernelCall:
             f"the aggregate {expression} does not run yet",
             hint="leave out WITHIN GROUP",
         )
+    of_rows = expression.function in _OF_ROWS
     return KernelCall(
-        function=expression.function,
-        arguments=tuple(place(each) for each in expression.arguments),
+        function="ROWS" if of_rows else expression.function,
+        # NULL ON NULL and such are part of the function.
+        arguments=tuple(place(e) for e in expression.arguments if not isinstance(e, Symbol)),
         result=arrow_type(expression.type),
         distinct=call.distinct,
         filter=None if call.filter is None else place(call.filter),
+        compute=OverRows(expression) if of_rows else None,
     )
 
 
@@ -66,15 +85,20 @@ def arguments_of(
     before: tuple[Expression, ...],
     source: Relation,
     make: Callable[[Any, Place], Any] = kernel_call,
+    *,
+    apart: bool = False,
 ) -> Arguments:
-    """The arguments of calls behind some columns that come first. ``make``: the kernel's call."""
+    """The arguments of calls behind some columns that come first. ``make``: the kernel's call.
+
+    ``apart``: an argument that is a key too has a column of its own; grouping sets make keys NULL.
+    """
     columns = list(before)
+    own = len(before) if apart else 0
 
     def place(expression: Expression) -> int:
-        # Keys stay where they are; an argument that is a key too is read there.
-        if expression not in columns:
+        if expression not in columns[own:]:
             columns.append(expression)
-        return columns.index(expression)
+        return columns.index(expression, own)
 
     made = tuple(make(each, place) for each in calls)
     if not columns:
@@ -98,6 +122,22 @@ def _name(expression: Expression, place: int, source: Relation) -> str:
 
 
 @dataclass(frozen=True)
+class OverRows:
+    """An aggregate as a function of the list of all rows of its arguments."""
+
+    call: Call
+
+    def __call__(self, rows: list[tuple[Any, ...]]) -> Any:
+        types = [e.type for e in self.call.arguments if not isinstance(e, Symbol)]
+        columns = [
+            internal(pa.array([row[at] for row in rows], arrow_type(kind)), kind)
+            for at, kind in enumerate(types)
+        ]
+        given = [(row, 1) for row in zip(*columns, strict=True)]
+        return build([aggregate(self.call, given, Context())], self.call.type)[0].as_py()
+
+
+@dataclass(frozen=True)
 class GroupingSets:
     """Each row once for each grouping set, with its number; keys outside of the set are NULL."""
 
@@ -114,6 +154,34 @@ class GroupingSets:
             inside = np.array([key in each for each in self.sets])[numbers]
             arrays[key] = arrays[key].take(pa.array(np.arange(len(rows)), mask=~inside))
         return rows, [*arrays, pa.array(numbers, pa.int64())]
+
+
+@dataclass(frozen=True)
+class GroupingBits:
+    """The value of GROUPING of each row: of the number of its grouping set, or one for all rows."""
+
+    place: int
+    bits: tuple[int, ...]
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.Array:
+        if len(self.bits) == 1:
+            return pa.array(np.full(batch.num_rows, self.bits[0], np.int64))
+        return pa.array(np.array(self.bits, np.int64)[batch.column(self.place).to_numpy()])
+
+
+def is_grouping(call: AggregateCall) -> bool:
+    """Whether a call is about the grouping set of a row, not about the rows of a group."""
+    return isinstance(call.expression, Call) and call.expression.function in _GROUPINGS
+
+
+def bits_of_sets(call: AggregateCall, relation: Aggregate) -> tuple[int, ...]:
+    """For each grouping set the value of GROUPING: a bit for each argument, 1 if it is no key."""
+    assert isinstance(call.expression, Call)
+    columns = [each.index for each in call.expression.arguments if isinstance(each, InputRef)]
+    # GROUP_ID() is about all keys.
+    keys = [relation.keys.index(each) for each in columns] or list(range(len(relation.keys)))
+    sets = relation.sets or (tuple(range(len(relation.keys))),)
+    return tuple(int("".join(str(int(k not in each)) for k in keys) or "0", 2) for each in sets)
 
 
 def group_of(relation: Aggregate) -> tuple[InputRef, ...]:

@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING
 
 from millstream.common.typeinfo import RowTypeInfo
 from millstream.kernel.steps.columns import FlatStep, ProjectStep
+from millstream.kernel.tables.functions import ColumnFunction
 from millstream.kernel.tables.group_aggregate import GroupAggregateSpec
 from millstream.kernel.tables.join import JoinSpec
 from millstream.plan.tables import add_columns, add_table
 from millstream.table.expressions import kinds
 from millstream.table.expressions.tree import Expression
 from millstream.table.logical.algebra import Aggregate, Join, Relation
-from millstream.table.physical.aggregates import Arguments, GroupingSets, arguments_of, group_of
-from millstream.table.physical.compiled import compiled, copied_columns, row_info
+from millstream.table.physical.aggregates import (
+    Arguments,
+    GroupingBits,
+    GroupingSets,
+    arguments_of,
+    bits_of_sets,
+    group_of,
+    is_grouping,
+)
+from millstream.table.physical.compiled import Recast, compiled, copied_columns, row_info
 from millstream.table.physical.joins import Side, join_parts
 from millstream.table.physical.meaning import uid_of
 from millstream.table.rules.conditions import moved
@@ -28,24 +37,44 @@ __all__ = ["add_aggregate", "add_join"]
 
 def add_aggregate(lowering: Lowering, relation: Aggregate) -> int:
     """Add a group aggregate, with a copy of each row for each grouping set if there are several."""
-    keys = group_of(relation)
-    arguments = arguments_of(relation.calls, keys, relation.input)
+    keys, has_sets = group_of(relation), relation.sets is not None
+    calls = tuple(each for each in relation.calls if not is_grouping(each))
+    arguments = arguments_of(calls, keys, relation.input, apart=has_sets)
     before = lowering.node(relation.input)
     before = add_columns(lowering.graph, "Arguments", before, arguments.step(lowering.zone)).id
     row, key = row_info(arguments.row_type), tuple(range(len(keys)))
-    if relation.sets is not None:
+    if has_sets:
         before, row = _expanded(lowering, relation, arguments, before)
         key = (*key, len(arguments.columns))
-    names = tuple(each.name for each in relation.row_type.fields)
-    if relation.sets is not None:
-        names = (*names[: len(keys)], "$set", *names[len(keys) :])
+    fields = relation.row_type.fields
+    names = [each.name for each in fields[: len(keys)]] + ["$set"] * has_sets
+    computed = zip(relation.calls, fields[len(keys) :], strict=True)
+    names += [field.name for call, field in computed if not is_grouping(call)]
     (changes,) = lowering.changes(relation)
-    spec = GroupAggregateSpec(row, key, arguments.calls, names, changes, lowering.every_update)
+    spec = GroupAggregateSpec(
+        row, key, arguments.calls, tuple(names), changes, lowering.every_update
+    )
     node = add_table(lowering.graph, "Aggregate", [before], spec, uid=uid_of(relation)).id
-    if relation.sets is None:
+    if not has_sets and len(calls) == len(relation.calls):
         return node
-    places = [i for i in range(len(names)) if i != len(keys)]
-    return lowering.picked(node, places, relation)
+    return _with_groupings(lowering, relation, node)
+
+
+def _with_groupings(lowering: Lowering, relation: Aggregate, node: int) -> int:
+    """The columns of the table: without the number of the grouping set, with what is made of it."""
+    wanted, width = row_info(relation.row_type), len(relation.keys)
+    kinds_ = [each.to_arrow() for each in wanted.field_types]
+    functions: list[ColumnFunction] = [Recast(at, kinds_[at]) for at in range(width)]
+    place = width + (relation.sets is not None)
+    for call, kind in zip(relation.calls, kinds_[width:], strict=True):
+        if is_grouping(call):
+            functions.append(GroupingBits(width, bits_of_sets(call, relation)))
+        else:
+            functions.append(Recast(place, kind))
+            place += 1
+    copies = [each.place if isinstance(each, Recast) else None for each in functions]
+    step = ProjectStep(tuple(functions), wanted, tuple(copies), "columns")
+    return add_columns(lowering.graph, "Columns", node, step).id
 
 
 def _expanded(

@@ -12,6 +12,7 @@ from millstream.table.functions import bind
 from millstream.table.logical.algebra import AggregateCall, Scan, SortKey, TablePath
 from millstream.table.physical.aggregates import GroupingSets, arguments_of
 from millstream.table.types.logical import RowField, RowType
+from tests.support.sql import Tables
 
 T = Scan(RowType(fields=(RowField("a", INT), RowField("b", INT))), TablePath("c", "d", "t"))
 A, B = InputRef(INT, 0, "a"), InputRef(INT, 1, "b")
@@ -39,3 +40,17 @@ def test_grouping_sets_repeat_rows():
     rows, arrays = GroupingSets(2, ((0,), ()))(batch)
     assert rows.tolist() == [0, 0]
     assert [each.to_pylist() for each in arrays] == [[1, None], [None, None], [3, 3], [0, 1]]
+
+
+def test_aggregates_of_all_rows_know_their_clauses():
+    t = Tables().add("t", "k STRING, v INT", [("a", 1), ("b", None), ("c", 3)])
+    query = """SELECT JSON_OBJECTAGG(KEY k VALUE v), JSON_OBJECTAGG(KEY k VALUE v ABSENT ON NULL),
+                      JSON_ARRAYAGG(v), JSON_ARRAYAGG(v NULL ON NULL), PERCENTILE(v, 0.5) FROM t"""
+    (found,) = t.table(query)
+    assert found == (
+        '{"a":1,"b":null,"c":3}',
+        '{"a":1,"c":3}',
+        "[1,3]",
+        "[1,null,3]",
+        2.0,
+    )
