@@ -102,7 +102,7 @@ class Rendering:
         return f"{value._name}({distinct}{self.arguments(value._parts)})"
 
     def _user(self, value: ExpressionBase) -> str:
-        return f"{quoted(value._data.name)}({self.arguments(value._parts)})"
+        return f"{quoted(value._data.entry.name)}({self.arguments(value._parts)})"
 
     def _alias(self, value: ExpressionBase) -> str:
         return f"{self.render(value._parts[0])} AS {', '.join(map(quoted, value._names))}"

@@ -120,8 +120,11 @@ class QueryText(Rendering):
 
     def _user(self, value: ExpressionBase) -> str:
         entry = value._data.entry
-        self._functions[entry.name] = entry
-        return f"{quoted(entry.name)}({self.arguments(value._parts)})"
+        name = entry.name
+        while self._functions.setdefault(name, entry) != entry:
+            # Another function of the same name, such as a second lambda.
+            name += "$"
+        return f"{quoted(name)}({self.arguments(value._parts)})"
 
     def _table(self, value: ExpressionBase) -> str:
         source = self.table(value._data.relation)

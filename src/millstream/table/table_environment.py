@@ -15,6 +15,7 @@ from millstream.table.connectors.changes import folded
 from millstream.table.connectors.factory import connector_of
 from millstream.table.execution.memory import changes_in_memory, own_graph
 from millstream.table.execution.planning import Planned, Planner
+from millstream.table.function_registration import FunctionRegistration
 from millstream.table.logical.algebra import Relation, Scan, TablePath
 from millstream.table.logical.binder import bind_query
 from millstream.table.logical.entries import TableColumn, TableEntry
@@ -31,7 +32,7 @@ from millstream.table.types.parsing import parse_logical_type
 __all__ = ["TableEnvironment"]
 
 
-class TableEnvironment:
+class TableEnvironment(FunctionRegistration):
     """Runs SQL over the tables of its catalogs. So far jobs run in memory, see `execute_sql`.
 
     Parameters

@@ -28,9 +28,11 @@ from millstream.table.types.merging import common_type
 from millstream.table.types.parsing import parse_logical_type
 
 __all__ = [
+    "arrow_value",
     "column_of",
     "given_row",
     "infer_type",
+    "python_value",
     "python_values",
     "rows_of_columns",
     "stored_row",
@@ -102,24 +104,27 @@ def _type_of(value: Any, names: Sequence[str] | None) -> LogicalType:
 
 def column_of(values: Iterable[Any], type_: LogicalType, zone: str = "UTC") -> pa.Array:
     """An Arrow column of Python values. Instants without a time zone are those of ``zone``."""
-    converted = [_inner(value, type_, zone) for value in values]
+    converted = [arrow_value(value, type_, zone) for value in values]
     return pa.array(converted, arrow_type(type_))
 
 
-def _inner(value: Any, type_: LogicalType, zone: str) -> Any:
+def arrow_value(value: Any, type_: LogicalType, zone: str = "UTC") -> Any:
+    """A Python value in the form that Arrow takes."""
     if value is None:
         return None
     if isinstance(type_, (RowType, StructuredType)):
         parts = _parts(value, type_)
         pairs = zip(type_.fields, parts, strict=True)
-        return {field.name: _inner(part, field.type, zone) for field, part in pairs}
+        return {field.name: arrow_value(part, field.type, zone) for field, part in pairs}
     if isinstance(type_, ArrayType):
-        return [_inner(each, type_.element, zone) for each in value]
+        return [arrow_value(each, type_.element, zone) for each in value]
     if isinstance(type_, MultisetType):
-        return [(_inner(k, type_.element, zone), n) for k, n in value.items()]
+        return [(arrow_value(k, type_.element, zone), n) for k, n in value.items()]
     if isinstance(type_, MapType):
         pairs_ = value.items()
-        return [(_inner(k, type_.key, zone), _inner(v, type_.value, zone)) for k, v in pairs_]
+        return [
+            (arrow_value(k, type_.key, zone), arrow_value(v, type_.value, zone)) for k, v in pairs_
+        ]
     return _scalar(value, type_, zone)
 
 
@@ -152,23 +157,24 @@ def python_values(column: pa.Array | pa.ChunkedArray, type_: LogicalType) -> lis
         if "ns" in str(column.type):
             unit = pa.time64("us") if type_.is_("TIME") else pa.timestamp("us", column.type.tz)
             column = column.cast(unit, safe=False)
-    return [_outer(value, type_) for value in column.to_pylist()]
+    return [python_value(value, type_) for value in column.to_pylist()]
 
 
-def _outer(value: Any, type_: LogicalType) -> Any:
+def python_value(value: Any, type_: LogicalType) -> Any:
+    """A value of Arrow as users see it: a row as `Row`, a map as dict."""
     if value is None:
         return None
     if isinstance(type_, (RowType, StructuredType)):
         names = [field.name for field in type_.fields]
-        row = Row(*(_outer(value[field.name], field.type) for field in type_.fields))
+        row = Row(*(python_value(value[field.name], field.type) for field in type_.fields))
         row.set_field_names(names)
         return row
     if isinstance(type_, ArrayType):
-        return [_outer(each, type_.element) for each in value]
+        return [python_value(each, type_.element) for each in value]
     if isinstance(type_, MultisetType):
-        return {_outer(k, type_.element): n for k, n in value}
+        return {python_value(k, type_.element): n for k, n in value}
     if isinstance(type_, MapType):
-        return {_outer(k, type_.key): _outer(v, type_.value) for k, v in value}
+        return {python_value(k, type_.key): python_value(v, type_.value) for k, v in value}
     if type_.root == "RAW":
         return pickle.loads(value)
     return value
@@ -177,13 +183,13 @@ def _outer(value: Any, type_: LogicalType) -> Any:
 def stored_row(row: Row, row_type: RowType, zone: str = "UTC") -> Row:
     """A row that a user gives, in the values of Arrow: rows in it are dicts, maps are pairs."""
     pairs = zip(_parts(row, row_type), row_type.fields, strict=True)
-    return like(row, [_inner(value, field.type, zone) for value, field in pairs])
+    return like(row, [arrow_value(value, field.type, zone) for value, field in pairs])
 
 
 def given_row(row: Row, row_type: RowType) -> Row:
     """A row in the values of Arrow, as a user gets it: the opposite of `stored_row`."""
     pairs = zip(row, row_type.fields, strict=True)
-    return like(row, [_outer(value, field.type) for value, field in pairs])
+    return like(row, [python_value(value, field.type) for value, field in pairs])
 
 
 def rows_of_columns(

@@ -24,6 +24,7 @@ from millstream.table.logical.relation_binder import renamed
 from millstream.table.sql import statements as ast
 from millstream.table.sql.errors import SqlError
 from millstream.table.sql.nodes import Source
+from millstream.table.udf import function_at
 
 __all__ = ["execute_ddl"]
 
@@ -216,14 +217,20 @@ def _create_catalog(node: Any, manager: CatalogManager, source: Source) -> State
 
 
 def _create_function(node: Any, manager: CatalogManager, source: Source) -> StatementResult:
-    entry = FunctionEntry(
-        node.name.names[-1],
-        "scalar",
-        class_name=node.class_name,
-        language=node.language,
-        temporary=node.temporary,
-        system=node.system,
-    )
+    name = node.name.names[-1]
+    if node.language == "PYTHON":
+        made = function_at(node.class_name)
+        entry = made.registered(name, temporary=node.temporary, system=node.system)
+        entry = replace(entry, class_name=node.class_name)
+    else:
+        entry = FunctionEntry(
+            name,
+            "scalar",
+            class_name=node.class_name,
+            language=node.language,
+            temporary=node.temporary,
+            system=node.system,
+        )
     path = manager.path(node.name.names)
     manager.add_function(path, entry, if_not_exists=node.if_not_exists)
     return OK

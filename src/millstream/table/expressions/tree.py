@@ -7,13 +7,25 @@ Values of literals are internal ones: days of a DATE, milliseconds of a TIME, na
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
 from millstream.table.expressions.kinds import LogicalType
 
-__all__ = ["Call", "Case", "Cast", "Expression", "FieldAccess", "InputRef", "Literal", "Symbol"]
+__all__ = [
+    "Call",
+    "Case",
+    "Cast",
+    "Expression",
+    "FieldAccess",
+    "InputRef",
+    "Literal",
+    "OwnCall",
+    "Symbol",
+]
 
 
 @dataclass(frozen=True)
@@ -76,6 +88,15 @@ class Call(Expression):
 
     def __str__(self) -> str:
         return f"{self.function}({', '.join(map(str, self.arguments))})"
+
+
+@dataclass(frozen=True)
+class OwnCall(Call):
+    """A call of a function outside of the registry: it knows itself how it runs."""
+
+    def run(self, arrays: Sequence[pa.Array], length: int) -> pa.Array:
+        """The results for all rows, given the columns of the arguments."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from millstream.table.expressions.tree import (
     FieldAccess,
     InputRef,
     Literal,
+    OwnCall,
     Symbol,
 )
 from millstream.table.expressions.vectors import Vector
@@ -58,6 +59,9 @@ def _vector(expression: Expression, batch: pa.RecordBatch, context: Context) -> 
         except (pa.ArrowException, OverflowError) as error:
             # Such as a year that nanoseconds of 64 bits cannot reach.
             raise EvaluationError(f"{expression}: {error}") from error
+    if isinstance(expression, OwnCall):
+        arrays = [_vector(each, batch, context).array for each in expression.arguments]
+        return Vector(expression.type, length, expression.run(arrays, length))
     if isinstance(expression, Call):
         return _call(expression, batch, context)
     raise TypeError(f"cannot evaluate {type(expression).__name__}")

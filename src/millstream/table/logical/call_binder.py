@@ -70,7 +70,7 @@ class CallBinder:
         entry = self.context.names.find_function(node.name.names)
         name = node.name.names[-1].upper()
         if entry is not None:
-            if entry.kind == "aggregate":
+            if entry.kind in ("aggregate", "table_aggregate"):
                 return self.aggregate_call(node)
             return self.user_call(entry, node)
         if len(node.name.parts) > 1 or (name not in FUNCTIONS and name not in _ALIASES):

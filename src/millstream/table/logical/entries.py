@@ -120,7 +120,8 @@ class FunctionEntry:
 
     ``definition`` is what was registered, and runs later. ``kind``: "scalar", "table", "aggregate" or
     "table_aggregate". ``result_type``: of a table function the row type of its rows. ``argument_types``:
-    None if it takes everything. ``names``: the parameters, for calls by name.
+    None if it takes everything. ``names``: the parameters, for calls by name. ``version`` tells
+    functions of the same name apart.
     """
 
     name: str
@@ -130,6 +131,7 @@ class FunctionEntry:
     names: tuple[str, ...] = ()
     deterministic: bool = True
     definition: Any = field(default=None, compare=False)
+    version: str = ""
     class_name: str | None = None
     language: str | None = None
     temporary: bool = False

@@ -77,7 +77,7 @@ def has_aggregate(node: Node, binder: ExpressionBinder) -> bool:
             continue
         entry = binder.context.names.find_function(each.name.names)
         if entry is not None:
-            if entry.kind == "aggregate" and each.over is None:
+            if entry.kind in ("aggregate", "table_aggregate") and each.over is None:
                 return True
             continue
         known = FUNCTIONS.get(each.name.names[-1].upper())

@@ -218,7 +218,7 @@ class SelectExpressions(ExpressionBinder):
         """A call of a user's aggregate function."""
         from millstream.table.logical.user_calls import UserCall
 
-        if entry.kind != "aggregate":
+        if entry.kind not in ("aggregate", "table_aggregate"):
             message = f"{entry.name} is no aggregate function"
             raise self.context.error("NOT_AN_AGGREGATE", message, node)
         arguments = tuple(self.user_arguments(entry, node))

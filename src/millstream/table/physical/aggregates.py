@@ -18,7 +18,9 @@ from millstream.table.expressions.tree import Call, Expression, InputRef, Symbol
 from millstream.table.expressions.vectors import build, internal
 from millstream.table.functions.aggregation import aggregate
 from millstream.table.logical.algebra import Aggregate, AggregateCall, Relation
+from millstream.table.logical.user_calls import UserCall
 from millstream.table.physical.compiled import compiled, copied_columns, row_info
+from millstream.table.physical.user_aggregates import user_aggregate
 from millstream.table.types.arrow import arrow_type
 from millstream.table.types.logical import RowField, RowType
 
@@ -67,6 +69,13 @@ def kernel_call(call: AggregateCall, place: Place) -> KernelCall:
             "SQL_NOT_SUPPORTED",
             f"the aggregate {expression} does not run yet",
             hint="leave out WITHIN GROUP",
+        )
+    if isinstance(expression, UserCall):
+        return user_aggregate(
+            expression,
+            tuple(place(each) for each in expression.arguments),
+            call.distinct,
+            None if call.filter is None else place(call.filter),
         )
     of_rows = expression.function in _OF_ROWS
     return KernelCall(

@@ -14,8 +14,10 @@ from millstream.kernel.tables.set_operations import SetKind, SetOperationSpec
 from millstream.kernel.tables.spec import TableSpec
 from millstream.plan.graph import JobGraph, SourceNode, UnionNode
 from millstream.plan.tables import add_columns, add_table
+from millstream.table.expressions import kinds
 from millstream.table.logical.algebra import (
     Aggregate,
+    Correlate,
     Distinct,
     Filter,
     Join,
@@ -30,6 +32,7 @@ from millstream.table.logical.algebra import (
     WindowTable,
 )
 from millstream.table.physical.compiled import Recast, compiled, copied_columns, row_info
+from millstream.table.physical.correlate import add_correlate
 from millstream.table.physical.literal_rows import literal_rows
 from millstream.table.physical.meaning import uid_of
 from millstream.table.physical.over import add_over
@@ -39,7 +42,7 @@ from millstream.table.physical.stateful import add_aggregate, add_join
 from millstream.table.physical.traits import Traits
 from millstream.table.physical.windows import add_window_aggregate, add_window_table, window_of
 from millstream.table.rules.nodes import Rank
-from millstream.table.types.logical import RowType
+from millstream.table.types.logical import RowField, RowType
 
 __all__ = ["Lowering", "Reader"]
 
@@ -115,12 +118,15 @@ class Lowering:
 
     @_add.register
     def _(self, relation: Values) -> int:
-        rows = [Row(*row) for row in literal_rows(relation, self.zone)]
+        row_type, rows = relation.row_type, [Row(*row) for row in literal_rows(relation, self.zone)]
+        if not row_type.fields:
+            # Of rows without columns nobody could say how many there are.
+            row_type, rows = _ONE_COLUMN, [Row(True) for _ in rows]
         return self.graph.add(
             SourceNode,
             name="Values",
             source=CollectionSource.of(rows),
-            output_type=row_info(relation.row_type),
+            output_type=row_info(row_type),
             uid=uid_of(relation),
         ).id
 
@@ -168,6 +174,10 @@ class Lowering:
     @_add.register
     def _(self, relation: Limit) -> int:
         return add_limit(self, relation)
+
+    @_add.register
+    def _(self, relation: Correlate) -> int:
+        return add_correlate(self, relation)
 
     @_add.register
     def _(self, relation: Join) -> int:
@@ -222,6 +232,7 @@ class Lowering:
         return add_columns(self.graph, "Rename", node, step).id
 
 
+_ONE_COLUMN = RowType(fields=(RowField("$there", kinds.BOOLEAN),))
 _SETS: dict[tuple[str, bool], SetKind] = {
     ("UNION", False): "union",
     ("INTERSECT", False): "intersect",

@@ -46,7 +46,9 @@ def canonical(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         if hasattr(value, "as_serializable"):
             return str(value)
-        parts = (canonical(getattr(value, each.name)) for each in fields(value))
+        # What does not count in comparisons is no part of the meaning: the code of a function.
+        compared = (each for each in fields(value) if each.compare)
+        parts = (canonical(getattr(value, each.name)) for each in compared)
         return (type(value).__name__, *parts)
     if isinstance(value, tuple | list):
         return tuple(canonical(each) for each in value)
