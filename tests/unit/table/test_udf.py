@@ -95,22 +95,20 @@ def test_values_of_all_kinds_go_in_and_out():
     schema = "d DECIMAL(10, 2), da DATE, ts TIMESTAMP(3), xs ARRAY<INT>, m MAP<STRING, INT>, "
     schema += "r ROW<n INT, s STRING>, bs BYTES"
     t_env = environment([row], schema)
-    seen: list[Any] = []
     types = ["DECIMAL(10, 2)", "DATE", "TIMESTAMP(3)", "ARRAY<INT>", "MAP<STRING, INT>"]
     types += ["ROW<n INT, s STRING>", "BYTES"]
+    names = ["d", "da", "ts", "xs", "m", "r", "bs"]
     t = t_env.from_path("t")
-    items = []
-    for name, kind in zip(["d", "da", "ts", "xs", "m", "r", "bs"], types, strict=True):
-
-        def same(value: Any) -> Any:
-            seen.append(value)
-            return value
-
-        items.append(udf(same, result_type=kind, name=f"same_{name}")(col(name)))
-    (found,) = t_env.final_rows(t.select(*items))
-    assert seen[:5] == list(row)[:5]
-    assert (seen[5].n, seen[5].s, seen[6]) == (1, "x", b"b")
-    assert list(found)[:5] == list(row)[:5]
+    shown = [udf(lambda v: repr(v), result_type="STRING")(col(name)) for name in names]
+    (found,) = t_env.final_rows(t.select(*shown))
+    assert list(found) == [*map(repr, row[:5]), "Row(n=1, s='x')", "b'b'"]
+    same = [
+        udf(lambda v: v, result_type=kind)(col(name))
+        for name, kind in zip(names, types, strict=True)
+    ]
+    (found,) = t_env.final_rows(t.select(*same))
+    (given,) = t_env.final_rows(t)
+    assert list(found) == list(given)
 
 
 def test_functions_with_no_arguments_and_null():

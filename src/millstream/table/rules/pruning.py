@@ -73,9 +73,9 @@ def _all(relation: Relation) -> set[int]:
 
 def _kept(relation: Relation, wanted: set[int]) -> list[int]:
     """The columns to keep, in their order; one at least, which should be small: rows need a column."""
-    if wanted:
-        return sorted(wanted)
     fields = relation.row_type.fields
+    if wanted or not fields:
+        return sorted(wanted)
     sizes = [each.type.root in _LARGE for each in fields]
     return [sizes.index(False) if False in sizes else 0]
 
