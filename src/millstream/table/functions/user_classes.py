@@ -19,7 +19,7 @@ __all__ = [
 
 
 class FunctionContext:
-    """What a function may ask for in ``open``."""
+    """The surroundings of a function, given to its ``open``."""
 
     def __init__(
         self,
