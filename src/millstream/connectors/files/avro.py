@@ -28,12 +28,13 @@ class AvroReader:
         """The records of a file."""
         parsed = parsed_schema(self.schema)
         codec = codec_of(parsed)
-        for values in _chunks(fragment.path, parsed):
+        for values in chunks_of_file(fragment.path, parsed):
             rows = [codec.decode(value) if codec.decode else value for value in values]
             yield list(codec.type_info.to_arrow_arrays(rows))
 
 
-def _chunks(path: str, schema: Any) -> Iterator[list[Any]]:
+def chunks_of_file(path: str, schema: Any = None) -> Iterator[list[Any]]:
+    """The records of a file, some at a time. ``schema``: by default the file's own."""
     with opened(path) as file:
         values: list[Any] = []
         try:

@@ -54,6 +54,10 @@ class Column:
             return pa.decimal128(int(decimal[1]), int(decimal[2]))
         return ARROW.get(self.type)
 
+    def takes(self, found: pa.DataType) -> bool:
+        """Whether values of a type of files can be its values."""
+        return self.arrow is not None and holds(found, self.arrow)
+
 
 Columns = tuple[Column, ...]
 
@@ -122,3 +126,21 @@ def _type(written: Any, special: bool = False) -> str:
         size = size or "10,0)"
         return f"decimal({size if ',' in size else size.replace(')', ',0)')}"
     return "other" if bracket or name not in ARROW else name
+
+
+def holds(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether each value of one type is one of another type too."""
+    types = pa.types
+    if types.is_dictionary(found):
+        return bool(found.value_type == wanted)
+    if types.is_integer(found) and types.is_signed_integer(found):
+        if types.is_integer(wanted):
+            return bool(found.bit_width < wanted.bit_width)
+        return bool(wanted == pa.float64() and found.bit_width <= 32)
+    if types.is_timestamp(found) and types.is_timestamp(wanted):
+        same = (found.tz is None) == (wanted.tz is None)
+        return same and found.unit in ("s", "ms", "us")
+    if types.is_decimal(found) and types.is_decimal(wanted):
+        whole = found.precision - found.scale <= wanted.precision - wanted.scale
+        return bool(whole and found.scale <= wanted.scale)
+    return bool(found == pa.float32() and wanted == pa.float64())

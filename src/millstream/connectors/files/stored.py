@@ -33,32 +33,15 @@ def fitting(array: pa.Array, column: Column, path: str) -> pa.Array:
     assert wanted is not None
     if array.type == wanted:
         return array
-    if not holds(array.type, wanted):
+    if not column.takes(array.type):
         raise unreadable(
             path, f"column {column.name!r} is {array.type} there, and the schema says {column.type}"
         )
     try:
-        return array.cast(wanted)
+        # Of a column that takes finer timestamps, what is too fine goes.
+        return array.cast(wanted, safe=not pa.types.is_timestamp(wanted))
     except pa.ArrowInvalid as error:
         raise unreadable(path, f"column {column.name!r}: {error}") from None
-
-
-def holds(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether each value of one type is one of another type too."""
-    types = pa.types
-    if types.is_dictionary(found):
-        return bool(found.value_type == wanted)
-    if types.is_integer(found) and types.is_signed_integer(found):
-        if types.is_integer(wanted):
-            return bool(found.bit_width < wanted.bit_width)
-        return bool(wanted == pa.float64() and found.bit_width <= 32)
-    if types.is_timestamp(found) and types.is_timestamp(wanted):
-        same = (found.tz is None) == (wanted.tz is None)
-        return same and found.unit in ("s", "ms", "us")
-    if types.is_decimal(found) and types.is_decimal(wanted):
-        whole = found.precision - found.scale <= wanted.precision - wanted.scale
-        return bool(whole and found.scale <= wanted.scale)
-    return bool(found == pa.float32() and wanted == pa.float64())
 
 
 def unreadable(path: str, why: str) -> MillstreamError:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from millstream.common.errors import TypeMismatchError, short_repr
 from millstream.common.serialization import SerializationSchema
 from millstream.common.types import Row, RowKind
+from millstream.connectors.sink import Changelog
 
 if TYPE_CHECKING:
     from millstream.connectors.kafka.sink_builder import KafkaRecordSerializationSchemaBuilder
@@ -81,6 +82,11 @@ class KafkaRecordSerializationSchema(ABC):
         from millstream.connectors.kafka.sink_builder import KafkaRecordSerializationSchemaBuilder
 
         return KafkaRecordSerializationSchemaBuilder()
+
+    @property
+    def changelog(self) -> Changelog:
+        """The changes that the records can say."""
+        return "upsert" if self.upsert else "append"
 
     @property
     def topic(self) -> str | None:

@@ -60,7 +60,7 @@ class KafkaSink(PartSink):
 
     @property
     def changelog(self) -> Changelog:  # type: ignore[override]
-        return "upsert" if self.serializer.upsert else "append"
+        return self.serializer.changelog
 
     @property
     def producing(self) -> KafkaSettings:

@@ -12,7 +12,7 @@ from millstream.common.errors import MillstreamError, user_code_error
 from millstream.kernel.calls.context import KernelRuntimeContext, OperatorInfo
 from millstream.kernel.calls.policy import Outcome, Skipping
 from millstream.kernel.records.columns import Values
-from millstream.kernel.records.order import Ints
+from millstream.kernel.records.order import Ints, arrival_step, run_ordinals
 from millstream.kernel.steps.chain import TimestampStep
 from millstream.kernel.steps.stateless import Flow, Step
 
@@ -29,16 +29,21 @@ class Decoded(NamedTuple):
     """The results of a decoder for some values.
 
     ``places``: those of the values that have become records, None: all of them. ``failed``: those that
-    cannot be decoded. A place in neither has no record.
+    cannot be decoded. A place in neither has no record. ``weights``: -1 for a record that is taken back.
     """
 
     values: Values
     places: list[int] | Ints | None = None
     failed: list[Undecoded] = []
+    weights: Ints | None = None
 
 
 class Decoder(Protocol):
-    """Makes at most one record of each value that a source has read, many at a time."""
+    """Makes records of the values that a source has read, many at a time.
+
+    It makes at most one of each, unless it has an attribute ``several`` that is true: then places may be
+    there more than once, ascending.
+    """
 
     def open(self) -> None:
         """Called before the first records, in each process."""
@@ -66,12 +71,22 @@ class DecodeStep(Step):
         found = self.decoder.decode(flow.values, flow.timestamps())
         if found.failed and not self.policy.skips:
             raise self._undecodable(found.failed[0]) from found.failed[0].error
-        if found.places is None:
+        several = getattr(self.decoder, "several", False)
+        if found.places is None and not several:
             self.send(flow.replace(found.values))
             return
-        places = np.asarray(found.places, np.int64)
+        places = np.arange(len(found.values))
+        if found.places is not None:
+            places = np.asarray(found.places, np.int64)
         rows = flow.row_numbers()[places]
-        self.send(Flow(found.values, flow.base_ts, flow.base_keys, rows, flow.base_weights))
+        if found.weights is None and not several:
+            self.send(Flow(found.values, flow.base_ts, flow.base_keys, rows, flow.base_weights))
+        elif len(rows):
+            keys = flow.base_keys.take(rows)
+            if several:
+                keys = keys.through(arrival_step(self.info.turn, None))
+                keys = keys.extended(run_ordinals(places))
+            self.send(Flow(found.values, flow.base_ts[rows], keys, None, found.weights))
         if found.failed:
             self._set_aside(flow, places, found.failed)
 

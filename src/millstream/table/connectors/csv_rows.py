@@ -2,41 +2,63 @@
 
 from __future__ import annotations
 
+import base64
 import csv
-import io
+import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from millstream.common.errors import FormatError
-from millstream.table.connectors.json_rows import JsonRows
-from millstream.table.types.logical import ArrayType, RowField, RowType
+from millstream.table.connectors.text_values import number_text, parsed, time_text
+from millstream.table.types.logical import ArrayType, LogicalType, RowField, RowType
 
 __all__ = ["CsvRows"]
+
+_CHECKED = 24
+"""Longer texts are quoted without a look at them."""
 
 
 @dataclass(frozen=True)
 class CsvRows:
     """The format ``csv`` for some columns.
 
-    ``null``: the text that means NULL; without one an empty text is NULL in columns that are no texts.
+    Parameters
+    ----------
+    fields
+        The columns.
+    delimiter, quote, escape
+        Single characters; no quotes and no escapes if they are None.
+    null
+        The text that means NULL.
+    lenient
+        A value that does not fit is NULL, and so are values that are missing.
+    comments
+        Lines that begin with ``#`` make no row.
+    array_delimiter
+        What stands between the elements of arrays and rows.
+    scientific
+        Decimals may have exponents.
     """
 
     fields: tuple[RowField, ...]
     delimiter: str = ","
-    quote: str = '"'
+    quote: str | None = '"'
+    escape: str | None = None
     null: str | None = None
     lenient: bool = False
+    comments: bool = False
     array_delimiter: str = ";"
+    scientific: bool = True
 
     def read(self, text: str | bytes) -> tuple[Any, ...] | None:
         """The values of the columns; None if the line makes no row."""
         line = text.decode() if isinstance(text, bytes) else text
-        if not line:
+        if self.comments and line.startswith("#"):
             return None
         try:
-            reader = csv.reader([line], delimiter=self.delimiter, quotechar=self.quote)
-            return self._row(line, next(reader))
+            return self._row(line, self._parts(line))
         except (FormatError, csv.Error) as error:
             if self.lenient:
                 return None
@@ -44,44 +66,94 @@ class CsvRows:
                 raise
             raise FormatError("CSV_ROW", f"no CSV: {line!r:.200} ({error})") from error
 
+    def _parts(self, line: str) -> list[str]:
+        reader = csv.reader(
+            [line],
+            delimiter=self.delimiter,
+            quotechar=self.quote,
+            escapechar=self.escape,
+            quoting=csv.QUOTE_NONE if self.quote is None else csv.QUOTE_MINIMAL,
+        )
+        return next(reader) or [""]
+
     def _row(self, line: str, parts: list[str]) -> tuple[Any, ...]:
-        if len(parts) != len(self.fields):
+        count = len(self.fields)
+        if len(parts) > count or (len(parts) < count and not self.lenient):
             raise FormatError(
                 "CSV_ROW",
-                f"the line has {len(parts)} values, the table {len(self.fields)} columns: {line!r:.200}",
+                f"the line has {len(parts)} values, the table {count} columns: {line!r:.200}",
             )
-        values = {f.name: self._raw(p, f) for f, p in zip(self.fields, parts, strict=True)}
-        return self._rows.values(values)
+        values: list[Any] = [
+            self._value(f, part) for f, part in zip(self.fields, parts, strict=False)
+        ]
+        return (*values, *[None] * (count - len(parts)))
 
-    def _raw(self, part: str, field: RowField) -> Any:
-        if part == self.null or (part == "" and field.type.root not in ("CHAR", "VARCHAR")):
+    def _value(self, field: RowField, part: str) -> Any:
+        if part == self.null:
             return None
-        if isinstance(field.type, ArrayType):
-            return part.split(self.array_delimiter)
-        if isinstance(field.type, RowType):
-            inner = part.split(self.array_delimiter)
-            return {f.name: value for f, value in zip(field.type.fields, inner, strict=True)}
-        return part
+        try:
+            return self._read(part, field.type)
+        except (ValueError, TypeError, ArithmeticError) as error:
+            if self.lenient:
+                return None
+            message = f"column {field.name!r}: {part!r:.200} is no {field.type}"
+            raise FormatError("CSV_ROW", message) from error
 
-    @property
-    def _rows(self) -> JsonRows:
-        # Texts of values have the same forms as in JSON.
-        return JsonRows(self.fields, lenient=self.lenient)
+    def _read(self, part: str, kind: LogicalType) -> Any:
+        if isinstance(kind, ArrayType):
+            parts = part.split(self.array_delimiter) if part else []
+            return [self._read(each, kind.element) for each in parts]
+        if isinstance(kind, RowType):
+            if not part:
+                return None
+            inner = part.split(self.array_delimiter)
+            pairs = zip(kind.fields, inner, strict=True)
+            return {f.name: self._read(value, f.type) for f, value in pairs}
+        if kind.root in ("BINARY", "VARBINARY"):
+            return base64.b64decode(part, validate=True)
+        return parsed(part, kind)
 
     def write(self, row: Sequence[Any]) -> str:
         """The line of a row, without its end."""
-        shown = self._rows.shown(row).values()
-        out = io.StringIO()
-        writer = csv.writer(out, delimiter=self.delimiter, quotechar=self.quote, lineterminator="")
-        writer.writerow([self._text(each) for each in shown])
-        return out.getvalue()
+        pairs = zip(self.fields, row, strict=True)
+        return self.delimiter.join(self._shown(value, each.type) for each, value in pairs)
 
-    def _text(self, value: Any) -> str:
+    def _shown(self, value: Any, kind: LogicalType) -> str:
         if value is None:
             return self.null or ""
         if isinstance(value, bool):
             return str(value).lower()
-        if isinstance(value, list | dict):
-            parts = value.values() if isinstance(value, dict) else value
-            return self.array_delimiter.join(map(self._text, parts))
-        return str(value)
+        if isinstance(value, Decimal):
+            return str(value) if self.scientific else format(value, "f")
+        if isinstance(value, int | float):
+            return number_text(value, kind)
+        return self._quoted(self._text(value, kind))
+
+    def _text(self, value: Any, kind: LogicalType) -> str:
+        if isinstance(kind, ArrayType):
+            return self.array_delimiter.join(self._text(each, kind.element) for each in value)
+        if isinstance(kind, RowType):
+            values = list(value.values()) if isinstance(value, dict) else value
+            pairs = zip(kind.fields, values, strict=True)
+            return self.array_delimiter.join(self._text(inner, f.type) for f, inner in pairs)
+        if value is None:
+            return self.null or ""
+        if isinstance(value, bytes | bytearray):
+            return base64.b64encode(value).decode()
+        if isinstance(value, datetime.date | datetime.time):
+            return time_text(value)
+        return self._shown(value, kind) if isinstance(value, bool | int | float) else str(value)
+
+    def _quoted(self, text: str) -> str:
+        quote = self.quote
+        if quote is None or not self._needs_quotes(text):
+            return text
+        if self.escape is None:
+            return f"{quote}{text.replace(quote, quote * 2)}{quote}"
+        inner = text.replace(self.escape, self.escape * 2).replace(quote, self.escape + quote)
+        return f"{quote}{inner}{quote}"
+
+    def _needs_quotes(self, text: str) -> bool:
+        """Flink's writer quotes more than it has to: all texts with characters up to its own."""
+        highest = max(self.delimiter, self.quote or "", "\n")
+        return len(text) > _CHECKED or any(char <= highest or char == "\\" for char in text)

@@ -7,30 +7,34 @@ watermarks, and rows that are taken back.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Protocol
+from importlib import import_module
+from typing import Any
 
 from millstream.common.errors import PlanError
-from millstream.connectors.sink import Sink
+from millstream.connectors.sink import Changelog, Sink
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.datastream.streams.data_stream import DataStream
 from millstream.kernel.steps.columns import ProjectStep
+from millstream.kernel.tables.normalize import NormalizeSpec
 from millstream.plan.graph import StatelessNode
-from millstream.plan.tables import add_columns
+from millstream.plan.tables import add_columns, add_table
 from millstream.table.connectors.options import Option, Options
 from millstream.table.connectors.times import strategy_of
 from millstream.table.expressions.tree import Expression, InputRef
 from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.compiled import compiled, copied_columns, row_info
-from millstream.table.types.logical import RowField, RowType
+from millstream.table.types.logical import LogicalType, RowField, RowType
 
 __all__ = [
     "COMMON",
     "CONNECTORS",
     "Connector",
     "ReadRows",
+    "cannot",
     "connector_of",
     "read_table",
     "stored_row",
@@ -42,31 +46,53 @@ COMMON = (Option("connector", required=True), Option("scan.watermark.idle-timeou
 
 @dataclass(frozen=True)
 class ReadRows:
-    """The rows that a connector reads. ``updating``: rows have kinds, and are taken back too."""
+    """The rows that a connector reads. ``kinds``: they are objects that have their kinds themselves."""
 
     stream: DataStream
-    updating: bool = False
+    kinds: bool = False
 
 
-class Connector(Protocol):
-    """A kind of tables."""
+class Connector(ABC):
+    """A kind of tables. What a connector does not define, its tables cannot do."""
 
+    @abstractmethod
     def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
         """The options that a table may have; those of its format depend on others."""
 
-    def updates(self, options: Options) -> bool:
-        """Whether rows of the table are taken back."""
+    def changes(self, entry: TableEntry, options: Options) -> Changelog:
+        """What a reader gets: insertions only, rows that are taken back too, or upserts by key."""
+        return "append"
+
+    def metadata(self, options: Options) -> Mapping[str, LogicalType]:
+        """The metadata columns that the connector has, by key."""
+        return {}
 
     def read(
         self, env: StreamExecutionEnvironment, entry: TableEntry, options: Options
     ) -> ReadRows:
         """The stored columns of the table as a stream of rows."""
+        raise cannot(entry, "can only be written", "read from another table")
 
     def write(self, entry: TableEntry, options: Options) -> Sink:
         """The sink of the table."""
+        raise cannot(entry, "can only be read", "insert into a table with another connector")
 
 
 CONNECTORS: dict[str, Connector] = {}
+_MODULES = {
+    "blackhole": "simple",
+    "datagen": "datagen",
+    "delta": "delta",
+    "filesystem": "filesystem",
+    "jdbc": "jdbc",
+    "kafka": "kafka",
+    "print": "simple",
+    "socket": "socket",
+    "spark": "spark",
+    "upsert-kafka": "kafka",
+    "values": "simple",
+}
+"""Where connectors are: what a job does not use is not imported."""
 
 
 def connector_of(entry: TableEntry) -> tuple[Connector, Options]:
@@ -75,14 +101,29 @@ def connector_of(entry: TableEntry) -> tuple[Connector, Options]:
     name = entry.connector
     if name is None:
         raise options.problem("has no connector", "add 'connector' = '...' to WITH (...)")
+    if name not in CONNECTORS and name in _MODULES:
+        import_module(f"millstream.table.connectors.{_MODULES[name]}")
     if name not in CONNECTORS:
-        close = get_close_matches(name, CONNECTORS, n=1)
-        names = ", ".join(sorted(CONNECTORS))
+        known = {*CONNECTORS, *_MODULES}
+        close = get_close_matches(name, known, n=1)
+        names = ", ".join(sorted(known))
         hint = f"did you mean {close[0]!r}?" if close else f"connectors: {names}"
         raise options.problem(f"has the unknown connector {name!r}", hint)
     connector = CONNECTORS[name]
     options.check((*COMMON, *connector.options(options.given)))
+    _check_metadata(entry, connector, options)
     return connector, options
+
+
+def _check_metadata(entry: TableEntry, connector: Connector, options: Options) -> None:
+    known = connector.metadata(options)
+    for each in entry.columns:
+        key = each.metadata_key or each.name
+        if each.kind == "metadata" and key not in known:
+            close = get_close_matches(key, known, n=1)
+            names = f"it has {', '.join(known)}" if known else "it has none"
+            hint = f"did you mean METADATA FROM '{close[0]}'?" if close else names
+            raise options.problem(f"has no metadata {key!r}", hint)
 
 
 def stored_row(entry: TableEntry) -> RowType:
@@ -96,7 +137,7 @@ def read_table(env: StreamExecutionEnvironment, entry: TableEntry, zone: str) ->
     found = connector.read(env, entry, options)
     graph, node = env._graph, found.stream._id
     info = row_info(stored_row(entry))
-    if found.updating:
+    if found.kinds:
         node = graph.add(
             StatelessNode,
             name="Changes",
@@ -105,8 +146,20 @@ def read_table(env: StreamExecutionEnvironment, entry: TableEntry, zone: str) ->
             function=None,
             output_type=info,
         ).id
+    if connector.changes(entry, options) == "upsert":
+        node = with_last_rows(graph, node, entry)
     node = with_computed(graph, node, entry, zone)
     return with_watermark(env, node, entry, zone, options.millis("scan.watermark.idle-timeout"))
+
+
+def with_last_rows(graph: Any, node: int, entry: TableEntry) -> int:
+    """Add the operator that makes a table of upserts: it keeps the last row of each key."""
+    if not entry.primary_key:
+        raise cannot(entry, "has upserts and no key", "declare PRIMARY KEY (...) NOT ENFORCED")
+    names = [each.name for each in entry.stored]
+    key = tuple(names.index(each) for each in entry.primary_key)
+    spec = NormalizeSpec(row_info(stored_row(entry)), key)
+    return add_table(graph, "Last Rows", [node], spec, uid=f"last rows {entry.path}").id
 
 
 def with_computed(graph: Any, node: int, entry: TableEntry, zone: str) -> int:

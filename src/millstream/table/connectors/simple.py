@@ -10,11 +10,17 @@ from typing import Any
 from millstream.common.types import Row
 from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink, DriverSink
-from millstream.connectors.sink import Sink, SinkContext
+from millstream.connectors.sink import Changelog, Sink, SinkContext
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.table import values
 from millstream.table.connectors.changes import paired
-from millstream.table.connectors.factory import CONNECTORS, ReadRows, cannot, stored_row
+from millstream.table.connectors.factory import (
+    CONNECTORS,
+    Connector,
+    ReadRows,
+    cannot,
+    stored_row,
+)
 from millstream.table.connectors.options import Option, Options
 from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.compiled import row_info
@@ -30,14 +36,14 @@ class TableRows:
     updating: bool = False
 
 
-class RowsOfProgram:
+class RowsOfProgram(Connector):
     """``values``: a table whose entry has `TableRows` as its source; as a sink it collects."""
 
     def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
         return ()
 
-    def updates(self, options: Options) -> bool:
-        return False
+    def changes(self, entry: TableEntry, options: Options) -> Changelog:
+        return "retract" if getattr(entry.source, "updating", False) else "append"
 
     def read(
         self, env: StreamExecutionEnvironment, entry: TableEntry, options: Options
@@ -49,9 +55,6 @@ class RowsOfProgram:
         source = CollectionSource.of([values.stored_row(each, row) for each in found.rows])
         info = row_info(row)
         return ReadRows(env._source(entry.path.name, source, info), found.updating)
-
-    def write(self, entry: TableEntry, options: Options) -> Sink:
-        raise cannot(entry, "has rows of the program", "insert into a table with another connector")
 
 
 @dataclass(frozen=True)
@@ -73,42 +76,32 @@ class PrintedRows(DriverSink):
         out.flush()
 
 
+class ForgottenRows(DiscardingSink):
+    """Forgets rows, also those that are taken back."""
+
+    changelog = "retract"
+
+
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return "null" if value is None else str(value)
 
 
-class _Print:
+class _Print(Connector):
     def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
         return (Option("print-identifier"), Option("standard-error"), Option("sink.parallelism"))
-
-    def updates(self, options: Options) -> bool:
-        return False
-
-    def read(
-        self, env: StreamExecutionEnvironment, entry: TableEntry, options: Options
-    ) -> ReadRows:
-        raise cannot(entry, "is a sink for printing", "read from another table")
 
     def write(self, entry: TableEntry, options: Options) -> Sink:
         return PrintedRows(options.text("print-identifier"), options.flag("standard-error"))
 
 
-class _Blackhole:
+class _Blackhole(Connector):
     def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
         return (Option("property-version"),)
 
-    def updates(self, options: Options) -> bool:
-        return False
-
-    def read(
-        self, env: StreamExecutionEnvironment, entry: TableEntry, options: Options
-    ) -> ReadRows:
-        raise cannot(entry, "is a sink that forgets rows", "read from another table")
-
     def write(self, entry: TableEntry, options: Options) -> Sink:
-        return DiscardingSink()
+        return ForgottenRows()
 
 
 CONNECTORS["values"] = RowsOfProgram()

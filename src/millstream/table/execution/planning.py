@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from millstream.common.errors import PlanError
 from millstream.connectors.sink import Sink
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millstream.datastream.streams.data_stream import DataStream
 from millstream.kernel.steps.columns import ProjectStep
 from millstream.kernel.tables.functions import Column
 from millstream.plan.graph import JobGraph, SinkNode
@@ -94,11 +96,13 @@ class Planner:
     def add_sink(self, planned: Planned, sink: Sink, name: str) -> None:
         """Add a query and the sink of its rows. A sink that takes no updates is refused them."""
         refuse_updates(planned, sink, name)
-        node = self.add(planned)
+        graph = self.env._graph
+        stream: DataStream[Any] = DataStream(self.env, graph, self.add(planned))
+        node = sink.preprocess(stream)._id
         changelog = "retract" if planned.traits.updating else "append"
         if planned.traits.updating and sink.changelog == "upsert":
             changelog = "upsert"
-        self.env._graph.add(SinkNode, name=name, inputs=(node,), sink=sink, changelog=changelog)
+        graph.add(SinkNode, name=name, inputs=(node,), sink=sink, changelog=changelog)
 
     def entry(self, scan: Scan) -> TableEntry:
         """The table that a scan reads, with the options of its hint."""
@@ -129,7 +133,7 @@ class Planner:
     def _scan(self, scan: Scan) -> ScanTraits:
         entry = self.entry(scan)
         connector, options = connector_of(entry)
-        updating = connector.updates(options) or getattr(entry.source, "updating", False)
+        updating = connector.changes(entry, options) != "append"
         names = [each.name for each in scan.row_type.fields]
         whole = set(entry.primary_key) <= set(names)
         key = tuple(names.index(each) for each in entry.primary_key) if whole else ()

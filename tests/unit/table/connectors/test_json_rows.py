@@ -16,13 +16,13 @@ FIELDS = row_type(
     "r ROW<x INT>, b BOOLEAN, y DATE"
 ).fields
 TEXT = (
-    '{"a":1,"s":"x","d":2.5,"t":"2024-01-02 03:04:05.678","l":[1,2],"m":{"k":3},"r":{"x":4},'
+    '{"a":1,"s":"x","d":2.50,"t":"2024-01-02 03:04:05.678","l":[1,2],"m":{"k":3},"r":{"x":4},'
     '"b":true,"y":"2024-01-02"}'
 )
 
 
 def test_values_of_all_kinds_and_back():
-    row = JsonRows(FIELDS).read(TEXT)
+    (row,) = JsonRows(FIELDS).read_all(TEXT)
     assert row == (
         1,
         "x",
@@ -34,18 +34,40 @@ def test_values_of_all_kinds_and_back():
         True,
         datetime.date(2024, 1, 2),
     )
-    assert JsonRows(FIELDS).write(row) == TEXT
+    assert JsonRows(FIELDS).write(row).decode() == TEXT
 
 
 def test_missing_fields_are_null_or_an_error():
-    assert JsonRows(FIELDS[:2]).read('{"a": 1}') == (1, None)
+    assert JsonRows(FIELDS[:2]).read_all('{"a": 1}') == [(1, None)]
     with pytest.raises(FormatError, match="missing"):
-        JsonRows(FIELDS[:2], fail_on_missing=True).read('{"a": 1}')
+        JsonRows(FIELDS[:2], fail_on_missing=True).read_all('{"a": 1}')
 
 
 def test_texts_that_are_no_rows():
-    for text in ("no json", "[1]", '{"a": "one"}'):
+    for text in ("no json", "[1]", "null", '{"a": "one"}'):
         with pytest.raises(FormatError):
-            JsonRows(FIELDS[:1]).read(text)
-    assert JsonRows(FIELDS[:1], lenient=True).read("no json") is None
-    assert JsonRows(FIELDS[:1], lenient=True).read('{"a": "one"}') == (None,)
+            JsonRows(FIELDS[:1]).read_all(text)
+    assert JsonRows(FIELDS[:1], lenient=True).read_all("no json") == ()
+    assert JsonRows(FIELDS[:1], lenient=True).read_all('{"a": "one"}') == [(None,)]
+
+
+def test_what_flink_reads():
+    # Answers of Flink 2.3.
+    def read(text, columns, **options):
+        return [tuple(row) for row in JsonRows(row_type(columns).fields, **options).read_all(text)]
+
+    assert read('{"s": 12}', "s STRING") == [("12",)]
+    assert read('{"s": {"a": 1}}', "s STRING") == [('{"a":1}',)]
+    assert read('{"s": 1.50}', "s STRING") == [("1.50",)]
+    assert read('{"i": 1.7, "d": "2.5"}', "i INT, d DOUBLE") == [(1, 2.5)]
+    assert read('{"d": 1.235}', "d DECIMAL(10, 2)") == [(Decimal("1.24"),)]
+    assert read('{"d": "99999999999"}', "d DECIMAL(10, 2)") == [(None,)]
+    assert read('{"b": "TRUE"}', "b BOOLEAN") == [(True,)]
+    assert read('{"b": "yes"}', "b BOOLEAN") == [(False,)]
+    assert read('{"S": "x"}', "s STRING") == [(None,)]
+    assert read('[{"s": "x"}, {"s": "y"}]', "s STRING") == [("x",), ("y",)]
+    assert read("", "s STRING") == []
+    for text in ('{"i": 3000000000}', '{"t": "2020-01-01T00:00:00"}', '{"t": "2020-01-01 10:00"}'):
+        with pytest.raises(FormatError):
+            read(text, "i INT, t TIMESTAMP(3)")
+        assert read(text, "i INT, t TIMESTAMP(3)", lenient=True) == [(None, None)]

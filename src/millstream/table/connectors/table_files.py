@@ -1,0 +1,129 @@
+"""Files of a table as channels of a source: lines or columns, with the values of their folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from millstream.connectors.files.channels import FileChannels, Mark
+from millstream.connectors.files.columns import Column
+from millstream.connectors.files.listing import files_of, look
+from millstream.connectors.files.text import TextReader
+from millstream.connectors.source import ChannelName, Chunk, Position
+from millstream.table.connectors.text_values import parsed
+from millstream.table.types.logical import LogicalType
+
+__all__ = ["ArrowColumn", "FileMetadata", "GrowingTableFiles", "PartitionValue", "TableFiles"]
+
+DEFAULT_PARTITION = "__DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class ArrowColumn(Column):
+    """A column of files whose type is any Arrow type."""
+
+    kind: pa.DataType = field(default_factory=pa.null)
+
+    @property
+    def arrow(self) -> pa.DataType:
+        return self.kind
+
+    def takes(self, found: pa.DataType) -> bool:
+        is_time = pa.types.is_timestamp(found) and pa.types.is_timestamp(self.kind)
+        return is_time or pa.types.is_nested(found) or super().takes(found)
+
+
+@dataclass(frozen=True)
+class PartitionValue:
+    """A column whose value is in the name of a folder: ``day=2024-01-31``."""
+
+    name: str
+    type: LogicalType
+    null: str = DEFAULT_PARTITION
+
+    def of(self, path: str) -> Any:
+        """The value for the rows of a file."""
+        found = [part for part in path.split("/") if part.startswith(f"{self.name}=")]
+        if not found:
+            return None
+        text = unquote(found[-1].partition("=")[2])
+        return (
+            None if text in (self.null, "__HIVE_DEFAULT_PARTITION__") else parsed(text, self.type)
+        )
+
+
+@dataclass(frozen=True)
+class FileMetadata:
+    """A column about the file itself: ``file.path``, ``file.name``, ``file.size`` and so on."""
+
+    name: str
+    key: str
+
+    def of(self, path: str) -> Any:
+        """The value for the rows of a file."""
+        if self.key == "file.path":
+            return path
+        if self.key == "file.name":
+            return path.rpartition("/")[2]
+        found = look(path)
+        assert found is not None, "it is being read"
+        return found.size if self.key == "file.size" else found.changed_ns // 1_000_000
+
+
+@dataclass(frozen=True)
+class TableFiles(FileChannels):
+    """The files below a path, each a channel. What is read has a name for each column.
+
+    ``names``: those of the columns that the reader gives. ``constants``: columns with one value for all
+    rows of a file; their Arrow types are in ``kinds``.
+    """
+
+    names: tuple[str, ...] = ("value",)
+    constants: tuple[PartitionValue | FileMetadata, ...] = ()
+    kinds: tuple[pa.DataType, ...] = ()
+
+    def read(self, channel: ChannelName, start: Position, stop: Position) -> Iterator[Chunk]:
+        values = [
+            pa.scalar(each.of(str(channel)), kind)
+            for each, kind in zip(self.constants, self.kinds, strict=True)
+        ]
+        names = [*self.names, *(each.name for each in self.constants)]
+        for chunk in super().read(channel, start, stop):
+            found = chunk.values
+            arrays = found.columns if isinstance(found, pa.RecordBatch) else [found]
+            count = len(arrays[0])
+            constants = [pa.repeat(value, count) for value in values]
+            yield Chunk(pa.RecordBatch.from_arrays([*arrays, *constants], names))
+
+    def _chunk(self, arrays: list[pa.Array]) -> Chunk:
+        if isinstance(self.reader, TextReader):
+            return Chunk(arrays[0])
+        return Chunk(pa.RecordBatch.from_arrays(arrays, list(self.names)))
+
+
+@dataclass(frozen=True)
+class GrowingTableFiles(TableFiles):
+    """The same without an end: files that appear later are read too, each once."""
+
+    bounded: ClassVar[bool] = False
+
+    def latest_after(self, positions: Mapping[str, Position]) -> Mapping[ChannelName, Position]:
+        found: dict[ChannelName, Position] = {
+            name: [Mark(*at).end, *at[1:]] for name, at in positions.items() if at != 0
+        }
+        files = files_of(self.path, self.options)
+        for file in files:
+            if file.path not in found:
+                found[file.path] = self._listed(file, len(files))
+        return found
+
+    def is_final(self, channel: ChannelName) -> bool:
+        return True
+
+    def announces(self, channel: ChannelName) -> bool:
+        # Files to come are unknown, and those that are there may be read in any order.
+        return False

@@ -1,0 +1,140 @@
+"""Tables of files."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from millstream.common.errors import MillstreamError, PlanError
+from millstream.table.table_environment import TableEnvironment
+
+ROW = (
+    1,
+    "a b",
+    Decimal("1.50"),
+    datetime.datetime(2020, 1, 1, 0, 0, 0, 123_000),
+    {"a": 1, "b": "q"},
+    [1, 2],
+)
+COLUMNS = (
+    "id INT, s STRING, d DECIMAL(10, 2), ts TIMESTAMP(3), r ROW<a INT, b STRING>, l ARRAY<INT>"
+)
+
+
+def environment(*rows):
+    t_env = TableEnvironment.create()
+    t = t_env.from_elements(rows or [(1, "x", "p"), (2, None, "q/r")], "id INT, s STRING, p STRING")
+    t_env.create_temporary_view("t", t)
+    return t_env
+
+
+def files(folder: Path):
+    found = (each for each in sorted(folder.rglob("*")) if each.is_file())
+    return [each for each in found if "_millstream" not in each.parts]
+
+
+def rows(t_env, query):
+    return sorted(map(tuple, t_env.final_rows(t_env.sql_query(query))), key=repr)
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "parquet", "orc", "avro"])
+def test_what_is_written_is_read(tmp_path, form):
+    t_env = environment()
+    with_options = f"('connector' = 'filesystem', 'path' = '{tmp_path}/o', 'format' = '{form}')"
+    t_env.execute_sql(f"CREATE TABLE o ({COLUMNS}) WITH {with_options}")
+    t_env.execute_sql(
+        "INSERT INTO o VALUES (1, 'a b', CAST(1.5 AS DECIMAL(10, 2)), "
+        "TIMESTAMP '2020-01-01 00:00:00.123', ROW(1, 'q'), ARRAY[1, 2])"
+    )
+    assert rows(t_env, "SELECT * FROM o") == [ROW]
+
+
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_partitions_are_folders(tmp_path, form):
+    t_env = environment()
+    with_options = f"('connector' = 'filesystem', 'path' = '{tmp_path}/o', 'format' = '{form}')"
+    t_env.execute_sql(
+        f"CREATE TABLE o (p STRING, id INT, s STRING) PARTITIONED BY (p) WITH {with_options}"
+    )
+    t_env.execute_sql(
+        "INSERT INTO o SELECT p, id, s FROM t UNION ALL SELECT s, 3, 'z' FROM t WHERE id = 2"
+    )
+    folders = {each.parent.name for each in files(tmp_path / "o")}
+    assert folders == {"p=p", "p=q%2Fr", "p=__DEFAULT_PARTITION__"}
+    assert rows(t_env, "SELECT * FROM o") == [
+        ("p", 1, "x"),
+        ("q/r", 2, None),
+        (None, 3, "z"),
+    ]
+
+
+def test_metadata_of_files(tmp_path):
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "in" / "deep" / "f1").write_text('{"s":"x"}\n')
+    for hidden in (".hidden", "_x"):
+        (tmp_path / "in" / hidden).write_text('{"s":"h"}\n')
+    t_env = environment()
+    t_env.execute_sql(
+        "CREATE TABLE i (n STRING METADATA FROM 'file.name', s STRING, "
+        "z BIGINT METADATA FROM 'file.size' VIRTUAL, u AS UPPER(s)) "
+        f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/in', 'format' = 'json')"
+    )
+    assert rows(t_env, "SELECT * FROM i") == [("f1", "x", 10, "X")]
+
+
+def test_changes_go_out_and_come_back(tmp_path):
+    t_env = environment()
+    with_options = (
+        f"('connector' = 'filesystem', 'path' = '{tmp_path}/o', 'format' = 'debezium-json')"
+    )
+    t_env.execute_sql(f"CREATE TABLE o (p STRING, n BIGINT) WITH {with_options}")
+    t_env.execute_sql("INSERT INTO o SELECT p, COUNT(*) FROM t GROUP BY p")
+    assert rows(t_env, "SELECT n, COUNT(*) FROM o GROUP BY n") == [(1, 2)]
+
+
+def test_updates_are_refused_where_files_only_grow(tmp_path):
+    t_env = environment()
+    with_options = f"('connector' = 'filesystem', 'path' = '{tmp_path}/o', 'format' = 'json')"
+    t_env.execute_sql(f"CREATE TABLE o (p STRING, n BIGINT) WITH {with_options}")
+    with pytest.raises(PlanError, match=r"insertions only.*Aggregate"):
+        t_env.execute_sql("INSERT INTO o SELECT p, COUNT(*) FROM t GROUP BY p")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("'path' = 'x'", "needs the option 'format'"),
+        ("'path' = 'x', 'format' = 'jsn'", "unknown format 'jsn'"),
+        (
+            "'path' = 'x', 'format' = 'json', 'json.ignore-parse-error' = 'true'",
+            "did you mean 'json.ignore-parse-errors'",
+        ),
+        ("'path' = 'x', 'format' = 'csv', 'csv.field-delimiter' = 'ab'", "single character"),
+        ("'path' = 'x', 'format' = 'raw'", "one value"),
+    ],
+)
+def test_wrong_options(options, message):
+    t_env = environment()
+    t_env.execute_sql(f"CREATE TABLE o (a INT, b INT) WITH ('connector' = 'filesystem', {options})")
+    with pytest.raises(MillstreamError, match=message):
+        t_env.final_rows(t_env.from_path("o"))
+
+
+def test_watermarks_and_windows_over_files(tmp_path):
+    (tmp_path / "in").mkdir()
+    lines = [f'{{"k":"a","ts":"2024-01-01 00:00:{second:02d}"}}\n' for second in (1, 5, 12, 25)]
+    (tmp_path / "in" / "f").write_text("".join(lines))
+    t_env = environment()
+    t_env.execute_sql(
+        "CREATE TABLE i (k STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' SECOND) "
+        f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/in', 'format' = 'json')"
+    )
+    found = rows(
+        t_env,
+        "SELECT k, COUNT(*) FROM TUMBLE(TABLE i, DESCRIPTOR(ts), INTERVAL '10' SECOND) "
+        "GROUP BY k, window_start, window_end",
+    )
+    assert found == [("a", 1), ("a", 1), ("a", 2)]
