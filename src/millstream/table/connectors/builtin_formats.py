@@ -44,6 +44,7 @@ def json_rows(row: RowType, options: Options) -> JsonRows:
 
 class _Json(Format):
     several = True
+    by_name = True
 
     def options(self) -> tuple[Option, ...]:
         return (

@@ -268,6 +268,7 @@ class _Changes(Format):
     more: tuple[Option, ...] = ()
     changes: Changelog = "retract"
     several: bool = True
+    by_name: bool = True
 
     def options(self) -> tuple[Option, ...]:
         return (*JSON_OPTIONS, *self.more)

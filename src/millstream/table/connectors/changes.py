@@ -79,7 +79,7 @@ def hashable(value: Any) -> Any:
     """A value that can be a key of a dict; 1, 1.0 and True differ, NaN equals NaN."""
     if isinstance(value, dict):
         return tuple((hashable(k), hashable(v)) for k, v in value.items())
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | Row):
         return tuple(map(hashable, value))
     if isinstance(value, float):
         return ("float", repr(value))

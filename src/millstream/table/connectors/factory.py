@@ -67,6 +67,10 @@ class Connector(ABC):
         """The metadata columns that the connector has, by key."""
         return {}
 
+    def prunes(self, options: Options) -> bool:
+        """Whether a table is read by the names of its columns, so that some can be left out."""
+        return False
+
     def read(
         self, env: StreamExecutionEnvironment, entry: TableEntry, options: Options
     ) -> ReadRows:

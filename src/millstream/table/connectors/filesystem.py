@@ -79,6 +79,9 @@ class _FileSystem(Connector):
         name = options.text("format")
         return "append" if name in _COLUMNAR else chosen_format(options).format.changes
 
+    def prunes(self, options: Options) -> bool:
+        return options.text("format") in _COLUMNAR or chosen_format(options).prunes
+
     def metadata(self, options: Options) -> Mapping[str, LogicalType]:
         found = {key: parse_logical_type(text) for key, text in _METADATA.items()}
         if options.text("format") in _COLUMNAR:

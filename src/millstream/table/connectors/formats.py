@@ -80,10 +80,11 @@ class PlainRows:
 class Format(ABC):
     """A form of messages.
 
-    ``several``: a message may have several rows.
+    ``several``: a message may have several rows. ``by_name``: columns are found by their names.
     """
 
     several: bool = False
+    by_name: bool = False
     changes: Changelog = "append"
     """What the messages say: insertions only, or changes."""
 
@@ -125,6 +126,11 @@ class Chosen:
     def codec(self, row: RowType) -> Codec:
         """The codec of some columns."""
         return self.format.codec(row, self.options)
+
+    @property
+    def prunes(self) -> bool:
+        """Whether columns can be left out, and nobody asks whether they are there."""
+        return self.format.by_name and not self.options.flag("fail-on-missing-field")
 
 
 def chosen_format(options: Options, key: str = "format", prefix: str = "") -> Chosen:

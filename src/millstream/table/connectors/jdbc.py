@@ -80,6 +80,9 @@ class _Jdbc(Connector):
     def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
         return _OPTIONS
 
+    def prunes(self, options: Options) -> bool:
+        return True
+
     def read(
         self, env: StreamExecutionEnvironment, entry: TableEntry, options: Options
     ) -> ReadRows:

@@ -111,6 +111,11 @@ class _Kafka(Connector):
     def changes(self, entry: TableEntry, options: Options) -> Changelog:
         return "upsert" if self.upsert else _value_format(options).format.changes
 
+    def prunes(self, options: Options) -> bool:
+        return (
+            not self.upsert and "key.format" not in options.given and _value_format(options).prunes
+        )
+
     def metadata(self, options: Options) -> Mapping[str, LogicalType]:
         found = {k: parse_logical_type(t) for k, t in _METADATA.items() if k not in _ABSENT}
         of_format = _value_format(options).format.metadata()

@@ -1,6 +1,6 @@
 """Tables with only those columns that a job reads.
 
-A connector whose class has ``prunes = True`` gets a narrowed entry, and reads its stored columns only.
+A connector that says so with ``prunes`` gets a narrowed entry, and reads its stored columns only.
 Others read all columns; the job drops what it does not need behind them.
 """
 

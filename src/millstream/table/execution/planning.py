@@ -112,8 +112,8 @@ class Planner:
         """The columns of a scan; a table is read once for all scans of it."""
         assert graph is self.env._graph
         entry = self.entry(scan)
-        connector, _ = connector_of(entry)
-        if getattr(connector, "prunes", False):
+        connector, options = connector_of(entry)
+        if connector.prunes(options):
             entry = narrowed(entry, self._used[scan.table, scan.options])
         known = id(graph), entry
         if known not in self._sources:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from millstream.common.errors import MillstreamError, PlanError
+from millstream.common.types import Row
 from millstream.table.table_environment import TableEnvironment
 
 ROW = (
@@ -16,7 +17,7 @@ ROW = (
     "a b",
     Decimal("1.50"),
     datetime.datetime(2020, 1, 1, 0, 0, 0, 123_000),
-    {"a": 1, "b": "q"},
+    Row(a=1, b="q"),
     [1, 2],
 )
 COLUMNS = (
@@ -138,3 +139,15 @@ def test_watermarks_and_windows_over_files(tmp_path):
         "GROUP BY k, window_start, window_end",
     )
     assert found == [("a", 1), ("a", 1), ("a", 2)]
+
+
+def test_only_columns_that_are_used_are_read(tmp_path):
+    (tmp_path / "f").write_text('{"a":1,"b":"no number","p":2}\n')
+    t_env = environment()
+    t_env.execute_sql(
+        "CREATE TABLE i (b INT, a INT, c AS a + 1) "
+        f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/f', 'format' = 'json')"
+    )
+    assert rows(t_env, "SELECT c FROM i") == [(2,)]
+    with pytest.raises(MillstreamError, match="no number"):
+        rows(t_env, "SELECT b, c FROM i")

@@ -30,7 +30,9 @@ def test_a_table_is_read_once_for_all_its_scans():
 
 
 class _Pruning(RowsOfProgram):
-    prunes = True
+    def prunes(self, options):
+        return True
+
     read_columns: tuple[str, ...] = ()
 
     def read(self, env, entry, options):
