@@ -86,7 +86,7 @@ class Format(ABC):
     several: bool = False
     by_name: bool = False
     changes: Changelog = "append"
-    """What the messages say: insertions only, or changes."""
+    """The changes that messages say."""
 
     @abstractmethod
     def options(self) -> tuple[Option, ...]:

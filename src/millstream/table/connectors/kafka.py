@@ -369,7 +369,7 @@ class RowSerializer(KafkaRecordSerializationSchema):
 
     @property
     def changelog(self) -> Changelog:
-        """What the sink of these messages takes."""
+        """The changes that the sink of these messages takes."""
         return self.changes
 
     @property
