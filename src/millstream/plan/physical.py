@@ -205,7 +205,7 @@ def _window_in_pages(node: KeyedNode, policy: OnError, columns: ByColumn | None)
 
 
 class _Lags:
-    """How far operators' clocks are behind the channels: by an instant for each merging window."""
+    """How far operators' clocks are behind the channels: by what the operators before them are late."""
 
     def __init__(self, graph: JobGraph) -> None:
         self._graph = graph
@@ -220,11 +220,14 @@ class _Lags:
         lags = [0]
         for other in (self._graph[node_id] for node_id in node.inputs):
             if not isinstance(other, TimestampsNode | SourceNode):
-                lags.append(self.of(other) + int(_waits_for_its_end(other)))
+                lags.append(self.of(other) + _delay(other))
         return max(lags)
 
 
-def _waits_for_its_end(node: Node) -> bool:
-    """Whether an operator emits an instant later than others: windows that merge do."""
-    is_window = isinstance(node, KeyedNode) and node.kind == "window"
-    return is_window and bool(node.function.waits_for_its_end())  # type: ignore[attr-defined]
+def _delay(node: Node) -> int:
+    """How much later than others an operator emits: windows that merge by an instant."""
+    if isinstance(node, KeyedNode) and node.kind == "window":
+        return int(node.function.waits_for_its_end())
+    if isinstance(node, KeyedNode) and node.kind == "table":
+        return int(node.function.delay)
+    return 0

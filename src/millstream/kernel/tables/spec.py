@@ -73,6 +73,14 @@ class TableSpec(ABC):
         return None
 
     @property
+    def delay(self) -> int:
+        """How many milliseconds the times of rows that come out may be behind the clock.
+
+        Clocks of the operators behind it go so much later, so that these rows are not late there.
+        """
+        return 0
+
+    @property
     def key_type(self) -> TupleTypeInfo | None:
         """The type of the key, None if there is none."""
         places, kinds = self.keys[0], self.inputs[0].field_types

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from millstream.table.expressions.tree import Call, Expression, InputRef
@@ -67,13 +68,18 @@ class JoinParts:
         return tuple(each.null_safe for each in self.equalities)
 
 
-def join_parts(condition: Expression, width: int) -> JoinParts:
-    """Take a condition over two tables apart. ``width``: the columns of the left one."""
+def join_parts(
+    condition: Expression, width: int, wanted: Callable[[Equality], bool] = lambda _: True
+) -> JoinParts:
+    """Take a condition over two tables apart. ``width``: the columns of the left one.
+
+    Equalities that are not ``wanted`` stay in the condition.
+    """
     equalities: list[Equality] = []
     rest: list[Expression] = []
     for part in conjuncts(condition):
         found = _equality(part, width)
-        if found is None:
+        if found is None or not wanted(found):
             rest.append(part)
         else:
             equalities.append(found)

@@ -28,6 +28,7 @@ from millstream.table.logical.algebra import (
     Scan,
     SetOperation,
     Sort,
+    TemporalJoin,
     Values,
     WindowTable,
 )
@@ -39,6 +40,7 @@ from millstream.table.physical.over import add_over
 from millstream.table.physical.ranks import add_limit, add_rank
 from millstream.table.physical.sorts import add_sort
 from millstream.table.physical.stateful import add_aggregate, add_join
+from millstream.table.physical.timed_joins import add_temporal_join
 from millstream.table.physical.traits import Traits
 from millstream.table.physical.windows import add_window_aggregate, add_window_table, window_of
 from millstream.table.rules.nodes import Rank
@@ -182,6 +184,10 @@ class Lowering:
     @_add.register
     def _(self, relation: Join) -> int:
         return add_join(self, relation)
+
+    @_add.register
+    def _(self, relation: TemporalJoin) -> int:
+        return add_temporal_join(self, relation)
 
     @_add.register
     def _(self, relation: Distinct) -> int:

@@ -26,7 +26,9 @@ from millstream.table.physical.aggregates import (
 from millstream.table.physical.compiled import Recast, compiled, copied_columns, row_info
 from millstream.table.physical.joins import Side, join_parts
 from millstream.table.physical.meaning import uid_of
+from millstream.table.physical.timed_joins import add_interval_join
 from millstream.table.rules.conditions import moved
+from millstream.table.rules.intervals import interval_of
 from millstream.table.types.logical import RowField, RowType
 
 if TYPE_CHECKING:
@@ -89,7 +91,10 @@ def _expanded(
 
 
 def add_join(lowering: Lowering, relation: Join) -> int:
-    """Add a regular join: by key where the condition has equal columns, else in one slot."""
+    """Add a join: by near times, or of all rows, by key where the condition has equal columns."""
+    interval = interval_of(relation)
+    if interval is not None and not any(lowering.changes(relation)):
+        return add_interval_join(lowering, relation, interval)
     width = len(relation.left.row_type.fields)
     parts = join_parts(relation.condition, width)
     sides = [parts.side(each, i) for i, each in enumerate(relation.inputs())]

@@ -33,6 +33,7 @@ from millstream.table.logical.algebra import (
 from millstream.table.physical.over import over_mode
 from millstream.table.physical.windows import window_of
 from millstream.table.rules.conditions import is_deterministic
+from millstream.table.rules.intervals import interval_of
 from millstream.table.rules.nodes import Rank
 
 __all__ = ["OrderClass", "ScanTraits", "TableTraits", "Traits"]
@@ -194,6 +195,11 @@ class Traits:
     @_of.register
     def _(self, relation: Join) -> TableTraits:
         left, right = self.of(relation.left), self.of(relation.right)
+        if not left.updating and not right.updating and interval_of(relation) is not None:
+            # A row without a partner is final when it comes.
+            return TableTraits(
+                False, (), _latest(left.order, right.order), "bounded by the watermark"
+            )
         outer = relation.kind in ("left", "right", "full", "anti")
         updating = outer or left.updating or right.updating
         if relation.kind == "semi":

@@ -1,0 +1,187 @@
+"""Interval and temporal joins in SQL, in memory."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from millstream.common.errors import MillstreamError
+from tests.support.sql import Tables, back
+
+START = datetime(2024, 1, 1)
+
+
+def t(seconds: int) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def orders_and_payments() -> Tables:
+    orders = [(1, "a", t(0)), (2, "b", t(10)), (3, "a", t(20))]
+    payments = [(1, "x", t(5)), (2, "y", t(40)), (3, "z", t(18))]
+    columns = "id INT, name STRING, ts TIMESTAMP(3)"
+    tables = Tables()
+    tables.add("orders", columns, orders, watermark=("ts", "ts - INTERVAL '30' SECOND"))
+    return tables.add(
+        "payments",
+        "order_id INT, how STRING, pts TIMESTAMP(3)",
+        payments,
+        watermark=("pts", "pts - INTERVAL '30' SECOND"),
+    )
+
+
+WITHIN = [
+    "p.pts BETWEEN o.ts AND o.ts + INTERVAL '10' SECOND",
+    "p.pts >= o.ts AND p.pts <= o.ts + INTERVAL '10' SECOND",
+    "o.ts <= p.pts AND p.pts - INTERVAL '10' SECOND <= o.ts",
+    "p.pts > o.ts - INTERVAL '0.001' SECOND AND p.pts < o.ts + INTERVAL '10.001' SECOND",
+]
+
+
+@pytest.mark.parametrize("within", WITHIN)
+def test_rows_of_near_times_however_it_is_written(within: str):
+    query = f"SELECT o.id, p.how FROM orders o JOIN payments p ON o.id = p.order_id AND {within}"
+    assert set(orders_and_payments().table(query)) == {(1, "x")}
+
+
+def test_conditions_may_stand_in_where():
+    query = f"""SELECT o.id, p.how FROM orders o, payments p WHERE o.id = p.order_id
+                AND {WITHIN[0]}"""
+    assert set(orders_and_payments().table(query)) == {(1, "x")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("LEFT", {(1, "x"), (2, None), (3, None)}),
+        ("RIGHT", {(1, "x"), (None, "y"), (None, "z")}),
+        ("FULL", {(1, "x"), (2, None), (3, None), (None, "y"), (None, "z")}),
+    ],
+)
+def test_outer_joins_only_insert(kind: str, expected: set[Any]):
+    query = f"""SELECT o.id, p.how FROM orders o {kind} JOIN payments p
+                ON o.id = p.order_id AND {WITHIN[0]}"""
+    tables = orders_and_payments()
+    assert set(tables.table(query)) == expected
+    assert {text[:2] for text in tables.shown(query)} == {"+I"}
+
+
+def test_other_conditions_are_checked_too():
+    query = f"""SELECT o.id, p.how FROM orders o LEFT JOIN payments p
+                ON o.id = p.order_id AND o.name <> p.how AND p.how <> 'x' AND {WITHIN[0]}"""
+    assert set(orders_and_payments().table(query)) == {(1, None), (2, None), (3, None)}
+
+
+def test_results_keep_their_time_for_windows():
+    query = """SELECT window_start, COUNT(*) FROM TUMBLE(TABLE j, DESCRIPTOR(ts), INTERVAL '15' SECOND)
+                GROUP BY window_start, window_end"""
+    join = f"""SELECT o.id, o.ts FROM orders o LEFT JOIN payments p
+               ON o.id = p.order_id AND {WITHIN[0]}"""
+    found = orders_and_payments().table(f"WITH j AS ({join}) {query}")
+    assert set(found) == {(t(0), 2), (t(15), 1)}
+
+
+def test_one_bound_is_a_regular_join():
+    query = (
+        "SELECT o.id, p.how FROM orders o JOIN payments p ON o.id = p.order_id AND p.pts >= o.ts"
+    )
+    assert set(orders_and_payments().table(query)) == {(1, "x"), (2, "y")}
+
+
+# Versions.
+
+RATES = [("eur", 114, t(0)), ("yen", 1, t(5)), ("eur", 116, t(20)), ("eur", 119, t(40))]
+SALES = [
+    (1, "eur", t(10)),
+    (2, "eur", t(20)),
+    (3, "yen", t(30)),
+    (4, "usd", t(30)),
+    (5, "eur", t(50)),
+]
+JOIN = """SELECT s.id, r.rate FROM sales s {kind} JOIN rates FOR SYSTEM_TIME AS OF s.ts AS r
+          ON s.currency = r.currency"""
+
+
+def sales(rates: list[Any], **options: Any) -> Tables:
+    tables = Tables()
+    seconds = "INTERVAL '60' SECOND"
+    tables.add(
+        "sales",
+        "id INT, currency STRING, ts TIMESTAMP(3)",
+        SALES,
+        watermark=("ts", f"ts - {seconds}"),
+    )
+    columns = "currency STRING, rate INT, rts TIMESTAMP(3)"
+    return tables.add("rates", columns, rates, watermark=("rts", f"rts - {seconds}"), **options)
+
+
+def test_rows_meet_the_version_of_their_time():
+    tables = sales(RATES, key=("currency",))
+    expected = {(1, 114), (2, 116), (3, 1), (5, 119)}
+    assert set(tables.table(JOIN.format(kind=""))) == expected
+    assert set(tables.table(JOIN.format(kind="LEFT"))) == expected | {(4, None)}
+
+
+def test_versions_of_a_changelog():
+    changes = [
+        *RATES[:2],
+        back("eur", 114, t(0)),
+        *RATES[2:3],
+        back("eur", 116, t(45)),
+        back("yen", 1, t(30)),
+    ]
+    tables = sales(changes, key=("currency",), updating=True)
+    assert set(tables.table(JOIN.format(kind="LEFT"))) == {
+        (1, 114),
+        (2, 116),
+        (3, None),
+        (4, None),
+        (5, None),
+    }
+
+
+def test_versions_of_a_view_of_last_rows():
+    tables = sales(RATES)
+    view = """WITH last AS (SELECT currency, rate, rts FROM (
+                SELECT *, ROW_NUMBER() OVER (PARTITION BY currency ORDER BY rts DESC) AS n FROM rates)
+              WHERE n = 1) """
+    query = view + JOIN.format(kind="").replace("rates", "last")
+    assert set(tables.table(query)) == {(1, 114), (2, 116), (3, 1), (5, 119)}
+
+
+def test_other_conditions_of_versions():
+    tables = sales(RATES, key=("currency",))
+    query = JOIN.format(kind="LEFT") + " AND r.rate > s.id * 50"
+    assert set(tables.table(query)) == {(1, 114), (2, 116), (3, None), (4, None), (5, None)}
+
+
+def test_a_filter_behind_the_join_does_not_bring_old_versions_back():
+    tables = sales(RATES, key=("currency",))
+    query = JOIN.format(kind="") + " WHERE r.rate < 115"
+    assert set(tables.table(query)) == {(1, 114), (3, 1)}
+
+
+def test_results_keep_the_time_of_the_left_row():
+    tables = sales(RATES, key=("currency",))
+    query = """WITH j AS (
+                 SELECT s.id, s.ts, r.rate FROM sales s JOIN rates FOR SYSTEM_TIME AS OF s.ts AS r
+                 ON s.currency = r.currency)
+               SELECT window_start, SUM(rate) FROM TUMBLE(TABLE j, DESCRIPTOR(ts), INTERVAL '25' SECOND)
+               GROUP BY window_start, window_end"""
+    # Windows of 25 seconds do not begin at the full minute.
+    assert sum(row[1] for row in tables.table(query)) == 114 + 116 + 1 + 119
+
+
+def test_tables_without_key_or_time_are_refused():
+    with pytest.raises(MillstreamError, match="this one has no primary key"):
+        sales(RATES).table(JOIN.format(kind=""))
+    tables = sales(RATES)
+    tables.add("plain", "currency STRING, rate INT", [("eur", 1)], key=("currency",))
+    with pytest.raises(MillstreamError, match="this one has no time attribute"):
+        tables.table(JOIN.format(kind="").replace("rates", "plain"))
+    tables = sales(RATES, key=("currency", "rate"))
+    with pytest.raises(
+        MillstreamError, match=r"whole primary key of the table: \(currency, rate\)"
+    ):
+        tables.table(JOIN.format(kind=""))
