@@ -40,6 +40,10 @@ def in_order(given: list[Weighted], delay: int) -> list[Weighted]:
     return found
 
 
+def plain(rows: list[Weighted]) -> list[Any]:
+    return [row for row, _ in rows]
+
+
 def joined(kind: str, left: list[Any], right: list[Any], low: int, high: int) -> Counter[Any]:
     found: Counter[Any] = Counter()
     met = set()
@@ -74,8 +78,7 @@ def test_rows_of_near_times(
     left, right = in_order(left, delay), in_order(right, delay)
     spec = IntervalJoinSpec(ROW, ROW, kind, (0,), (0,), 2, 2, *interval, NAMES)
     run = TimedRun(spec, [left, right], times=[2, 2], delay=delay)
-    plain = [[row for row, _ in side] for side in (left, right)]
-    assert run.table(plan) == joined(kind, *plain, *interval)
+    assert run.table(plan) == joined(kind, plain(left), plain(right), *interval)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -95,9 +98,8 @@ def test_results_are_not_late_for_windows_behind(
     count = AggregateCall("COUNT", (), pa.int64())
     windows = WindowAggregateSpec(step.output, (), (count,), 6, 7, pa.timestamp("ms"))
     run = TimedRun(spec, [left, right], times=[2, 2], delay=5, behind=[step, windows])
-    plain = [[row for row, _ in each] for each in (left, right)]
     expected: Counter[Any] = Counter()
-    for row, number in joined(kind, *plain, *interval).items():
+    for row, number in joined(kind, plain(left), plain(right), *interval).items():
         if row[side] is not None:
             expected[ms_of(row[side]) // 10 * 10] += number
     found = {ms_of(row[0]): row[3] for row, _ in run.table(plan).items()}
