@@ -9,10 +9,10 @@ from typing import Any
 import millstream.table.connectors.simple  # noqa: F401
 from millstream.common import Row, RowKind
 from millstream.datastream import StreamExecutionEnvironment
-from millstream.table.connectors.changes import folded, hashable
+from millstream.table.connectors.changes import folded, hashable, paired
 from millstream.table.connectors.simple import TableRows
-from millstream.table.execution.memory import changes_in_memory
-from millstream.table.execution.planning import Planner
+from millstream.table.execution.planning import Planned, Planner
+from millstream.table.execution.statements import own_graph
 from millstream.table.logical.algebra import Join, Relation, Scan, TablePath
 from millstream.table.logical.binder import bind_query, parse_and_bind_expression
 from millstream.table.logical.entries import TableColumn, TableEntry, Watermark
@@ -25,6 +25,8 @@ from millstream.table.types.logical import (
     TimestampType,
 )
 from millstream.table.types.parsing import parse_logical_type
+from millstream.table.values import given_row
+from millstream.testing import CollectSink, run_local
 
 __all__ = ["Tables", "back", "bound", "row_type", "tree"]
 
@@ -103,6 +105,20 @@ class Tables:
     def shown(self, sql: str, **options: Any) -> list[str]:
         """The changes of a query's result as texts."""
         return [f"{r.get_row_kind()}{tuple(r)}" for r in self.changes(sql, **options)]
+
+
+def changes_in_memory(planner: Planner, planned: Planned, **options: Any) -> list[Row]:
+    """The changes of a query's result, epoch by epoch. ``options``: those of `run_local`."""
+    env, sink = planner.env, CollectSink()
+    if planner.batch:
+        options = {"batch": True, **options}
+    with own_graph(env):
+        planner.add_sink(planned, sink, "collect")
+        run_local(env, **options)
+    found: list[Row] = []
+    for _, records in sorted(sink.collected.by_epoch().items()):
+        found += paired([record.value for record in records], planned.upsert_key)
+    return [given_row(row, planned.relation.row_type) for row in found]
 
 
 def row_type(columns: str) -> RowType:

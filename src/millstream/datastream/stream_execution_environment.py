@@ -31,11 +31,13 @@ from millstream.datastream.environment.inputs import (
 from millstream.datastream.environment.launch import Launch
 from millstream.datastream.environment.more_sources import MoreSources
 from millstream.datastream.environment.settings import EnvironmentSettings
+from millstream.datastream.environment.submitting import submit_job
 from millstream.datastream.environment.unexecuted import Unexecuted
 from millstream.datastream.execution_mode import RuntimeExecutionMode
 from millstream.datastream.job_client import JobClient, JobListener
 from millstream.datastream.streams.data_stream import DataStream, checked_strategy
 from millstream.plan.graph import NOT_OPERATORS, JobGraph, N, SinkNode, SourceNode
+from millstream.plan.options import JobOptions
 from millstream.plan.travel import refuse_what_cannot_travel, unpicklable
 
 if TYPE_CHECKING:
@@ -395,12 +397,13 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         if launched is not None and launched.explain:
             print(self.get_execution_plan())
             raise SystemExit(0)
-        from millstream.spark.job.submit import submit
-
         options = self._settings.options(job_name)
         self._graph, self._adopted = JobGraph(), {}
+        return self._start(job, options)
+
+    def _start(self, job: JobGraph, options: JobOptions) -> JobClient:
         try:
-            client: JobClient = submit(job, options, self._spark)
+            client = submit_job(self, job, options)
         except BaseException as error:
             self._tell(JobListener.on_job_submitted, None, error)
             raise

@@ -1,13 +1,128 @@
-"""Flink's Table API and SQL. So far there are the types of columns and the parser of SQL."""
+"""Flink's Table API and SQL, with PyFlink's names.
+
+>>> from millstream.table import EnvironmentSettings, TableEnvironment
+>>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+>>> t_env.sql_query("SELECT 1 AS n").print_schema()
+(
+  `n` INT NOT NULL
+)
+
+A name loads its module when it is used for the first time.
+"""
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from millstream.common.types import Row, RowKind
+    from millstream.table.changelog_mode import ChangelogMode
+    from millstream.table.environment_settings import EnvironmentSettings
+    from millstream.table.explain_detail import ExplainDetail
+    from millstream.table.expression import Expression
+    from millstream.table.module import Module, ModuleEntry
+    from millstream.table.result_kind import ResultKind
+    from millstream.table.schema import Schema
+    from millstream.table.sql_dialect import SqlDialect
+    from millstream.table.statement_set import StatementSet
+    from millstream.table.table import (
+        AggregatedTable,
+        FlatAggregateTable,
+        GroupedTable,
+        GroupWindowedTable,
+        OverWindowedTable,
+        Table,
+        TablePipeline,
+        WindowGroupedTable,
+    )
+    from millstream.table.table_config import TableConfig
+    from millstream.table.table_descriptor import FormatDescriptor, TableDescriptor
+    from millstream.table.table_environment import StreamTableEnvironment, TableEnvironment
+    from millstream.table.table_result import TableResult
+    from millstream.table.table_schema import ResolvedSchema, TableSchema
+    from millstream.table.types.data_types import DataTypes, UserDefinedType
+
+__all__ = [
+    "AggregatedTable",
+    "ChangelogMode",
+    "DataTypes",
+    "EnvironmentSettings",
+    "ExplainDetail",
+    "Expression",
+    "FlatAggregateTable",
+    "FormatDescriptor",
+    "GroupWindowedTable",
+    "GroupedTable",
+    "Module",
+    "ModuleEntry",
+    "OverWindowedTable",
+    "ResolvedSchema",
+    "ResultKind",
+    "Row",
+    "RowKind",
+    "Schema",
+    "SqlDialect",
+    "StatementSet",
+    "StreamTableEnvironment",
+    "Table",
+    "TableConfig",
+    "TableDescriptor",
+    "TableEnvironment",
+    "TablePipeline",
+    "TableResult",
+    "TableSchema",
+    "UserDefinedType",
+    "WindowGroupedTable",
+]
+
+_MODULES = {
+    "changelog_mode": "ChangelogMode",
+    "environment_settings": "EnvironmentSettings",
+    "explain_detail": "ExplainDetail",
+    "expression": "Expression",
+    "module": "Module ModuleEntry",
+    "result_kind": "ResultKind",
+    "schema": "Schema",
+    "sql_dialect": "SqlDialect",
+    "statement_set": "StatementSet",
+    "table": "AggregatedTable FlatAggregateTable GroupedTable GroupWindowedTable OverWindowedTable "
+    "Table TablePipeline WindowGroupedTable",
+    "table_config": "TableConfig",
+    "table_descriptor": "FormatDescriptor TableDescriptor",
+    "table_environment": "StreamTableEnvironment TableEnvironment",
+    "table_result": "TableResult",
+    "table_schema": "ResolvedSchema TableSchema",
+    "types.data_types": "DataTypes UserDefinedType",
+    "udf": "AggregateFunction AsyncScalarFunction FunctionContext ScalarFunction "
+    "TableAggregateFunction TableFunction",
+    "data_view": "DataView ListView MapView",
+}
+"""Where names come from."""
+_HOMES = {
+    name: f"millstream.table.{module}"
+    for module, names in _MODULES.items()
+    for name in names.split()
+}
+_HOMES |= dict.fromkeys(("Row", "RowKind"), "millstream.common.types")
+_MISSING = {
+    "CompiledPlan": "plans are not stored: execute the statement, a savepoint fits it",
+    "PlanReference": "plans are not stored: execute the statement, a savepoint fits it",
+    "ModelDescriptor": "there are no models: call yours in a user function",
+}
+
+if not TYPE_CHECKING:  # With this function, a type checker would accept any name.
+
+    def __getattr__(name: str) -> Any:
+        if name in _MISSING:
+            raise ImportError(f"there is no millstream.table.{name}: {_MISSING[name]}")
+        if name not in _HOMES:
+            raise AttributeError(f"module 'millstream.table' has no attribute {name!r}")
+        from importlib import import_module
+
+        found = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = found
+        return found
 
 
-def __getattr__(name: str) -> NoReturn:
-    """Explain the absence of PyFlink's names; they are not here yet."""
-    if name[:1].isupper():
-        instead = "use the DataStream API, or Spark SQL with env.from_dataframe(...)"
-        raise ImportError(f"there is no millstream.table.{name}: {instead}")
-    raise AttributeError(f"module 'millstream.table' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -272,10 +272,8 @@ class Table:
 
     def to_pandas(self) -> pd.DataFrame:
         """The rows at the end of the job as a pandas frame."""
-        import pandas as pd
-
-        rows = [list(row) for row in self._t_env.final_rows(self)]
-        return pd.DataFrame(rows, columns=self._columns)
+        found: pd.DataFrame = self._t_env.frame(self)
+        return found
 
     def get_schema(self) -> TableSchema:
         """The columns."""
@@ -294,13 +292,9 @@ class Table:
         found: TableResult = self._t_env.execute_table(self)
         return found
 
-    def execute_insert(
-        self, table_path_or_descriptor: Any, overwrite: bool = False, **options: Any
-    ) -> TableResult:
+    def execute_insert(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TableResult:
         """Write the rows into a table of a catalog, or of a descriptor."""
-        found: TableResult = self._t_env.insert_table(
-            self, table_path_or_descriptor, overwrite, **options
-        )
+        found: TableResult = self._t_env.insert_table(self, table_path_or_descriptor, overwrite)
         return found
 
     def insert_into(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TablePipeline:

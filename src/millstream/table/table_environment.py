@@ -2,84 +2,186 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
+from millstream.common.configuration import Configuration
 from millstream.common.errors import PlanError
 from millstream.common.types import Row
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.table.catalog.ddl import execute_ddl
 from millstream.table.catalog.manager import CatalogManager
-from millstream.table.connectors import simple
+from millstream.table.catalog_methods import CatalogMethods
 from millstream.table.connectors.changes import folded
-from millstream.table.connectors.factory import connector_of
-from millstream.table.execution.memory import changes_in_memory, own_graph
-from millstream.table.execution.planning import Planned, Planner
+from millstream.table.connectors.simple import TableRows
+from millstream.table.elements import frame_of_rows, rows_of_elements, rows_of_frame
+from millstream.table.environment_settings import EnvironmentSettings
+from millstream.table.execution.statements import Statements, Write
+from millstream.table.expression import Expression
 from millstream.table.function_registration import FunctionRegistration
-from millstream.table.logical.algebra import Relation, Scan, TablePath
+from millstream.table.inserting import entry_of_descriptor, write_of_statement, write_of_table
+from millstream.table.logical.algebra import Scan, TablePath
 from millstream.table.logical.binder import bind_query
-from millstream.table.logical.entries import TableColumn, TableEntry
-from millstream.table.logical.insert_binder import bind_insert
+from millstream.table.logical.entries import TableColumn, TableEntry, ViewEntry
+from millstream.table.logical.problems import Problems
+from millstream.table.resolving import QueryText
 from millstream.table.result_kind import ResultKind
 from millstream.table.sql import statements as ast
+from millstream.table.sql.nodes import Source
 from millstream.table.sql.parser import parse
 from millstream.table.sql.queries import Query
+from millstream.table.statement_set import StatementSet
 from millstream.table.table import Table
-from millstream.table.table_result import TableResult, inserted_result
+from millstream.table.table_config import TableConfig
+from millstream.table.table_descriptor import TableDescriptor
+from millstream.table.table_result import TableResult, inserted_result, ok_result
 from millstream.table.types.logical import RowType
-from millstream.table.types.parsing import parse_logical_type
+from millstream.table.values import given_row
 
-__all__ = ["TableEnvironment"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["StreamTableEnvironment", "TableEnvironment"]
+
+_WIDTH = "table.display.max-column-width"
 
 
-class TableEnvironment(FunctionRegistration):
-    """Runs SQL over the tables of its catalogs. So far jobs run in memory, see `execute_sql`.
+class TableEnvironment(CatalogMethods, FunctionRegistration):
+    """Runs SQL over the tables of its catalogs.
+
+    Statements run as jobs on Spark, each one job; those that only change catalogs run at once. See
+    `millstream.testing.in_memory` for tests without Spark.
 
     Parameters
     ----------
     env
         The environment whose settings the jobs have.
+    settings
+        Options, and names of the first catalog and database.
 
     Examples
     --------
-    >>> t_env = TableEnvironment.create()
-    >>> t = t_env.from_elements([(1, "a"), (2, "b"), (3, "a")], "id INT, name STRING")
-    >>> t_env.create_temporary_view("t", t)
-    >>> counts = t_env.sql_query("SELECT name, COUNT(*) FROM t GROUP BY name")
-    >>> sorted(map(tuple, t_env.final_rows(counts)))
-    [('a', 2), ('b', 1)]
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> words = t_env.from_elements([(1, "a"), (2, "b"), (3, "a")], ["id", "word"])
+    >>> t_env.create_temporary_view("words", words)
+    >>> t_env.execute_sql("SELECT word, COUNT(*) AS n FROM words GROUP BY word").print()
+    +----+--------------------------------+----------------------+
+    | op |                           word |                    n |
+    +----+--------------------------------+----------------------+
+    | +I |                              a |                    2 |
+    | +I |                              b |                    1 |
+    +----+--------------------------------+----------------------+
+    2 rows in set
     """
 
-    def __init__(self, env: StreamExecutionEnvironment | None = None) -> None:
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment | None = None,
+        settings: EnvironmentSettings | None = None,
+    ) -> None:
+        chosen = settings or EnvironmentSettings()
         self._env = env or StreamExecutionEnvironment.get_execution_environment()
-        self.names = CatalogManager()
-        self._made = 0
+        if settings is not None and not settings.streaming:
+            self._env.set_runtime_mode("BATCH")
+        self.names = CatalogManager(dict(chosen.options), chosen.catalog, chosen.database)
+        self.names.defaults["execution.runtime-mode"] = self._env._settings.mode.name
+        self._unnamed: dict[TablePath, TableEntry] = {}
+        self._statements = Statements(self._env, self.names, self._entry)
 
     @staticmethod
-    def create(environment: StreamExecutionEnvironment | None = None) -> TableEnvironment:
-        """Return a new environment."""
-        return TableEnvironment(environment)
+    def create(
+        environment_settings: EnvironmentSettings | Configuration | None = None,
+    ) -> TableEnvironment:
+        """Return a new environment; a configuration has options, the mode among them."""
+        return TableEnvironment(settings=_settings_of(environment_settings))
+
+    def get_config(self) -> TableConfig:
+        """The options of the session."""
+        return TableConfig(self.names.options, self._env._settings.given)
+
+    # -- statements ------------------------------------------------------------------------------
 
     def execute_sql(self, stmt: str) -> TableResult:
-        """Run one statement. Queries and INSERT run in memory and to the end of their sources."""
-        statement = parse(stmt)
+        """Run one statement.
+
+        A query and INSERT start a job and return at once: ``wait()`` waits for the end of an INSERT,
+        ``collect()`` and ``print()`` take the changes of a query while it runs.
+
+        Raises
+        ------
+        SqlError
+            The statement is wrong; the error has line, column and what to do.
+        """
+        return self._executed(parse(stmt), Source(stmt))
+
+    def _executed(self, statement: Any, source: Source) -> TableResult:
         if isinstance(statement, Query):
-            return self.execute_table(self.sql_query(stmt))
-        if isinstance(statement, ast.Insert):
-            bound = bind_insert(statement, self.names, stmt)
-            return self._insert(bound.query, bound.entry.with_options(bound.options))
-        found = execute_ddl(statement, self.names, stmt)
+            return self.execute_table(Table(bind_query(statement, self.names, source), self))
+        handler = _HANDLERS.get(type(statement))
+        if handler is not None:
+            return handler(self, statement, source)
+        found = execute_ddl(statement, self.names, source)
         if found is None:
-            raise PlanError(
-                "SQL_NOT_SUPPORTED",
-                f"a statement {type(statement).__name__} does not run yet",
-                hint="run queries, INSERT, CREATE, ALTER, DROP, SHOW, DESCRIBE, USE or SET",
-            )
+            message = f"a statement {type(statement).__name__} does not run here"
+            hint = "run queries, INSERT, EXPLAIN, CREATE, ALTER, DROP, SHOW, DESCRIBE, USE or SET"
+            raise Problems(source).error("SQL_NOT_SUPPORTED", message, statement, hint)
         kind = getattr(ResultKind, found.kind)
-        return TableResult(found.row_type, [Row(*row) for row in found.rows], kind=kind)
+        rows = [Row(*row) for row in found.rows]
+        return TableResult(found.row_type, rows, kind=kind, width=self._width)
+
+    def _create_table(self, statement: ast.CreateTable, source: Source) -> TableResult:
+        known = self.names.find_table(statement.name.names) if statement.if_not_exists else None
+        execute_ddl(statement, self.names, source)
+        if statement.query is None or known is not None:
+            return ok_result()
+        query = bind_query(statement.query, self.names, source)
+        names = ", ".join(f"`{field.name}`" for field in query.row_type.fields)
+        path = ".".join(f"`{name}`" for name in statement.name.names)
+        span = statement.query.span
+        text = f"INSERT INTO {path} ({names}) {source.text[span.start : span.stop]}"
+        return self._executed(parse(text), Source(text))
+
+    def _insert(self, statement: ast.Insert, source: Source) -> TableResult:
+        return self._execute_writes([write_of_statement(statement, self.names, source)])
+
+    def _statement_set(self, statement: ast.StatementSet, source: Source) -> TableResult:
+        writes = [write_of_statement(each, self.names, source) for each in statement.inserts]
+        return self._execute_writes(writes)
+
+    def _execute(self, statement: ast.Execute, source: Source) -> TableResult:
+        return self._executed(statement.statement, source)
+
+    def _change_modules(self, statement: Any, source: Source) -> TableResult:
+        if isinstance(statement, ast.UseModules):
+            self.use_modules(*(each.text for each in statement.names))
+        elif isinstance(statement, ast.LoadModule):
+            self.load_module(statement.name.text)
+        else:
+            self.unload_module(statement.name.text)
+        return ok_result()
+
+    def _execute_writes(self, writes: Sequence[Write]) -> TableResult:
+        client = self._statements.write(writes)
+        return inserted_result([str(each.entry.path) for each in writes], client)
+
+    def _write_of(self, table: Table, target: Any, overwrite: bool = False) -> Write:
+        return write_of_table(table.relation, target, overwrite, self.names)
+
+    def _write_of_sql(self, stmt: str) -> Write:
+        statement = parse(stmt)
+        if not isinstance(statement, ast.Insert):
+            hint = "write INSERT INTO table SELECT ..."
+            raise PlanError("NOT_AN_INSERT", "a statement set takes INSERT only", hint=hint)
+        return write_of_statement(statement, self.names, stmt)
+
+    def create_statement_set(self) -> StatementSet:
+        """A set of INSERTs that run as one job."""
+        return StatementSet(self)
+
+    # -- tables ----------------------------------------------------------------------------------
 
     def sql_query(self, query: str) -> Table:
-        """Return the table of a query."""
+        """Return the table of a query; nothing runs."""
         statement = parse(query)
         if not isinstance(statement, Query):
             raise PlanError(
@@ -93,58 +195,166 @@ class TableEnvironment(FunctionRegistration):
         """Return a table or view of a catalog."""
         return self.sql_query(f"SELECT * FROM {path}")
 
-    def from_elements(self, elements: Iterable[Sequence[Any]], schema: str) -> Table:
-        """Return a table of rows; ``schema`` is a list of columns as in SQL."""
-        row = parse_logical_type(f"ROW<{schema}>")
-        assert isinstance(row, RowType)
-        self._made += 1
-        path = TablePath(
-            self.names.current_catalog, self.names.current_database, f"elements${self._made}"
+    def from_descriptor(self, descriptor: TableDescriptor) -> Table:
+        """Return the table of a descriptor, without a name in a catalog."""
+        return self._unnamed_table(entry_of_descriptor(descriptor, self.names, self._new_path()))
+
+    def from_elements(
+        self, elements: Iterable[Any], schema: Any = None, verify_schema: bool = True
+    ) -> Table:
+        """Return a table of rows that the program has.
+
+        Parameters
+        ----------
+        elements
+            Rows: tuples, `Row`, dicts or objects; single values if the schema is one type; or
+            expressions ``row(...)``.
+        schema
+            ``DataTypes.ROW([...])``, a list of names, or columns as SQL has them:
+            ``"id INT, x STRING"``. Types that are not given are found from all rows.
+        verify_schema
+            Accepted for PyFlink's sake: values always have to fit the types.
+
+        Examples
+        --------
+        >>> t_env = TableEnvironment.create()
+        >>> t_env.from_elements([(1, "hi"), (2, None)], ["id", "word"]).print_schema()
+        (
+          `id` BIGINT,
+          `word` STRING
         )
-        columns = tuple(TableColumn(each.name, each.type) for each in row.fields)
-        source = simple.TableRows([e if isinstance(e, Row) else Row(*e) for e in elements])
-        entry = TableEntry(path, columns, (("connector", "values"),), temporary=True, source=source)
-        self.names.add_table(entry)
-        return Table(Scan(entry.row_type, path), self)
+        """
+        given = list(elements)
+        if given and all(isinstance(each, Expression) for each in given):
+            return self._from_expressions(given, schema)
+        row_type, rows = rows_of_elements(given, schema, self._statements.zone)
+        return self._from_rows(row_type, rows)
 
-    def create_temporary_view(self, view_path: str, table: Table) -> None:
-        """Give a table a name for the session."""
-        from millstream.table.logical.entries import ViewEntry
+    def _from_expressions(self, elements: list[Expression], schema: Any) -> Table:
+        query = QueryText(self.names)
+        values = ", ".join(query.render(each) for each in elements)
+        found = Table(query.bound(f"SELECT * FROM (VALUES {values})"), self)
+        if schema is None:
+            return found
+        row_type, _ = rows_of_elements([], schema)
+        casts = [
+            f"CAST(`{column}` AS {field.type.as_serializable()}) AS `{field.name}`"
+            for column, field in zip(found._columns, row_type.fields, strict=True)
+        ]
+        return found._selected(casts)
 
-        path = self.names.path(tuple(view_path.split(".")))
-        relation = table.relation
+    def from_pandas(self, pdf: pd.DataFrame, schema: Any = None, splits_num: int = 1) -> Table:
+        """Return a table of the rows of a pandas frame.
+
+        Parameters
+        ----------
+        pdf
+            The frame; its index is left out.
+        schema
+            ``DataTypes.ROW([...])``, a list of names, or a list of types.
+        splits_num
+            Accepted for PyFlink's sake; Spark divides the rows.
+        """
+        return self._from_rows(*rows_of_frame(pdf, schema, self._statements.zone))
+
+    def _from_rows(self, row_type: RowType, rows: list[Row]) -> Table:
+        columns = tuple(TableColumn(each.name, each.type) for each in row_type.fields)
+        options = (("connector", "values"),)
+        source = TableRows(rows)
+        return self._unnamed_table(TableEntry(self._new_path(), columns, options, source=source))
+
+    def _new_path(self) -> TablePath:
+        return self.names.path((f"unnamed${len(self._unnamed) + 1}",))
+
+    def _unnamed_table(self, entry: TableEntry) -> Table:
+        self._unnamed[entry.path] = entry
+        return Table(Scan(entry.row_type, entry.path), self)
+
+    def create_temporary_view(
+        self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
+    ) -> None:
+        """Give a table a name for the session; an older one of that name is replaced."""
+        relation = table_or_data_stream.relation
+        path = self._path(view_path)
         entry = ViewEntry(path, relation.row_type, relation=relation, temporary=True)
         self.names.add_table(entry, replacing=True)
 
+    # -- what `Table` asks for -------------------------------------------------------------------
+
     def execute_table(self, table: Table) -> TableResult:
-        """Run the query of a table."""
-        planner = self._planner()
-        planned = planner.planned(table.relation)
-        rows = changes_in_memory(planner, planned)
-        return TableResult(table.relation.row_type, rows, streaming=True)
+        """Run the query of a table, see `Table.execute`."""
+        row_type = table.relation.row_type
+        rows, client = self._statements.collect(table.relation)
+        return TableResult(
+            row_type,
+            (given_row(row, row_type) for row in rows),
+            job_client=client,
+            streaming=self._statements.streaming,
+            zone=self._statements.zone,
+            width=self._width,
+            close=rows.close,
+        )
+
+    def insert_table(self, table: Table, target: Any, overwrite: bool = False) -> TableResult:
+        """Write a table, see `Table.execute_insert`."""
+        return self._execute_writes([self._write_of(table, target, overwrite)])
 
     def final_rows(self, table: Table) -> list[Row]:
         """The rows of a table at the end of its job."""
-        planner = self._planner()
-        return folded(changes_in_memory(planner, planner.planned(table.relation)))
+        with self.execute_table(table).collect() as changes:
+            return folded(changes)
 
-    def _insert(self, relation: Relation, entry: TableEntry) -> TableResult:
-        from millstream.testing import run_local
+    def frame(self, table: Table) -> pd.DataFrame:
+        """The rows of a table at the end of its job, see `Table.to_pandas`."""
+        return frame_of_rows(self.final_rows(table), table.relation.row_type, self._statements.zone)
 
-        planner = self._planner()
-        connector, options = connector_of(entry)
-        planned: Planned = planner.planned(relation)
-        with own_graph(self._env):
-            planner.add_sink(planned, connector.write(entry, options), entry.path.name)
-            run_local(self._env, write=True, batch=planner.batch or None)
-        return inserted_result([str(entry.path)], None)
-
-    def _planner(self) -> Planner:
-        zone = self.names.option("table.local-time-zone") or "UTC"
-        mode = self.names.option("execution.runtime-mode") or "STREAMING"
-        return Planner(self._env, self._entry, zone, batch=mode.upper() == "BATCH")
+    @property
+    def _width(self) -> int:
+        return int(self.names.option(_WIDTH) or 30)
 
     def _entry(self, path: TablePath) -> TableEntry:
-        found = self.names.find_table((path.catalog, path.database, path.name))
-        assert isinstance(found, TableEntry), path
+        found = self._unnamed.get(path) or self.names.find_table(
+            (path.catalog, path.database, path.name)
+        )
+        if not isinstance(found, TableEntry):
+            message = f"the table {path} is not there any more"
+            raise PlanError("UNKNOWN_TABLE", message, hint="make the query again")
         return found
+
+
+class StreamTableEnvironment(TableEnvironment):
+    """A table environment over an environment of streams, whose settings its jobs have.
+
+    Examples
+    --------
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> t_env = StreamTableEnvironment.create(env)
+    >>> t_env.get_config().get_local_timezone()
+    'UTC'
+    """
+
+    @staticmethod
+    def create(  # type: ignore[override]
+        stream_execution_environment: StreamExecutionEnvironment | None = None,
+        environment_settings: EnvironmentSettings | Configuration | None = None,
+    ) -> StreamTableEnvironment:
+        """Return a new environment of tables over one of streams."""
+        settings = _settings_of(environment_settings)
+        return StreamTableEnvironment(stream_execution_environment, settings)
+
+
+def _settings_of(given: EnvironmentSettings | Configuration | None) -> EnvironmentSettings | None:
+    if isinstance(given, Configuration):
+        return EnvironmentSettings.new_instance().with_configuration(given).build()
+    return given
+
+
+_HANDLERS: dict[type, Callable[[TableEnvironment, Any, Source], TableResult]] = {
+    ast.CreateTable: TableEnvironment._create_table,
+    ast.Insert: TableEnvironment._insert,
+    ast.StatementSet: TableEnvironment._statement_set,
+    ast.Execute: TableEnvironment._execute,
+    ast.UseModules: TableEnvironment._change_modules,
+    ast.LoadModule: TableEnvironment._change_modules,
+    ast.UnloadModule: TableEnvironment._change_modules,
+}

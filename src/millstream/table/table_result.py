@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
-from millstream.common.types import Row, RowKind
+from millstream.common.types import Row
+from millstream.datastream.job_client import JobClient
 from millstream.table.result_kind import ResultKind
 from millstream.table.table_schema import ResolvedSchema, TableSchema
 from millstream.table.tableau import MAX_WIDTH, tableau
@@ -72,7 +73,7 @@ class TableResult:
         rows: Iterable[Row] = (),
         *,
         kind: int = ResultKind.SUCCESS_WITH_CONTENT,
-        job_client: Any = None,
+        job_client: JobClient | None = None,
         streaming: bool = False,
         zone: str = "UTC",
         width: int = MAX_WIDTH,
@@ -88,7 +89,7 @@ class TableResult:
         self._width = width
         self._wait_for = wait_for
 
-    def get_job_client(self) -> Any:
+    def get_job_client(self) -> JobClient | None:
         """The job, None if the statement started none."""
         return self._job_client
 
@@ -149,9 +150,23 @@ def ok_result() -> TableResult:
     return TableResult(RowType((field,)), [Row("OK")], kind=ResultKind.SUCCESS)
 
 
-def inserted_result(sinks: list[str], job_client: Any, wait_for: Any = None) -> TableResult:
-    """The result of INSERT: a column for each sink, whose only row says that its count is not known."""
-    row = Row(*([-1] * len(sinks)))
-    row.set_row_kind(RowKind.INSERT)
-    fields = tuple(RowField(name, BigIntType()) for name in sinks)
-    return TableResult(RowType(fields), [row], job_client=job_client, wait_for=wait_for)
+def inserted_result(sinks: list[str], job_client: JobClient) -> TableResult:
+    """The result of INSERT: a column for each sink, whose only row says that its count is not known.
+
+    The row is there when the job has ended.
+    """
+
+    def rows() -> Iterator[Row]:
+        job_client.wait()
+        yield Row(*([-1] * len(sinks)))
+
+    def wait_for(timeout_ms: int | None) -> None:
+        job_client.wait(None if timeout_ms is None else timeout_ms / 1_000)
+
+    return TableResult(
+        RowType(tuple(RowField(name, BigIntType()) for name in sinks)),
+        rows(),
+        job_client=job_client,
+        wait_for=wait_for,
+        close=lambda: job_client.cancel().result(),
+    )

@@ -46,7 +46,7 @@ _SCALARS: list[tuple[type, str]] = [
     (Decimal, "DECIMAL(38, 18)"),
     (bytes, "BYTES"),
     (bytearray, "BYTES"),
-    (datetime.datetime, "TIMESTAMP(6)"),
+    (datetime.datetime, "TIMESTAMP_LTZ(6)"),
     (datetime.date, "DATE"),
     (datetime.time, "TIME(0)"),
     (datetime.timedelta, "INTERVAL DAY(6) TO SECOND(3)"),

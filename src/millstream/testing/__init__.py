@@ -2,6 +2,7 @@
 
 =================================== ================================================================
 `run_local`                         runs a whole program in memory
+`in_memory`                         jobs of a program, tables too, run in memory inside a block
 `rebatch`                           runs it under many schedules; the results must not differ
 `collect`, `CollectSink`            keep a stream's records for the test
 `TestSource`                        elements with marks: watermarks, crashes, ends
@@ -15,6 +16,7 @@ from millstream.testing.engine.local import LocalJob
 from millstream.testing.engine.marks import AbortError
 from millstream.testing.engine.records import StreamRecord
 from millstream.testing.harness import KeyedProcessHarness, ProcessHarness
+from millstream.testing.in_memory import in_memory
 from millstream.testing.rebatching import RebatchReport, rebatch
 from millstream.testing.results import Checkpoint, Results
 from millstream.testing.runner import run_local
@@ -38,6 +40,7 @@ __all__ = [
     "StreamRecord",
     "TestSource",
     "collect",
+    "in_memory",
     "rebatch",
     "run_local",
 ]

@@ -19,7 +19,7 @@ from millstream.testing.results import RESULT
 from millstream.testing.schedules import Schedule
 from millstream.testing.sinks import Collected, CollectSink
 
-__all__ = ["Job", "Program", "Sources", "job_of", "replace_sources"]
+__all__ = ["Job", "Program", "Sources", "job_of", "replace_sources", "scheduled"]
 
 Program = StreamExecutionEnvironment | DataStream | Callable[[StreamExecutionEnvironment], Any]
 """What can be run: an environment, a stream, or a function that builds streams in an environment."""
@@ -41,7 +41,13 @@ class Job:
 def job_of(program: Program, schedule: Schedule) -> Job:
     """The job that ``execute`` would run, with the settings of the schedule."""
     env, graph = _built(program)
-    options = env._settings.options(None)
+    return scheduled(env, graph, env._settings.options(None), schedule)
+
+
+def scheduled(
+    env: StreamExecutionEnvironment, graph: JobGraph, options: JobOptions, schedule: Schedule
+) -> Job:
+    """A job of an environment with the settings of the schedule."""
     chosen = env.get_config().get_parallelism()
     options = dataclasses.replace(
         options,

@@ -16,12 +16,12 @@ from millstream.plan.planner import Component, plan
 from millstream.testing.engine.local import LocalJob, Place, totals_of
 from millstream.testing.engine.marks import AbortError
 from millstream.testing.engine.records import StreamRecord
-from millstream.testing.programs import Program, Sources, job_of, replace_sources
+from millstream.testing.programs import Job, Program, Sources, job_of, replace_sources
 from millstream.testing.results import Checkpoint, Results
 from millstream.testing.schedules import Cut, Cutter, Restarts, Schedule
 from millstream.testing.sources import MarkedChannels
 
-__all__ = ["Settings", "execute", "run_local"]
+__all__ = ["Settings", "execute", "execute_job", "run_local"]
 
 
 def run_local(
@@ -133,7 +133,18 @@ def execute(
     rearm: bool = False,
 ) -> Results:
     """Run a program under a schedule. ``rearm``: ABORT marks act, also if they have before."""
-    job = job_of(program, schedule)
+    return execute_job(job_of(program, schedule), schedule, settings, checkpoint, rearm=rearm)
+
+
+def execute_job(
+    job: Job,
+    schedule: Schedule,
+    settings: Settings,
+    checkpoint: Checkpoint | None = None,
+    *,
+    rearm: bool = False,
+) -> Results:
+    """Run a job under a schedule, see `execute`."""
     replace_sources(job.graph, settings.sources)
     if rearm:
         _rearm(job.graph)

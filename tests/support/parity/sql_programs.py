@@ -16,11 +16,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from millstream.table.execution.memory import changes_in_memory
+
 import millstream.table.connectors.simple  # noqa: F401
 from millstream.common import Row, RowKind
 from millstream.table.connectors.changes import folded
 from millstream.table.connectors.simple import TableRows
-from millstream.table.execution.memory import changes_in_memory
 from millstream.table.logical.entries import TableEntry
 from millstream.table.table_environment import TableEnvironment
 from millstream.table.types.logical import RowType

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Iterator
-from threading import Condition
+from threading import Condition, get_ident
 from typing import TYPE_CHECKING, Any, Self
 
 from millstream.common.errors import PlanError, user_location
@@ -37,11 +37,14 @@ class CollectBuffer:
         self._changed = Condition()
         self._ended = False
         self._max_waiting = max_waiting
+        self._program = get_ident()
 
     def deliver(self, epoch: int, records: list[tuple[Any, int | None]]) -> None:
         """Take the records of an epoch; the sink's part."""
         with self._changed:
-            self._changed.wait_for(lambda: self._ended or len(self._values) < self._max_waiting)
+            # A job in memory runs on the program's own thread, which takes nothing meanwhile.
+            if get_ident() != self._program:
+                self._changed.wait_for(lambda: self._ended or len(self._values) < self._max_waiting)
             if not self._ended:
                 self._values.extend(value for value, _ in records)
                 self._changed.notify_all()

@@ -71,15 +71,21 @@ class CatalogManager:
     'default_catalog.default_database.t'
     """
 
-    def __init__(self, options: dict[str, str] | None = None) -> None:
-        default = Catalog(DEFAULT_CATALOG, {DEFAULT_DATABASE: Database(DEFAULT_DATABASE)})
-        self.catalogs: dict[str, Catalog] = {DEFAULT_CATALOG: default}
-        self.catalog = DEFAULT_CATALOG
-        self.database: str | None = DEFAULT_DATABASE
+    def __init__(
+        self,
+        options: dict[str, str] | None = None,
+        catalog: str = DEFAULT_CATALOG,
+        database: str = DEFAULT_DATABASE,
+    ) -> None:
+        first = Catalog(catalog, {database: Database(database)}, default_database=database)
+        self.catalogs: dict[str, Catalog] = {catalog: first}
+        self.catalog = catalog
+        self.database: str | None = database
         self.temporary: dict[TablePath, TableEntry | ViewEntry] = {}
         self.temporary_functions: dict[TablePath, FunctionEntry] = {}
         self.system_functions: dict[str, FunctionEntry] = {}
         self.options = {} if options is None else options
+        self.defaults: dict[str, str] = {}
         self.modules = ["core"]
         self.used_modules = ["core"]
 
@@ -94,8 +100,8 @@ class CatalogManager:
         return self.database or ""
 
     def option(self, key: str) -> str | None:
-        """The value of an option of the session."""
-        return self.options.get(key)
+        """The value of an option of the session, or else its default."""
+        return self.options.get(key) or self.defaults.get(key)
 
     def use_catalog(self, name: str) -> None:
         """Make a catalog the current one, with its default database."""

@@ -7,17 +7,20 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from millstream.common.errors import PlanError
 from millstream.table.types.logical import (
     ArrayType,
     DecimalType,
     LogicalType,
     MapType,
     MultisetType,
+    RowField,
     RowType,
     StructuredType,
 )
+from millstream.table.types.parsing import parse_logical_type
 
-__all__ = ["arrow_type", "python_class"]
+__all__ = ["arrow_type", "logical_of_arrow", "python_class"]
 
 _PLAIN: dict[str, pa.DataType] = {
     "CHAR": pa.string(),
@@ -106,6 +109,59 @@ def _time_type(type_: LogicalType) -> pa.DataType:
 def _unit(precision: int) -> str:
     """The unit of Arrow that holds so many digits behind the second."""
     return "s" if precision == 0 else "ms" if precision <= 3 else "us" if precision <= 6 else "ns"
+
+
+_TEXTS: dict[pa.DataType, str] = {
+    pa.bool_(): "BOOLEAN",
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INT",
+    pa.int64(): "BIGINT",
+    pa.uint8(): "SMALLINT",
+    pa.uint16(): "INT",
+    pa.uint32(): "BIGINT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.string(): "STRING",
+    pa.large_string(): "STRING",
+    pa.binary(): "BYTES",
+    pa.large_binary(): "BYTES",
+    pa.date32(): "DATE",
+    pa.null(): "NULL",
+}
+_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+
+
+def logical_of_arrow(kind: pa.DataType) -> LogicalType:
+    """The type of the values of an Arrow column, as PyFlink takes it from pandas.
+
+    Examples
+    --------
+    >>> logical_of_arrow(pa.list_(pa.timestamp("ms"))).as_summary()
+    'ARRAY<TIMESTAMP(3)>'
+    """
+    is_a = pa.types
+    if kind in _TEXTS:
+        return parse_logical_type(_TEXTS[kind])
+    if is_a.is_decimal(kind):
+        return DecimalType(kind.precision, kind.scale)
+    if is_a.is_time(kind) or is_a.is_timestamp(kind):
+        word = "TIME" if is_a.is_time(kind) else "TIMESTAMP_LTZ" if kind.tz else "TIMESTAMP"
+        return parse_logical_type(f"{word}({_DIGITS[kind.unit]})")
+    if is_a.is_duration(kind):
+        return parse_logical_type("INTERVAL DAY(6) TO SECOND(3)")
+    if is_a.is_fixed_size_binary(kind):
+        return parse_logical_type(f"BINARY({kind.byte_width})")
+    if is_a.is_map(kind):
+        return MapType(logical_of_arrow(kind.key_type), logical_of_arrow(kind.item_type))
+    if is_a.is_list(kind) or is_a.is_large_list(kind):
+        return ArrayType(logical_of_arrow(kind.value_type))
+    if is_a.is_dictionary(kind):
+        return logical_of_arrow(kind.value_type)
+    if is_a.is_struct(kind):
+        return RowType(tuple(RowField(each.name, logical_of_arrow(each.type)) for each in kind))
+    hint = "convert the column to another type first"
+    raise PlanError("UNKNOWN_SQL_TYPE", f"no SQL type fits the Arrow type {kind}", hint=hint)
 
 
 def python_class(type_: LogicalType) -> type:

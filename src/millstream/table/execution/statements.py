@@ -1,0 +1,167 @@
+"""Queries and INSERT as jobs: each statement is one job with a graph of its own."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from millstream.common.configuration import Configuration
+from millstream.common.errors import PlanError
+from millstream.common.types import Row
+from millstream.connectors.simple_sinks import CollectingSink
+from millstream.datastream.environment.settings import EnvironmentSettings
+from millstream.datastream.job_client import JobClient
+from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millstream.datastream.streams.collect import CloseableIterator, CollectBuffer
+from millstream.plan.graph import JobGraph
+from millstream.plan.options import JobOptions
+from millstream.table.catalog.manager import CatalogManager
+from millstream.table.connectors.changes import paired
+from millstream.table.connectors.factory import connector_of
+from millstream.table.execution.planning import Planned, Planner
+from millstream.table.execution.state_bounds import check_state_bounds
+from millstream.table.logical.algebra import Relation, TablePath
+from millstream.table.logical.entries import TableEntry
+
+__all__ = ["Statements", "Write", "own_graph"]
+
+_TABLE_OPTIONS = ("table.", "sql-client.", "sql-gateway.")
+"""Prefixes of options that are about tables; all others are settings of jobs."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """The rows of a query, fitted to the table that gets them."""
+
+    query: Relation
+    entry: TableEntry
+
+
+@contextmanager
+def own_graph(env: StreamExecutionEnvironment) -> Iterator[None]:
+    """Build a job of its own: what the program has built for the next one stays as it is."""
+    kept = env._graph, env._adopted
+    env._graph, env._adopted = JobGraph(), {}
+    try:
+        yield
+    finally:
+        env._graph, env._adopted = kept
+
+
+class Statements:
+    """Runs the statements of one session.
+
+    Parameters
+    ----------
+    env
+        Where jobs run, with the settings that the session's options stand over.
+    names
+        The catalogs and options of the session.
+    find
+        The table of a path.
+    """
+
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment,
+        names: CatalogManager,
+        find: Callable[[TablePath], TableEntry],
+    ) -> None:
+        self.env = env
+        self.names = names
+        self._find = find
+
+    # -- settings --------------------------------------------------------------------------------
+
+    @property
+    def zone(self) -> str:
+        """The session's time zone."""
+        zone = self.names.option("table.local-time-zone")
+        return zone if zone and zone != "default" else "UTC"
+
+    def settings(self) -> EnvironmentSettings:
+        """The settings of the next job: those of the environment under the session's options."""
+        options = {k: v for k, v in self.names.options.items() if not k.startswith(_TABLE_OPTIONS)}
+        if not options:
+            return self.env._settings
+        settings = copy.deepcopy(self.env._settings)
+        settings.configure(Configuration.from_dict(options))
+        return settings
+
+    @property
+    def streaming(self) -> bool:
+        """Whether statements run as streams, not as batches."""
+        return (self.names.option("execution.runtime-mode") or "").upper() != "BATCH"
+
+    def planner(self) -> Planner:
+        """A planner for one job."""
+        every_update = self.names.option("table.exec.mini-batch.enabled") == "false"
+        return Planner(
+            self.env,
+            self._find,
+            self.zone,
+            every_update=every_update,
+            batch=not self.streaming,
+        )
+
+    # -- jobs ------------------------------------------------------------------------------------
+
+    def collect(self, relation: Relation) -> tuple[CloseableIterator[Row], JobClient]:
+        """Start the job of a query; its changes come while it runs. Closing the iterator stops it."""
+        buffer = CollectBuffer()
+        planner = self.planner()
+        planned = self.planned(planner, relation)
+
+        def deliver(epoch: int, records: list[tuple[Any, int | None]]) -> None:
+            rows = paired([row for row, _ in records], planned.upsert_key)
+            buffer.deliver(epoch, [(row, None) for row in rows])
+
+        with own_graph(self.env):
+            planner.add_sink(planned, CollectingSink(deliver), "collect")
+            # Its rows go to this program only: nobody could go on from a checkpoint of it.
+            client = self._start("collect", lambda o: dataclasses.replace(o, checkpoint_dir=None))
+        return CloseableIterator(buffer, client), client
+
+    def write(self, writes: Sequence[Write]) -> JobClient:
+        """Start one job that writes the rows of queries into tables."""
+        names = ",".join(str(each.entry.path) for each in writes)
+        name = f"insert-into_{names}"
+        with own_graph(self.env):
+            self.attach(writes)
+            return self._start(name, self._own_folder)
+
+    def attach(self, writes: Sequence[Write]) -> None:
+        """Add queries and their sinks to the graph of the environment's next job."""
+        if not writes:
+            message = "the statement set has no statements"
+            raise PlanError("NO_STATEMENTS", message, hint="add some with add_insert_sql(...)")
+        planner = self.planner()
+        # All are planned before the first is added, so that they share sources.
+        planned = [self.planned(planner, each.query) for each in writes]
+        for write, query in zip(writes, planned, strict=True):
+            connector, options = connector_of(write.entry)
+            planner.add_sink(query, connector.write(write.entry, options), write.entry.path.name)
+
+    def planned(self, planner: Planner, relation: Relation) -> Planned:
+        """A query ready to run; state without bounds is refused here if the session says so."""
+        planned = planner.planned(relation)
+        if self.streaming:
+            check_state_bounds(planned.relation, planner.traits, self.names.option)
+        return planned
+
+    def _start(self, name: str, adapt: Callable[[JobOptions], JobOptions]) -> JobClient:
+        job = self.env._job_graph()
+        settings = self.settings()
+        return self.env._start(job, adapt(settings.options(settings.name or name)))
+
+    def _own_folder(self, options: JobOptions) -> JobOptions:
+        """A folder of the statement's own for its checkpoints: several may run at once."""
+        if options.checkpoint_dir is None or options.checkpoint_dir.startswith(".millstream/"):
+            return options
+        folder = re.sub(r"[^A-Za-z0-9._-]+", "-", options.name).strip("-.")
+        return dataclasses.replace(options, checkpoint_dir=f"{options.checkpoint_dir}/{folder}")

@@ -1,0 +1,113 @@
+"""The options of a session, by key and by method."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from millstream.common.configuration import Configuration
+from millstream.common.errors import PlanError
+from millstream.common.time import to_millis
+from millstream.table.sql_dialect import SqlDialect
+
+__all__ = ["TableConfig"]
+
+_ZONE = "table.local-time-zone"
+_TTL = "table.exec.state.ttl"
+_CODE_LENGTH = "table.generated-code.max-length"
+_PYTHON = "python.executable"
+
+
+class TableConfig:
+    """Options of a session: those of ``SET``, over the settings of the environment.
+
+    Keys that begin with ``table.`` are about tables. All others are settings of the jobs that
+    statements start, see `StreamExecutionEnvironment.configure`.
+
+    Examples
+    --------
+    >>> config = TableConfig.get_default()
+    >>> config.set("parallelism.default", "4").get("parallelism.default", "1")
+    '4'
+    """
+
+    def __init__(
+        self, options: dict[str, str] | None = None, below: Configuration | None = None
+    ) -> None:
+        self._options = {} if options is None else options
+        self._below = below or Configuration()
+
+    @staticmethod
+    def get_default() -> TableConfig:
+        """A configuration without options."""
+        return TableConfig()
+
+    def get(self, key: str, default_value: str | None = None) -> Any:
+        """The value of a key; that of the environment, or the default, if the session has none."""
+        if key in self._options:
+            return self._options[key]
+        return self._below.get_string(key, default_value)  # type: ignore[arg-type]
+
+    def set(self, key: Any, value: Any) -> TableConfig:
+        """Set a key, as ``SET 'key' = 'value'`` does."""
+        name = key if isinstance(key, str) else key.key()
+        self._options[name] = str(value).lower() if isinstance(value, bool) else str(value)
+        return self
+
+    def get_configuration(self) -> Configuration:
+        """The options of the session."""
+        return Configuration.from_dict(dict(self._options))
+
+    def add_configuration(self, configuration: Configuration) -> None:
+        """Set all keys of a configuration."""
+        for key, value in configuration.to_dict().items():
+            self.set(key, value)
+
+    def to_map(self) -> dict[str, str]:
+        """The options of the session, by key."""
+        return dict(self._options)
+
+    def get_local_timezone(self) -> str:
+        """The session's time zone; ``UTC`` if none was set."""
+        return self._options.get(_ZONE, "UTC")
+
+    def set_local_timezone(self, timezone_id: str) -> None:
+        """Set the session's time zone: ``"Europe/Berlin"``, ``"GMT-08:00"``."""
+        if not isinstance(timezone_id, str):
+            message = f"a time zone is a text, got {timezone_id!r}"
+            raise PlanError("TABLE_OPTION", message, hint='write "Europe/Berlin" or "UTC"')
+        self.set(_ZONE, timezone_id)
+
+    def get_max_generated_code_length(self) -> int:
+        """A limit of Flink's code generator, which is not here; it is kept as it was set."""
+        return int(self._options.get(_CODE_LENGTH, "4000"))
+
+    def set_max_generated_code_length(self, max_generated_code_length: int) -> None:
+        """Keep a limit of Flink's code generator; it has no effect."""
+        self.set(_CODE_LENGTH, max_generated_code_length)
+
+    def set_idle_state_retention(self, duration: datetime.timedelta) -> None:
+        """Set how long state is kept that nothing has changed; 0 keeps it for ever."""
+        self.set(_TTL, f"{round(duration.total_seconds() * 1_000)} ms")
+
+    def get_idle_state_retention(self) -> datetime.timedelta:
+        """How long state is kept that nothing has changed."""
+        return datetime.timedelta(milliseconds=to_millis(self._options.get(_TTL, "0 ms")))
+
+    def get_sql_dialect(self) -> int:
+        """The dialect of statements."""
+        return SqlDialect.DEFAULT
+
+    def set_sql_dialect(self, sql_dialect: int) -> None:
+        """Set the dialect of statements; there is the default only."""
+        if sql_dialect != SqlDialect.DEFAULT:
+            message = "there is no other dialect of SQL than Flink's"
+            raise PlanError("NOT_SUPPORTED", message, hint="use SqlDialect.DEFAULT")
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Set the interpreter that runs user functions."""
+        self.set(_PYTHON, python_exec)
+
+    def get_python_executable(self) -> str | None:
+        """The interpreter that runs user functions, None if none was set."""
+        return self._options.get(_PYTHON)
