@@ -16,8 +16,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from millstream.table.execution.memory import changes_in_memory
-
 import millstream.table.connectors.simple  # noqa: F401
 from millstream.common import Row, RowKind
 from millstream.table.connectors.changes import folded
@@ -28,6 +26,7 @@ from millstream.table.types.logical import RowType
 from millstream.table.values import stored_row
 from millstream.testing import Checkpoint, TestSource
 from tests.support.parity.flink_sql import SqlProgram
+from tests.support.sql import changes_in_memory
 
 __all__ = ["Change", "Program", "Rows", "Run", "for_flink", "in_memory", "plain", "restored"]
 
@@ -170,7 +169,7 @@ def in_memory(program: Program, **options: Any) -> Run:
     """Run a program in memory. ``options``: those of `run_local`."""
     t_env = environment(program)
     table = t_env.sql_query(program.query)
-    planner = t_env._planner()
+    planner = t_env._statements.planner()
     changes = changes_in_memory(planner, planner.planned(table.relation), **options)
     columns = [[f.name, f.type.as_summary()] for f in table.relation.row_type.fields]
     return Run(columns, changes)
