@@ -16,7 +16,7 @@ from millstream.testing.engine.local import LocalJob
 from millstream.testing.engine.marks import AbortError
 from millstream.testing.engine.records import StreamRecord
 from millstream.testing.harness import KeyedProcessHarness, ProcessHarness
-from millstream.testing.in_memory import in_memory
+from millstream.testing.memory import in_memory
 from millstream.testing.rebatching import RebatchReport, rebatch
 from millstream.testing.results import Checkpoint, Results
 from millstream.testing.runner import run_local
