@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from millstream.common.types import Row, RowKind
     from millstream.table.changelog_mode import ChangelogMode
+    from millstream.table.data_view import DataView, ListView, MapView
     from millstream.table.environment_settings import EnvironmentSettings
     from millstream.table.explain_detail import ExplainDetail
     from millstream.table.expression import Expression
@@ -41,18 +42,32 @@ if TYPE_CHECKING:
     from millstream.table.table_result import TableResult
     from millstream.table.table_schema import ResolvedSchema, TableSchema
     from millstream.table.types.data_types import DataTypes, UserDefinedType
+    from millstream.table.udf import (
+        AggregateFunction,
+        AsyncScalarFunction,
+        FunctionContext,
+        ScalarFunction,
+        TableAggregateFunction,
+        TableFunction,
+    )
 
 __all__ = [
+    "AggregateFunction",
     "AggregatedTable",
+    "AsyncScalarFunction",
     "ChangelogMode",
     "DataTypes",
+    "DataView",
     "EnvironmentSettings",
     "ExplainDetail",
     "Expression",
     "FlatAggregateTable",
     "FormatDescriptor",
+    "FunctionContext",
     "GroupWindowedTable",
     "GroupedTable",
+    "ListView",
+    "MapView",
     "Module",
     "ModuleEntry",
     "OverWindowedTable",
@@ -60,14 +75,17 @@ __all__ = [
     "ResultKind",
     "Row",
     "RowKind",
+    "ScalarFunction",
     "Schema",
     "SqlDialect",
     "StatementSet",
     "StreamTableEnvironment",
     "Table",
+    "TableAggregateFunction",
     "TableConfig",
     "TableDescriptor",
     "TableEnvironment",
+    "TableFunction",
     "TablePipeline",
     "TableResult",
     "TableSchema",
