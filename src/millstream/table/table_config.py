@@ -87,7 +87,7 @@ class TableConfig:
         self.set(_CODE_LENGTH, max_generated_code_length)
 
     def set_idle_state_retention(self, duration: datetime.timedelta) -> None:
-        """Set how long state is kept that nothing has changed; 0 keeps it for ever."""
+        """Set how long state is kept that nothing has changed; 0 keeps it forever."""
         self.set(_TTL, f"{round(duration.total_seconds() * 1_000)} ms")
 
     def get_idle_state_retention(self) -> datetime.timedelta:

@@ -1,4 +1,4 @@
-"""``table.exec.unbounded-state``: whether queries whose state grows for ever may run."""
+"""``table.exec.unbounded-state``: whether queries whose state grows forever may run."""
 
 from __future__ import annotations
 
