@@ -1,4 +1,4 @@
-"""Who runs the jobs of environments: Spark, unless a test says otherwise."""
+"""The runner of the jobs of environments: Spark, unless a test says otherwise."""
 
 from __future__ import annotations
 
