@@ -18,11 +18,11 @@ class StatementSet:
     --------
     >>> from millstream.table import EnvironmentSettings, TableEnvironment
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    >>> for name in ("small", "large"):
+    >>> for name in ("ones", "hundreds"):
     ...     _ = t_env.execute_sql(f"CREATE TABLE {name} (n INT) WITH ('connector' = 'print')")
     >>> statements = t_env.create_statement_set()
-    >>> statements = statements.add_insert_sql("INSERT INTO small VALUES (1)")
-    >>> statements = statements.add_insert_sql("INSERT INTO large VALUES (100)")
+    >>> statements = statements.add_insert_sql("INSERT INTO ones VALUES (1)")
+    >>> statements = statements.add_insert_sql("INSERT INTO hundreds VALUES (100)")
     >>> statements.execute().wait()
     +I[1]
     +I[100]
