@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 
 from millstream.common.errors import Location
 from millstream.kernel.steps.columns import TableStep
@@ -22,14 +23,17 @@ def add_table(
     uid: str | None = None,
     location: Location | None = None,
 ) -> KeyedNode:
-    """Add a stateful operator; its inputs give columns of the types that the spec says."""
+    """Add a stateful operator; its inputs give columns of the types that the spec says.
+
+    A uid that the graph has already gets a number behind it.
+    """
     selectors = [_selector(places) for places in spec.keys]
     return graph.add(
         KeyedNode,
         name=name,
         inputs=tuple(inputs),
         output_type=spec.output,
-        uid=uid,
+        uid=None if uid is None else _free(graph, uid),
         location=location,
         selector=selectors[0],
         second=selectors[1] if len(selectors) > 1 else None,
@@ -59,6 +63,12 @@ def add_columns(
         kind="columns",
         function=step,
     )
+
+
+def _free(graph: JobGraph, uid: str) -> str:
+    taken = {node.uid for node in graph}
+    numbered = (f"{uid}-{number}" for number in count(2))
+    return uid if uid not in taken else next(each for each in numbered if each not in taken)
 
 
 def _selector(places: tuple[int, ...]) -> Selector:

@@ -124,7 +124,8 @@ class GroupAggregateOperator(TableOperator):
         own = [spec.row.field_types[place] for place in spec.key]
         states = [ArrowTypeInfo(kind) for kind in self.aggregates.state_types]
         kept = [*(names[place] for place in spec.key), *self.aggregates.state_names]
-        super().__init__(info, spec, [SectionForm("groups", RowTypeInfo([*own, *states], kept))])
+        form = RowTypeInfo([*own, *states], kept)
+        super().__init__(info, spec, [SectionForm("groups", form, self.aggregates.nothing)])
         self.key = spec.key
         self.one_by_one = spec.every_update and not batch
         self.batch = batch

@@ -8,8 +8,9 @@ key. A page describes its columns, so that a savepoint is taken without the prog
 from __future__ import annotations
 
 import json
+import logging
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -26,8 +27,12 @@ from millstream.kernel.state.pages import PageStore
 from millstream.kernel.tables.arrangement import PAGE_BYTES, PointArrangement
 from millstream.kernel.tables.rows import RowForm, Rows, concat_rows
 
+log = logging.getLogger("millstream")
+
 SECTIONS = "sections"
 """What the names of pages begin with, behind the uid of their operator."""
+NUMBER = "$number"
+"""The first state of a group: how many records it has."""
 FORMAT = 1
 _MAGIC = b"MSTS"
 _HEAD = struct.Struct("<4sHI")
@@ -37,10 +42,15 @@ _ALIGNED = 16
 
 @dataclass(frozen=True)
 class SectionForm:
-    """The columns of a section. Names of columns that the operator itself needs begin with ``$``."""
+    """The columns of a section. Names of columns that the operator itself needs begin with ``$``.
+
+    ``fresh``: the columns from ``$number`` on are states of aggregates, which may come and go; it gives
+    those of so many groups without records.
+    """
 
     name: str
     type_info: RowTypeInfo
+    fresh: Callable[[int], Sequence[pa.Array]] | None = field(default=None, compare=False)
 
     @cached_property
     def types(self) -> list[pa.DataType]:
@@ -71,24 +81,52 @@ class SectionForm:
         return Rows(arrays, hashes.to_numpy())
 
     def of_table(self, table: pa.Table, uid: str) -> Rows:
-        """The rows of a savepoint's table."""
-        names = self.type_info.get_field_names()
-        known = [exported_name(name) for name in names]
-        if set(known) != set(table.column_names) - {"hash"}:
-            stored = ", ".join(n for n in table.column_names if n != "hash")
-            raise CheckpointError(
-                "STATE_COLUMNS_CHANGED",
-                f"operator {uid!r} has stored the columns {stored}, and now has {', '.join(known)}",
-                parameters={"uid": uid},
-                hint="go on with the same query, or give the operator another uid to start empty",
-            )
+        """The rows of a savepoint's table.
+
+        Columns of rows are found by their place, so that they may have other names now; states of
+        aggregates by their name, so that some may come and others go.
+        """
+        stored = [name for name in table.column_names if name != "hash"]
+        names = [exported_name(name) for name in self.type_info.get_field_names()]
+        plain, had = self._divided(stored)
+        rows, own = self._divided(names)
+        if len(plain) != len(rows):
+            raise self._changed(uid, stored)
+        new = [name for name in own if name not in had]
         table = table.combine_chunks()
+        fresh = self.fresh(len(table)) if new and self.fresh is not None else []
         arrays = []
-        for name, kind in zip(known, self.types, strict=True):
-            column = table.column(name)
+        for place, kind in enumerate(self.types):
+            if names[place] in new:
+                arrays.append(fresh[own.index(names[place])])
+                continue
+            column = table.column(plain[place] if place < len(plain) else names[place])
             whole = column.chunk(0) if column.num_chunks else pa.array([], column.type)
-            arrays.append(whole if whole.type == kind else whole.cast(kind))
+            try:
+                arrays.append(whole if whole.type == kind else whole.cast(kind))
+            except pa.ArrowException as error:
+                raise self._changed(uid, stored) from error
+        self._tell(uid, new, [name for name in had if name not in own])
         return Rows(arrays, table.column("hash").to_numpy().astype(np.uint32))
+
+    def _divided(self, names: list[str]) -> tuple[list[str], list[str]]:
+        """The names of columns of rows, and those of states."""
+        at = names.index(NUMBER) if self.fresh is not None and NUMBER in names else len(names)
+        return names[:at], names[at:]
+
+    def _tell(self, uid: str, new: Sequence[str], gone: Sequence[str]) -> None:
+        for names, what in ((new, "begins without a past"), (gone, "is no longer computed")):
+            for name in sorted({name[1:].rpartition(".")[0] for name in names}):
+                log.warning("operator %r: %s %s", uid, name, what)
+
+    def _changed(self, uid: str, stored: Sequence[str]) -> CheckpointError:
+        now = ", ".join(map(exported_name, self.type_info.get_field_names()))
+        return CheckpointError(
+            "STATE_COLUMNS_CHANGED",
+            f"operator {uid!r} has stored the columns {', '.join(stored)}, and now has {now}",
+            parameters={"uid": uid},
+            hint="go on with the same query, or give the operator another uid to start empty",
+        )
 
 
 def exported_name(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from millstream.table.functions.aggregation import aggregate
 from millstream.table.logical.algebra import Aggregate, AggregateCall, Relation
 from millstream.table.logical.user_calls import UserCall
 from millstream.table.physical.compiled import compiled, copied_columns, row_info
+from millstream.table.physical.meaning import call_label
 from millstream.table.physical.user_aggregates import user_aggregate
 from millstream.table.types.arrow import arrow_type
 from millstream.table.types.logical import RowField, RowType
@@ -109,7 +110,7 @@ def arguments_of(
             columns.append(expression)
         return columns.index(expression, own)
 
-    made = tuple(make(each, place) for each in calls)
+    made = tuple(_labelled(make(each, place), each, source) for each in calls)
     if not columns:
         # Rows have at least one column: of none, nobody could say how many rows there are.
         field = source.row_type.fields[0]
@@ -122,6 +123,11 @@ def arguments_of(
         names.add(name)
         unique.append(RowField(name, each.type))
     return Arguments(tuple(columns), made, RowType(fields=tuple(unique)))
+
+
+def _labelled(made: Any, call: Any, source: Relation) -> Any:
+    """A call whose state is found again by what it means."""
+    return replace(made, label=call_label(call, source)) if isinstance(made, KernelCall) else made
 
 
 def _name(expression: Expression, place: int, source: Relation) -> str:

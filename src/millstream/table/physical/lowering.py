@@ -35,7 +35,7 @@ from millstream.table.logical.algebra import (
 from millstream.table.physical.compiled import Recast, compiled, copied_columns, row_info
 from millstream.table.physical.correlate import add_correlate
 from millstream.table.physical.literal_rows import literal_rows
-from millstream.table.physical.meaning import uid_of
+from millstream.table.physical.meaning import identity_of, uid_of
 from millstream.table.physical.over import add_over
 from millstream.table.physical.ranks import add_limit, add_rank
 from millstream.table.physical.sorts import add_sort
@@ -91,10 +91,10 @@ class Lowering:
 
     def node(self, relation: Relation) -> int:
         """The id of the node whose records are the rows of a table."""
-        uid = uid_of(relation)
-        if uid not in self._nodes:
-            self._nodes[uid] = self._add(relation)
-        return self._nodes[uid]
+        known = identity_of(relation)
+        if known not in self._nodes:
+            self._nodes[known] = self._add(relation)
+        return self._nodes[known]
 
     def stateful(self, relation: Relation, name: str, spec: TableSpec) -> int:
         """Add a stateful operator over the inputs of a table."""

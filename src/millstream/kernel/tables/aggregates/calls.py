@@ -69,6 +69,8 @@ class AggregateCall:
         See ``function``. It can be pickled.
     convert
         Of ``"USER"``: makes a value of the column of what ``get_value`` returns.
+    label
+        What the state is found by in a savepoint; by default the place among the aggregates.
     """
 
     function: str
@@ -78,6 +80,7 @@ class AggregateCall:
     filter: int | None = None
     compute: Any = None
     convert: Callable[[Any], Any] | None = None
+    label: str = ""
 
     def accumulator(self, types: Sequence[pa.DataType], *, changes: bool) -> Accumulator:
         """The aggregate by column. ``types``: those of the arguments; ``changes``: of records that can
@@ -153,9 +156,12 @@ class Aggregates:
     @cached_property
     def state_names(self) -> list[str]:
         """Names of the state columns: they say which aggregate it is, and stay when others come."""
-        found = ["$number"]
-        for i, accumulator in enumerate(self.accumulators):
-            found += [f"${i}.{part}" for part in range(len(accumulator.state_types))]
+        found, known = ["$number"], set[str]()
+        for i, (call, accumulator) in enumerate(zip(self.calls, self.accumulators, strict=True)):
+            name = f"{call.label or i}.{type(accumulator).__name__.lower()}"
+            name = f"{i}.{name}" if name in known else name
+            known.add(name)
+            found += [f"${name}.{part}" for part in range(len(accumulator.state_types))]
         return found
 
     @property

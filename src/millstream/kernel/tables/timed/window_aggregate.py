@@ -128,7 +128,7 @@ class WindowAggregateOperator(TimedOperator):
             [*(kinds[i] for i in self._kept), *map(ArrowTypeInfo, aggregates.state_types)],
             [*(names[i] for i in self._kept), *aggregates.state_names],
         )
-        super().__init__(info, spec, [SectionForm("windows", form)])
+        super().__init__(info, spec, [SectionForm("windows", form, aggregates.nothing)])
         self.aggregates = aggregates
         self.in_processing_time = spec.processing
 
