@@ -11,7 +11,7 @@ from millstream.kernel.steps.routing import Place
 from millstream.kernel.tables.spec import ColumnKey, TableSpec
 from millstream.plan.graph import JobGraph, KeyedNode, Selector, StatelessNode
 
-__all__ = ["add_columns", "add_table"]
+__all__ = ["add_columns", "add_table", "free_uid"]
 
 
 def add_table(
@@ -33,7 +33,7 @@ def add_table(
         name=name,
         inputs=tuple(inputs),
         output_type=spec.output,
-        uid=None if uid is None else _free(graph, uid),
+        uid=None if uid is None else free_uid(graph, uid),
         location=location,
         selector=selectors[0],
         second=selectors[1] if len(selectors) > 1 else None,
@@ -65,7 +65,8 @@ def add_columns(
     )
 
 
-def _free(graph: JobGraph, uid: str) -> str:
+def free_uid(graph: JobGraph, uid: str) -> str:
+    """The uid, with a number behind it if the graph has it already."""
     taken = {node.uid for node in graph}
     numbered = (f"{uid}-{number}" for number in count(2))
     return uid if uid not in taken else next(each for each in numbered if each not in taken)

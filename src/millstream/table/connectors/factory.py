@@ -20,13 +20,14 @@ from millstream.datastream.stream_execution_environment import StreamExecutionEn
 from millstream.datastream.streams.data_stream import DataStream
 from millstream.kernel.steps.columns import ProjectStep
 from millstream.kernel.tables.normalize import NormalizeSpec
-from millstream.plan.graph import StatelessNode
-from millstream.plan.tables import add_columns, add_table
+from millstream.plan.graph import JobGraph, SourceNode, StatelessNode
+from millstream.plan.tables import add_columns, add_table, free_uid
 from millstream.table.connectors.options import Option, Options
 from millstream.table.connectors.times import strategy_of
 from millstream.table.expressions.tree import Expression, InputRef
 from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.compiled import compiled, copied_columns, row_info
+from millstream.table.physical.meaning import digest_of
 from millstream.table.types.logical import LogicalType, RowField, RowType
 
 __all__ = [
@@ -140,6 +141,7 @@ def read_table(env: StreamExecutionEnvironment, entry: TableEntry, zone: str) ->
     connector, options = connector_of(entry)
     found = connector.read(env, entry, options)
     graph, node = env._graph, found.stream._id
+    _name_sources(graph, node, entry)
     info = row_info(stored_row(entry))
     if found.kinds:
         node = graph.add(
@@ -156,17 +158,27 @@ def read_table(env: StreamExecutionEnvironment, entry: TableEntry, zone: str) ->
     return with_watermark(env, node, entry, zone, options.millis("scan.watermark.idle-timeout"))
 
 
-def with_last_rows(graph: Any, node: int, entry: TableEntry) -> int:
+def with_last_rows(graph: JobGraph, node: int, entry: TableEntry) -> int:
     """Add the operator that makes a table of upserts: it keeps the last row of each key."""
     if not entry.primary_key:
         raise cannot(entry, "has upserts and no key", "declare PRIMARY KEY (...) NOT ENFORCED")
     names = [each.name for each in entry.stored]
     key = tuple(names.index(each) for each in entry.primary_key)
     spec = NormalizeSpec(row_info(stored_row(entry)), key)
-    return add_table(graph, "Last Rows", [node], spec, uid=f"last rows {entry.path}").id
+    # Rows are kept with the columns that are read: with others it is another state.
+    uid = f"sql-last-rows-{entry.path}-{digest_of(names)}"
+    return add_table(graph, "Last Rows", [node], spec, uid=uid).id
 
 
-def with_computed(graph: Any, node: int, entry: TableEntry, zone: str) -> int:
+def _name_sources(graph: JobGraph, node: int, entry: TableEntry) -> None:
+    """Give the sources of a table uids by its name: another statement goes on where they were."""
+    for below in graph[node].inputs:
+        _name_sources(graph, below, entry)
+    if isinstance(graph[node], SourceNode) and graph[node].uid is None:
+        graph.update(node, uid=free_uid(graph, f"sql-source-{entry.path}"))
+
+
+def with_computed(graph: JobGraph, node: int, entry: TableEntry, zone: str) -> int:
     """Add the computed columns of a table."""
     if len(entry.stored) == len(entry.columns):
         return node
@@ -193,7 +205,8 @@ def with_watermark(
     place = [each.name for each in entry.columns].index(entry.watermark.column)
     strategy = strategy_of(place, entry.watermark.column, entry.watermark.expression, zone, idle_ms)
     stream: DataStream[Any] = DataStream(env, env._graph, node)
-    return stream.assign_timestamps_and_watermarks(strategy)._id
+    timed = stream.assign_timestamps_and_watermarks(strategy)
+    return timed.uid(free_uid(env._graph, f"sql-times-{entry.path}"))._id
 
 
 def cannot(entry: TableEntry, what: str, hint: str) -> PlanError:

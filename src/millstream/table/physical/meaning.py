@@ -35,7 +35,7 @@ from millstream.table.logical.algebra import (
 from millstream.table.rules.conditions import conjuncts
 from millstream.table.rules.nodes import Rank
 
-__all__ = ["call_label", "identity_of", "meaning_of", "uid_of"]
+__all__ = ["call_label", "digest_of", "identity_of", "meaning_of", "uid_of"]
 
 _LENGTH, _MOST_NAMES = 12, 40
 Meaning = Any
@@ -57,14 +57,14 @@ def uid_of(relation: Relation) -> str:
     if not isinstance(relation, Aggregate):
         kept = [columns_of(each) for each in (*relation.inputs(), relation)]
         own = (own, kept)
-    return f"sql-{kind}-{'-'.join(tables)[:_MOST_NAMES]}-{_digest(own)}"
+    return f"sql-{kind}-{'-'.join(tables)[:_MOST_NAMES]}-{digest_of(own)}"
 
 
 def identity_of(relation: Relation) -> str:
     """A text that only equal tables have, with names and types: they are computed once."""
     names = [(each.name, str(each.type)) for each in relation.row_type.fields]
     hints = [getattr(each, "hints", ()) for each in relation.walk()]
-    return _digest((rows_of(relation), columns_of(relation), names, hints))
+    return digest_of((rows_of(relation), columns_of(relation), names, hints))
 
 
 def call_label(call: Any, source: Relation) -> str:
@@ -78,10 +78,11 @@ def call_label(call: Any, source: Relation) -> str:
         else meaning_of(call.filter, lambda place: column_of(source, place)),
         _sorted_by(source, getattr(call, "order", ())),
     )
-    return f"{call.expression.function.lower()}_{_digest(told)}"
+    return f"{call.expression.function.lower()}_{digest_of(told)}"
 
 
-def _digest(value: Meaning) -> str:
+def digest_of(value: Meaning) -> str:
+    """A short hash of a meaning."""
     return hashlib.sha256(repr(value).encode()).hexdigest()[:_LENGTH]
 
 
