@@ -87,7 +87,7 @@ def digest_of(value: Meaning) -> str:
 
 
 def meaning_of(expression: Expression, column: Columns) -> Meaning:
-    """What an expression means, given what columns mean.
+    """The meaning of an expression, given that of columns.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def _plain(value: Any, column: Columns) -> Meaning:
 
 
 def columns_of(relation: Relation) -> tuple[Meaning, ...]:
-    """What the columns of a table mean, in their order."""
+    """The meanings of the columns of a table, in their order."""
     return tuple(column_of(relation, place) for place in range(len(relation.row_type.fields)))
 
 
@@ -150,7 +150,7 @@ def _parts(condition: Expression, column: Columns) -> tuple[Meaning, ...]:
 
 @singledispatch
 def rows_of(relation: Relation) -> Meaning:
-    """What the rows of a table mean, whatever columns it has."""
+    """The meaning of the rows of a table, whatever columns it has."""
     own = [
         _plain(getattr(relation, each.name), lambda place: place)
         for each in fields(relation)
@@ -161,7 +161,7 @@ def rows_of(relation: Relation) -> Meaning:
 
 @singledispatch
 def column_of(relation: Relation, place: int) -> Meaning:
-    """What a column of a table means, among its rows."""
+    """The meaning of a column of a table, among its rows."""
     return (type(relation).__name__, place)
 
 
