@@ -8,7 +8,7 @@ from typing import Any
 
 from millstream.common import RowKind
 from millstream.plan.options import JobOptions
-from millstream.table.execution.memory import own_graph
+from millstream.table.execution.statements import own_graph
 from millstream.testing import CollectSink, LocalJob
 from millstream.testing.engine.local import LocalSavepoint
 from tests.support.sql import Tables, bound

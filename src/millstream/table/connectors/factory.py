@@ -61,7 +61,7 @@ class Connector(ABC):
         """The options that a table may have; those of its format depend on others."""
 
     def changes(self, entry: TableEntry, options: Options) -> Changelog:
-        """The changes that a reader gets: insertions only, rows that are taken back too, or upserts by key."""
+        """The changes that a reader gets: insertions only, rows taken back too, or upserts by key."""
         return "append"
 
     def metadata(self, options: Options) -> Mapping[str, LogicalType]:
