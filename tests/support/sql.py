@@ -16,6 +16,7 @@ from millstream.table.execution.statements import own_graph
 from millstream.table.logical.algebra import Join, Relation, Scan, TablePath
 from millstream.table.logical.binder import bind_query, parse_and_bind_expression
 from millstream.table.logical.entries import TableColumn, TableEntry, Watermark
+from millstream.table.physical.state_ttl import NO_TTL, StateTtl
 from millstream.table.sql.parser import parse
 from millstream.table.sql.queries import Query
 from millstream.table.types.logical import (
@@ -40,6 +41,7 @@ class Tables:
     current_database: str = "default_database"
     zone: str = "UTC"
     batch: bool = False
+    ttl: StateTtl = NO_TTL
 
     def add(
         self,
@@ -87,7 +89,9 @@ class Tables:
 
     def planner(self) -> Planner:
         env = StreamExecutionEnvironment.get_execution_environment()
-        return Planner(env, lambda path: self.entries[path.name], self.zone, batch=self.batch)
+        return Planner(
+            env, lambda path: self.entries[path.name], self.zone, batch=self.batch, ttl=self.ttl
+        )
 
     def changes(self, sql: str, **options: Any) -> list[Row]:
         """The changes of a query's result."""

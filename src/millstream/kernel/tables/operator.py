@@ -24,6 +24,7 @@ from millstream.kernel.records.sides import Sides
 from millstream.kernel.records.sorted_input import Arrivals, Incoming
 from millstream.kernel.state.pages import Directory, PageStore
 from millstream.kernel.tables.arrangement import PAGE_BYTES
+from millstream.kernel.tables.expiry import EXPIRED, Expiry
 from millstream.kernel.tables.rows import Rows
 from millstream.kernel.tables.sections import (
     PageForm,
@@ -93,6 +94,11 @@ class Emission:
             return ranks
         return np.where(ranks < 0, -1, self._order[np.maximum(ranks, 0)])
 
+    def times(self, causes: Ints) -> Ints:
+        """The event times of causes."""
+        found: Ints = self._records.ts[causes]
+        return found
+
     def last_of(self, groups: Groups, causes: Ints) -> Ints:
         """The last cause among the rows of each group; -1 if none of them has one."""
         if not len(groups.starts):
@@ -156,6 +162,18 @@ class TableOperator(KeyedOperator):
         self.spec = spec
         self.form = PageForm(tuple(forms))
         self.wants_sides = len(spec.inputs) > 1
+        self.expiry: Expiry | None = None
+        self.limits: Ints = np.empty(0, np.int64)
+
+    def expire(self, expiry: Expiry) -> None:
+        """Let the state of keys expire."""
+        self.expiry = expiry
+        self.form = PageForm((*self.form.sections, expiry.form))
+
+    def count_expired(self, number: int) -> None:
+        """Count rows of state that have expired."""
+        if number and self.opened is not None:
+            self.opened.get_metrics_group().counter(EXPIRED).inc(number)
 
     @property
     def in_one_slot(self) -> bool:
@@ -167,12 +185,18 @@ class TableOperator(KeyedOperator):
             return
         deltas = self._deltas(records)
         emission = Emission(records, self.spec.output, emit)
+        if self.expiry is not None:
+            self.limits = limits_of(records, clock)
         arrangement = SectionArrangement(pages, self.form, self.page_bytes)
         hashes = records.hashes
         assert hashes is not None
         for visit in arrangement.section_visits(hashes):
             mine = [delta.only(visit.within(delta.hashes)) for delta in deltas]
-            arrangement.put(visit, self.visit(visit, mine, emission))
+            if self.expiry is None:
+                sections = self.visit(visit, mine, emission)
+            else:
+                sections = self.expiry.visit(self, visit, mine, emission)
+            arrangement.put(visit, sections)
 
     @abstractmethod
     def visit(self, visit: SectionVisit, deltas: list[Delta], emission: Emission) -> Sequence[Rows]:
@@ -211,6 +235,17 @@ class TableOperator(KeyedOperator):
             location=self.info.location,
             hint="this is a mistake of the planner: please report it",
         )
+
+
+def limits_of(records: Incoming | None, clock: Clock) -> Ints:
+    """The time that is over for each record of an epoch, by its cause."""
+    if records is None:
+        return np.empty(0, np.int64)
+    if isinstance(records, Sides):
+        # Stamps are in order within an input only.
+        parts = [part for part in records.parts if part is not None]
+        return np.concatenate([clock.limits(part.keys.stamp) for part in parts])
+    return clock.limits(records.keys.stamp)
 
 
 def _nothing(type_info: RowTypeInfo) -> Delta:

@@ -20,6 +20,7 @@ from millstream.table.logical.algebra import Relation, Scan, TablePath
 from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.compiled import row_info
 from millstream.table.physical.lowering import Lowering
+from millstream.table.physical.state_ttl import NO_TTL, StateTtl
 from millstream.table.physical.traits import ScanTraits, TableTraits, Traits
 from millstream.table.rules.driver import rewritten
 
@@ -54,12 +55,14 @@ class Planner:
         *,
         every_update: bool = False,
         batch: bool = False,
+        ttl: StateTtl = NO_TTL,
     ) -> None:
         self.env = env
         self.zone = zone
         self.batch = batch
         self._find = find
         self._every_update = every_update
+        self._ttl = ttl
         self.traits = Traits(self._scan)
         self._lowerings: dict[int, Lowering] = {}
         self._used: dict[_Table, set[str]] = {}
@@ -89,6 +92,7 @@ class Planner:
                 self.zone,
                 every_update=self._every_update,
                 batch=self.batch,
+                ttl=self._ttl,
             )
             self._lowerings = {id(graph): lowering}
         return lowering.node(planned.relation)

@@ -27,6 +27,7 @@ from millstream.table.execution.planning import Planned, Planner
 from millstream.table.execution.state_bounds import check_state_bounds
 from millstream.table.logical.algebra import Relation, TablePath
 from millstream.table.logical.entries import TableEntry
+from millstream.table.physical.state_ttl import StateTtl
 
 __all__ = ["Statements", "Write", "own_graph"]
 
@@ -107,6 +108,7 @@ class Statements:
             self.zone,
             every_update=every_update,
             batch=not self.streaming,
+            ttl=StateTtl.of(self.names.option),
         )
 
     # -- jobs ------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ from millstream.table.physical.meaning import identity_of, uid_of
 from millstream.table.physical.over import add_over
 from millstream.table.physical.ranks import add_limit, add_rank
 from millstream.table.physical.sorts import add_sort
+from millstream.table.physical.state_ttl import NO_TTL, StateTtl
 from millstream.table.physical.stateful import add_aggregate, add_join
 from millstream.table.physical.timed_joins import add_temporal_join
 from millstream.table.physical.traits import Traits
@@ -69,6 +70,8 @@ class Lowering:
         Group aggregates emit each update, not that of an epoch.
     batch
         All rows are there in one epoch: nothing waits, and any order is possible.
+    ttl
+        For how long state is kept.
     """
 
     def __init__(
@@ -80,20 +83,24 @@ class Lowering:
         *,
         every_update: bool = False,
         batch: bool = False,
+        ttl: StateTtl = NO_TTL,
     ) -> None:
         self.graph = graph
         self.traits = traits or Traits()
         self.zone = zone
         self.every_update = every_update
         self.batch = batch
+        self._ttl = NO_TTL if batch else ttl
         self._read = read
         self._nodes: dict[str, int] = {}
+        self._expiring = {node.id for node in graph}
 
     def node(self, relation: Relation) -> int:
         """The id of the node whose records are the rows of a table."""
         known = identity_of(relation)
         if known not in self._nodes:
             self._nodes[known] = self._add(relation)
+            self._ttl.apply(self.graph, relation, self._expiring)
         return self._nodes[known]
 
     def stateful(self, relation: Relation, name: str, spec: TableSpec) -> int:

@@ -21,10 +21,16 @@ from millstream.kernel.records.buffers import NO_TIMESTAMP, Records
 from millstream.kernel.records.columns import Columns
 from millstream.kernel.records.order import Ints, OrderKeys, distinct, run_ordinals
 from millstream.kernel.records.outputs import MAIN, Emit
-from millstream.kernel.records.sides import Sides
 from millstream.kernel.records.sorted_input import Incoming
 from millstream.kernel.state.pages import NEVER, Directory, PageStore
-from millstream.kernel.tables.operator import Delta, Emission, TableOperator, _nothing
+from millstream.kernel.tables.expiry import Expiry
+from millstream.kernel.tables.operator import (
+    Delta,
+    Emission,
+    TableOperator,
+    _nothing,
+    limits_of,
+)
 from millstream.kernel.tables.rows import Rows
 from millstream.kernel.tables.sections import SectionArrangement, SectionForm, SectionVisit
 from millstream.kernel.tables.spec import TableSpec
@@ -51,7 +57,7 @@ class Firing:
         self._emit = emit
         self._type_info = operator.spec.output
         self.clock = clock
-        self.limits = _limits(records, clock)
+        self.limits = limits_of(records, clock)
         self._records = records
         self._now: Emission | None = None
 
@@ -142,6 +148,9 @@ class TimedOperator(TableOperator):
             arrangement.put(visit, sections)
             self.note_dues(pages.directory, sections)
 
+    def expire(self, expiry: Expiry) -> None:
+        """Keep all rows: they go when their time is over."""
+
     def _visited(self, records: Incoming | None, directory: Directory) -> Hashes:
         """A hash in each page that has records or something that is due."""
         clock = self.clock
@@ -187,16 +196,6 @@ class TimedOperator(TableOperator):
 def _within(visit: SectionVisit, hashes: Hashes) -> Hashes:
     places = visit.within(hashes)
     return hashes if places is None else hashes[places]
-
-
-def _limits(records: Incoming | None, clock: Clock) -> Ints:
-    if records is None:
-        return np.empty(0, np.int64)
-    if isinstance(records, Sides):
-        # Stamps are in order within an input only.
-        parts = [part for part in records.parts if part is not None]
-        return np.concatenate([clock.limits(part.keys.stamp) for part in parts])
-    return clock.limits(records.keys.stamp)
 
 
 def concat_deltas(stored: Rows, delta: Delta) -> Rows:
