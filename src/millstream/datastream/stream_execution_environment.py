@@ -362,6 +362,13 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         )
         return stream.assign_timestamps_and_watermarks(strategy) if apart else stream
 
+    def _session(self) -> SparkSession:
+        """The Spark session of the jobs; it begins if there is none yet."""
+        from millstream.spark.session.session import get_session
+
+        options = self._settings.options(None)
+        return get_session(self._spark, options.parallelism, options.configuration, spare_slots=1)
+
     # -- running ---------------------------------------------------------------------------------
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:

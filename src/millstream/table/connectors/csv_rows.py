@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from millstream.common.errors import FormatError
-from millstream.table.connectors.text_values import number_text, parsed, time_text
+from millstream.table.connectors.text_values import number_text, parsed, short_decimal, time_text
 from millstream.table.types.logical import ArrayType, LogicalType, RowField, RowType
 
 __all__ = ["CsvRows"]
@@ -124,7 +124,7 @@ class CsvRows:
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, Decimal):
-            return str(value) if self.scientific else format(value, "f")
+            return short_decimal(value) if self.scientific else format(value, "f")
         if isinstance(value, int | float):
             return number_text(value, kind)
         return self._quoted(self._text(value, kind))

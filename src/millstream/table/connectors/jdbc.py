@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-
-import pyarrow as pa
 
 from millstream.common.execution_config import accepted_without_effect
 from millstream.connectors.databases import Database, DatabaseSink, DatabaseSource
 from millstream.connectors.sink import Sink
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
-from millstream.datastream.streams.data_stream import DataStream
-from millstream.kernel.steps.columns import ProjectStep
-from millstream.plan.tables import add_columns
 from millstream.table.connectors.factory import CONNECTORS, Connector, ReadRows, stored_row
+from millstream.table.connectors.fitting import fitted_rows
 from millstream.table.connectors.options import Option, Options
 from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.compiled import row_info
@@ -60,22 +55,6 @@ def database_of(options: Options) -> Database:
     return Database(options.text("url"), user=user, password=password)
 
 
-@dataclass(frozen=True)
-class _Cast:
-    """A column of the database in the type of the table."""
-
-    place: int
-    type: pa.DataType
-
-    def __call__(self, batch: pa.RecordBatch) -> pa.Array:
-        found = batch.column(self.place)
-        if found.type == self.type:
-            return found
-        if pa.types.is_decimal(self.type) and pa.types.is_floating(found.type):
-            found = found.cast(pa.string())
-        return found.cast(self.type)
-
-
 class _Jdbc(Connector):
     def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
         return _OPTIONS
@@ -98,12 +77,7 @@ class _Jdbc(Connector):
             columns=names,
         )
         read = env._source(entry.path.name, source, source.get_produced_type())
-        info = row_info(stored_row(entry))
-        kinds = [each.to_arrow() for each in info.field_types]
-        casts = tuple(_Cast(place, kind) for place, kind in enumerate(kinds))
-        step = ProjectStep(casts, info, tuple(range(len(kinds))), "types of the table")
-        node = add_columns(env._graph, "Types", read._id, step)
-        return ReadRows(DataStream(env, env._graph, node.id))
+        return ReadRows(fitted_rows(env, read, row_info(stored_row(entry))))
 
     def write(self, entry: TableEntry, options: Options) -> Sink:
         database, table = database_of(options), options.text("table-name")

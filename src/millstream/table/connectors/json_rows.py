@@ -18,6 +18,7 @@ from millstream.table.connectors.text_values import (
     fitting_integer,
     number_text,
     parsed,
+    short_decimal,
     time_text,
 )
 from millstream.table.types.logical import (
@@ -191,7 +192,7 @@ class JsonRows:
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, Decimal):
-            return format(value, "f") if self.plain_decimals else str(value)
+            return format(value, "f") if self.plain_decimals else short_decimal(value)
         if isinstance(value, int | float):
             text = number_text(value, kind)
             return text if text[-1] not in "Ny" else quoted(text)

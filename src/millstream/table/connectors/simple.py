@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from millstream.common.types import Row
@@ -22,8 +22,10 @@ from millstream.table.connectors.factory import (
     stored_row,
 )
 from millstream.table.connectors.options import Option, Options
+from millstream.table.connectors.printing import printed_row
 from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.compiled import row_info
+from millstream.table.types.logical import RowField, RowType
 
 __all__ = ["PrintedRows", "RowsOfProgram", "TableRows"]
 
@@ -63,7 +65,9 @@ class PrintedRows(DriverSink):
 
     prefix: str = ""
     stderr: bool = False
+    row: RowType = field(default_factory=lambda: RowType(()))
     changelog = "retract"
+    takes_complete = True
 
     def deliver(
         self, context: SinkContext, epoch: int, records: list[tuple[Any, int | None]]
@@ -71,8 +75,7 @@ class PrintedRows(DriverSink):
         prefix = f"{self.prefix}> " if self.prefix else ""
         out = sys.stderr if self.stderr else sys.stdout
         for row in paired([value for value, _ in records]):
-            values = ", ".join(_shown(each) for each in row)
-            out.write(f"{prefix}{row.get_row_kind()}[{values}]\n")
+            out.write(f"{prefix}{row.get_row_kind()}{printed_row(row, self.row)}\n")
         out.flush()
 
 
@@ -80,12 +83,7 @@ class ForgottenRows(DiscardingSink):
     """Forgets rows, also those that are taken back."""
 
     changelog = "retract"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "null" if value is None else str(value)
+    takes_complete = True
 
 
 class _Print(Connector):
@@ -93,7 +91,8 @@ class _Print(Connector):
         return (Option("print-identifier"), Option("standard-error"), Option("sink.parallelism"))
 
     def write(self, entry: TableEntry, options: Options) -> Sink:
-        return PrintedRows(options.text("print-identifier"), options.flag("standard-error"))
+        row = RowType(tuple(RowField(each.name, each.type) for each in entry.written))
+        return PrintedRows(options.text("print-identifier"), options.flag("standard-error"), row)
 
 
 class _Blackhole(Connector):

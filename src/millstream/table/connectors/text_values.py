@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import datetime
 import re
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from millstream.table.expressions.java.numbers import double_text, float_text, parse_double
 from millstream.table.types.logical import DecimalType, LogicalType
 
-__all__ = ["INTEGERS", "TIMESTAMPS", "fitting_decimal", "number_text", "parsed", "time_text"]
+__all__ = [
+    "INTEGERS",
+    "TIMESTAMPS",
+    "fitting_decimal",
+    "number_text",
+    "parsed",
+    "short_decimal",
+    "time_text",
+]
 
 INTEGERS = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}
 TIMESTAMPS = ("TIMESTAMP_WITHOUT_TIME_ZONE", "TIMESTAMP_WITH_LOCAL_TIME_ZONE")
+_DIGITS = Context(prec=40)
 _DATE = re.compile(r"[+-]?\d{4,9}-\d\d-\d\d")
 _TIME = re.compile(r"\d\d:\d\d:\d\d(\.\d{0,9})?")
 _ISO_TIME = re.compile(r"\d\d:\d\d(:\d\d(\.\d{1,9})?)?")
@@ -98,6 +107,17 @@ def time_text(value: datetime.date | datetime.time, *, iso: bool = False) -> str
         text = value.isoformat()
     text = text.rstrip("0") if "." in text else text
     return text + ("Z" if getattr(value, "tzinfo", None) is not None else "")
+
+
+def short_decimal(value: Decimal) -> str:
+    """A decimal without zeros at its end, as Flink's JSON has it: 100.00 is ``1E+2``.
+
+    Examples
+    --------
+    >>> short_decimal(Decimal("1.500")), short_decimal(Decimal("100.00"))
+    ('1.5', '1E+2')
+    """
+    return str(value.normalize(_DIGITS))
 
 
 def number_text(value: Any, kind: LogicalType) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millstream.common.errors import PlanError
-from millstream.connectors.sink import Sink
+from millstream.connectors.sink import Changelog, Sink
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.datastream.streams.data_stream import DataStream
 from millstream.kernel.steps.columns import ProjectStep
@@ -100,13 +100,16 @@ class Planner:
     def add_sink(self, planned: Planned, sink: Sink, name: str) -> None:
         """Add a query and the sink of its rows. A sink that takes no updates is refused them."""
         refuse_updates(planned, sink, name)
+        self.connect(
+            self.add(planned), sink, name, "retract" if planned.traits.updating else "append"
+        )
+
+    def connect(self, node: int, sink: Sink, name: str, changelog: Changelog) -> None:
+        """Add a sink behind a node of the graph. ``changelog``: the changes that come."""
         graph = self.env._graph
-        stream: DataStream[Any] = DataStream(self.env, graph, self.add(planned))
-        node = sink.preprocess(stream)._id
-        changelog = "retract" if planned.traits.updating else "append"
-        if planned.traits.updating and sink.changelog == "upsert":
-            changelog = "upsert"
-        graph.add(SinkNode, name=name, inputs=(node,), sink=sink, changelog=changelog)
+        stream: DataStream[Any] = DataStream(self.env, graph, node)
+        last = sink.preprocess(stream)._id
+        graph.add(SinkNode, name=name, inputs=(last,), sink=sink, changelog=changelog)
 
     def entry(self, scan: Scan) -> TableEntry:
         """The table that a scan reads, with the options of its hint."""

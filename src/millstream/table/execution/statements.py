@@ -22,7 +22,7 @@ from millstream.plan.graph import JobGraph
 from millstream.plan.options import JobOptions
 from millstream.table.catalog.manager import CatalogManager
 from millstream.table.connectors.changes import paired
-from millstream.table.connectors.factory import connector_of
+from millstream.table.execution.inserts import add_insert
 from millstream.table.execution.planning import Planned, Planner
 from millstream.table.execution.state_bounds import check_state_bounds
 from millstream.table.logical.algebra import Relation, TablePath
@@ -37,10 +37,14 @@ _TABLE_OPTIONS = ("table.", "sql-client.", "sql-gateway.")
 
 @dataclass(frozen=True)
 class Write:
-    """The rows of a query, fitted to the table that gets them."""
+    """The rows of a query, fitted to the table that gets them.
+
+    ``output_mode``: what the table gets, see `add_insert`.
+    """
 
     query: Relation
     entry: TableEntry
+    output_mode: str | None = None
 
 
 @contextmanager
@@ -146,8 +150,7 @@ class Statements:
         # All are planned before the first is added, so that they share sources.
         planned = [self.planned(planner, each.query) for each in writes]
         for write, query in zip(writes, planned, strict=True):
-            connector, options = connector_of(write.entry)
-            planner.add_sink(query, connector.write(write.entry, options), write.entry.path.name)
+            add_insert(planner, query, write.entry, self.names.option, write.output_mode)
 
     def planned(self, planner: Planner, relation: Relation) -> Planned:
         """A query ready to run; state without bounds is refused here if the session says so."""

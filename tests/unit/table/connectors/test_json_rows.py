@@ -16,7 +16,7 @@ FIELDS = row_type(
     "r ROW<x INT>, b BOOLEAN, y DATE"
 ).fields
 TEXT = (
-    '{"a":1,"s":"x","d":2.50,"t":"2024-01-02 03:04:05.678","l":[1,2],"m":{"k":3},"r":{"x":4},'
+    '{"a":1,"s":"x","d":2.5,"t":"2024-01-02 03:04:05.678","l":[1,2],"m":{"k":3},"r":{"x":4},'
     '"b":true,"y":"2024-01-02"}'
 )
 
@@ -71,3 +71,33 @@ def test_what_flink_reads():
         with pytest.raises(FormatError):
             read(text, "i INT, t TIMESTAMP(3)")
         assert read(text, "i INT, t TIMESTAMP(3)", lenient=True) == [(None, None)]
+
+
+def test_what_flink_writes():
+    # The text that Flink 2.3 writes for these rows.
+    fields = row_type(
+        "s STRING, f FLOAT, d DOUBLE, dc DECIMAL(10, 3), tm TIME(0), ts TIMESTAMP(6), "
+        "lz TIMESTAMP_LTZ(3), y BYTES, a ARRAY<INT>, r ROW<x INT, y STRING>"
+    ).fields
+    one = (
+        'tab\tq"x',
+        0.1,
+        123456789.25,
+        Decimal("100.000"),
+        datetime.time(3, 4, 5),
+        datetime.datetime(2020, 1, 2, 3, 4, 5, 123_400),
+        datetime.datetime(1970, 1, 1, 0, 0, 0, 1_000, datetime.UTC),
+        b"\x01\x02",
+        [None],
+        {"x": None, "y": ""},
+    )
+    assert JsonRows(fields).text(one) == (
+        '{"s":"tab\\tq\\"x","f":0.1,"d":1.2345678925E8,"dc":1E+2,"tm":"03:04:05",'
+        '"ts":"2020-01-02 03:04:05.1234","lz":"1970-01-01 00:00:00.001Z","y":"AQI=","a":[null],'
+        '"r":{"x":null,"y":""}}'
+    )
+    other = JsonRows(fields[3:], iso=True, plain_decimals=True, without_nulls=True)
+    assert other.text(one[3:]) == (
+        '{"dc":100.000,"tm":"03:04:05","ts":"2020-01-02T03:04:05.1234",'
+        '"lz":"1970-01-01T00:00:00.001Z","y":"AQI=","a":[null],"r":{"y":""}}'
+    )

@@ -30,8 +30,8 @@ def table(columns, options, connector="kafka"):
 def decoded(columns, options, messages, connector="kafka"):
     t_env, entry = table(columns, options, connector)
     found, checked = connector_of(entry)
-    stream = found.read(t_env._env, entry, checked).stream
-    node = t_env._env._graph[stream._id]
+    stream = found.read(t_env._statements.env, entry, checked).stream
+    node = t_env._statements.env._graph[stream._id]
     assert isinstance(node, SourceNode)
     headers = [[{"key": "h", "value": b"1"}]] * len(messages)
     batch = pa.RecordBatch.from_pydict(
