@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +13,7 @@ from millstream.table.types.logical import ArrayType, LogicalType, MapType, Mult
 __all__ = ["printed_row"]
 
 
-def printed_row(row: Sequence[Any], kind: RowType) -> str:
+def printed_row(row: Iterable[Any], kind: RowType) -> str:
     """The values of a row in brackets.
 
     Examples

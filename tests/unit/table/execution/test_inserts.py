@@ -27,7 +27,7 @@ def test_null_in_a_column_that_is_not_null(capsys):
     t_env = environment()
     t_env.execute_sql("CREATE TABLE o (id INT, s STRING NOT NULL) WITH ('connector' = 'print')")
     with pytest.raises(MillstreamError, match="'s' is NOT NULL"):
-        t_env.execute_sql("INSERT INTO o SELECT id, s FROM t")
+        t_env.execute_sql("INSERT INTO o SELECT id, s FROM t").wait()
     t_env.execute_sql("SET 'table.exec.sink.not-null-enforcer' = 'DROP'")
     t_env.execute_sql("INSERT INTO o SELECT id, s FROM t")
     assert printed(capsys) == ["+I[1, hello]", "+I[3, x]"]
@@ -44,7 +44,7 @@ def test_lengths_of_texts(capsys):
     assert printed(capsys) == ["+I[he, a ]", "+I[null, null]", "+I[x, ab]"]
     t_env.execute_sql("SET 'table.exec.sink.type-length-enforcer' = 'ERROR'")
     with pytest.raises(MillstreamError, match=r"VARCHAR\(2\)"):
-        t_env.execute_sql("INSERT INTO o SELECT v, c FROM t")
+        t_env.execute_sql("INSERT INTO o SELECT v, c FROM t").wait()
 
 
 def insert(t_env, query, mode, **options):
