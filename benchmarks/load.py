@@ -4,8 +4,9 @@
 
 Without `--rate` it measures first how many records per second the job can do, while as many are written,
 and takes 80 % of them. The sink is exactly-once. Every three seconds it samples the lag (records that
-are written and not yet counted by a committed epoch), the memory of driver, JVM, workers and broker, and
-the time per epoch. At the end it reads all counts and checks that none is missing and none there twice.
+are written and not yet counted by a committed epoch), the memory of driver, JVM, workers and broker,
+how many workers there are and how large the largest is, and the time per epoch. At the end it reads all
+counts and checks that none is missing and none there twice.
 
 The samples go to .bench/load.csv, the chart to docs/internals/load.svg, a summary to the terminal.
 """
@@ -56,6 +57,9 @@ class Sample:
     jvm_mb: float
     workers_mb: float
     broker_mb: float
+    workers: int
+    largest_mb: float
+    load: float
     epoch: int
     epoch_ms: float
 
@@ -67,6 +71,9 @@ PANELS = {
     "jvm_mb": "JVM, resident MB",
     "workers_mb": "Python workers, resident MB",
     "broker_mb": "broker, resident MB",
+    "workers": "Python workers",
+    "largest_mb": "largest worker, resident MB",
+    "load": "load average of the machine",
 }
 
 
@@ -132,26 +139,32 @@ def maximum(job: Job, feeder: Feeder, seconds: float) -> float:
 
 def samples(job: Job, feeder: Feeder, broker: int | None, seconds: float) -> Iterator[Sample]:
     began = time.monotonic()
-    last = (began, job.epoch())
+    last, epoch_ms = (began, job.epoch()), 0.0
     while time.monotonic() < began + seconds:
         time.sleep(min(EVERY_SECONDS, seconds / 3))
         now, epoch = time.monotonic(), job.epoch()
+        if epoch > last[1]:
+            # An epoch may take longer than the time between two samples.
+            epoch_ms = 1e3 * (now - last[0]) / (epoch - last[1])
+            last = (now, epoch)
         found = sample_all()
         members = [found[pid] for pid in below(found, {job.process.pid}) if pid in found]
         driver = found[job.process.pid].rss
-        workers = sum(one.rss for one in members if one.python) - driver
+        workers = [one.rss for one in members if one.python and one.pid != job.process.pid]
         yield Sample(
             seconds=round(now - began, 1),
             written=feeder.written,
             lag=max(feeder.written - job.counted(), 0),
             driver_mb=round(driver / MEGABYTE, 1),
             jvm_mb=round(sum(one.rss for one in members if not one.python) / MEGABYTE, 1),
-            workers_mb=round(workers / MEGABYTE, 1),
+            workers_mb=round(sum(workers) / MEGABYTE, 1),
             broker_mb=0.0 if broker is None else round(found[broker].rss / MEGABYTE, 1),
+            workers=len(workers),
+            largest_mb=round(max(workers, default=0) / MEGABYTE, 1),
+            load=round(os.getloadavg()[0], 1),
             epoch=epoch,
-            epoch_ms=round(1e3 * (now - last[0]) / max(epoch - last[1], 1), 1),
+            epoch_ms=round(epoch_ms, 1),
         )
-        last = (now, epoch)
 
 
 def recorded(found: Iterator[Sample], path: Path) -> list[Sample]:

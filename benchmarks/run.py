@@ -44,6 +44,7 @@ SECTIONS = (
     "savepoints.md",
     "durability.md",
     "kafka_sink.md",
+    "kafka_transactions.md",
     "lake.md",
     "recovery.md",
     "latency.md",

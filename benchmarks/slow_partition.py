@@ -140,8 +140,10 @@ def millstream(bootstrap: str, topic: Topic, per_trigger: int) -> dict[str, obje
     def wait(what) -> None:
         end = time.monotonic() + PATIENCE_SECONDS
         while not what():
-            if time.monotonic() > end or client.get_job_execution_result().done():
-                raise SystemExit(f"Millstream has stopped: {client.get_job_status().result()}")
+            if client.get_job_execution_result().done():
+                client.get_job_execution_result().result()
+            if time.monotonic() > end:
+                raise SystemExit("Millstream has not come to the end in time")
             time.sleep(0.2)
 
     def is_read(count: int) -> bool:

@@ -286,6 +286,24 @@ def test_a_kept_producer_that_was_fenced_is_replaced_at_once(
     other.close()
 
 
+def test_a_part_in_another_process_asks_for_its_marker_once(
+    output: Output, sink: ExactlyOnceKafkaSink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is half of the parts of a job with two workers, and each question takes a new client."""
+    other = output.sink(topic_of(sink))
+    for epoch in range(2):
+        write_part((sink, other)[epoch % 2], part(epoch), ("a", epoch))
+    asked: list[str] = []
+    read = transactions._read_marker
+    monkeypatch.setattr(
+        transactions, "_read_marker", lambda *given: asked.append(given[1]) or read(*given)
+    )
+    write_part(sink, part(2), ("a", 2))
+    assert len(asked) == 1
+    assert output.values(topic_of(sink)) == [("a", epoch) for epoch in range(3)]
+    other.close()
+
+
 def test_a_fenced_writer_waits_for_the_one_that_fenced_it(
     output: Output, sink: ExactlyOnceKafkaSink, monkeypatch: pytest.MonkeyPatch
 ) -> None:

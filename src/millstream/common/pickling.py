@@ -6,6 +6,7 @@ import io
 import pickle
 from typing import Any
 
+from millstream.common.by_value import dumps_by_value
 from millstream.common.errors import TypeMismatchError
 from millstream.common.types import Row, rows_of, same_fields
 
@@ -65,14 +66,11 @@ def loads_apart(data: bytes | memoryview) -> list[Any]:
 def _by_value(value: Any) -> bytes | None:
     """The pickle of a value whose classes go with it; None if there is none."""
     try:
-        import cloudpickle  # type: ignore[import-untyped, unused-ignore]
-
-        data: bytes = cloudpickle.dumps(value, 5)
+        return dumps_by_value(value)
     except MemoryError:
         raise
     except Exception:
         return None
-    return data
 
 
 def _unpicklable(value: Any, error: Exception) -> TypeMismatchError:

@@ -6,8 +6,7 @@ import pickle
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, Self
 
-import cloudpickle
-
+from millstream.common.by_value import dumps_by_value
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.output_tag import OutputTag
 from millstream.common.time import MIN_TIMESTAMP
@@ -267,7 +266,7 @@ class _Harness:
 def _pickled(function: Any) -> bytes | Exception:
     """A function as it is now. One that holds a mock can be tested, but not restarted."""
     try:
-        data: bytes = cloudpickle.dumps(function)
+        data = dumps_by_value(function)
     except Exception as error:
         return error
     return data

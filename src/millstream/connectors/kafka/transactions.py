@@ -351,12 +351,14 @@ class _TransactionWriter(IdempotentWriter):
         """Whether the attempt that has fenced this one writes the part; waits for it a moment.
 
         A producer that was kept was most likely fenced long ago, by the process that wrote the part of
-        an earlier epoch: nobody is to be waited for.
+        an earlier epoch: nobody is to be waited for, and the next producer reads the marker anyway.
         """
         fenced, self._producer = self._producer, None
         assert fenced is not None
         try:
-            until = time.monotonic() + (0.0 if fenced.is_kept else PATIENCE_SECONDS)
+            if fenced.is_kept:
+                return False
+            until = time.monotonic() + PATIENCE_SECONDS
             moment = threading.Event()
             while not self._is_there(fenced.read_marker()):
                 if time.monotonic() >= until:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from copy import copy
 from typing import Any
 
+from millstream.common.by_value import dumps_by_value
 from millstream.datastream.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -154,9 +155,7 @@ class OneInput(_Carrier):
         return self._call(*arguments)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        import cloudpickle
-
-        return _one_input, (cloudpickle.dumps(self.function), self.method)
+        return _one_input, (dumps_by_value(self.function), self.method)
 
     def __repr__(self) -> str:
         return f"OneInput({self.function!r}, {self.method!r})"

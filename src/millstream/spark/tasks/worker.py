@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from pyspark import cloudpickle
 
+from millstream.common.by_value import dumps_by_value
 from millstream.common.errors import MillstreamError, stopped_by_user
 from millstream.spark.tasks.dependencies import ANYWHERE, WorkPlace
 from millstream.spark.tasks.memory import limited_memory, out_of_memory
@@ -42,7 +43,7 @@ class ProgramRef:
     def of(
         key: str, program: Any, memory: int | None = None, place: WorkPlace | None = None
     ) -> ProgramRef:
-        blob = cloudpickle.dumps((program, _classes_of_the_script()))
+        blob = dumps_by_value((program, _classes_of_the_script()), cloudpickle)
         return ProgramRef(key, blob, memory, place or ANYWHERE)
 
     def get(self) -> Any:
@@ -81,7 +82,7 @@ def _classes_of_the_script() -> dict[str, type]:
 
 def _can_travel(thing: Any) -> bool:
     try:
-        cloudpickle.dumps(thing)
+        dumps_by_value(thing, cloudpickle)
     except Exception:
         return False
     return True

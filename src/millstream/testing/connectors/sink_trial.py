@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import numpy as np
 
+from millstream.common.by_value import dumps_by_value
 from millstream.common.errors import PlanError, UserCodeError, short_repr
 from millstream.common.typeinfo import TypeInformation
 from millstream.connectors.sink import (
@@ -195,7 +195,7 @@ class Driver:
         )
         self.sink = trial.kit.make(trial.place)
         try:
-            self.copy: PartSink = pickle.loads(cloudpickle.dumps(self.sink))
+            self.copy: PartSink = pickle.loads(dumps_by_value(self.sink))
         except Exception as error:
             raise trial.error(
                 f"the sink cannot be sent to the workers: {error}; make what it holds in open_part()"

@@ -12,6 +12,7 @@ from typing import Any
 
 import cloudpickle
 
+from millstream.common.by_value import dumps_by_value
 from millstream.common.errors import short_repr
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.connectors.reading import Offset, Progress, Range, Reads, blocks, opened
@@ -51,7 +52,7 @@ class SourceTrial:
 
     def copy(self, source: Any) -> ChannelSource:
         try:
-            copy: ChannelSource = cloudpickle.loads(cloudpickle.dumps(source))
+            copy: ChannelSource = cloudpickle.loads(dumps_by_value(source))
         except Exception as error:
             raise self.refusal(
                 f"it cannot be sent to other processes: {error}",

@@ -6,8 +6,7 @@ import dataclasses
 import pickle
 from typing import Any
 
-import cloudpickle
-
+from millstream.common.by_value import dumps_by_value
 from millstream.common.errors import PlanError
 from millstream.plan.graph import JobGraph, Node
 from millstream.plan.travel import refuse_what_cannot_travel
@@ -43,7 +42,7 @@ def _pickled(graph: JobGraph) -> bytes:
     functions = {node.id: _functions(node) for node in graph}
     try:
         # All at once: what two functions share is shared by their copies too.
-        data: bytes = cloudpickle.dumps(functions)
+        data = dumps_by_value(functions)
     except Exception as error:
         raise _unpicklable(graph, error) from error
     return data

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import cloudpickle
-
+from millstream.common.by_value import dumps_by_value
 from millstream.common.errors import PlanError
 from millstream.connectors.simple_sinks import DriverSink
 from millstream.connectors.sink import SinkContext
@@ -102,7 +101,7 @@ class LocalSinks:
     def _copied(self, bound: BoundSink) -> BoundSink:
         if not self._copies:
             return bound
-        return replace(bound, sink=pickle.loads(cloudpickle.dumps(bound.sink)))
+        return replace(bound, sink=pickle.loads(dumps_by_value(bound.sink)))
 
     def write(self, epoch: int, records: Parts) -> tuple[dict[int, list[Any]], list[TaskReport]]:
         """Let tasks write their parts; returns what is staged, by sink, and what tasks report."""
