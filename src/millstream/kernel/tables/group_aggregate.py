@@ -53,8 +53,7 @@ class GroupAggregateSpec(TableSpec):
         The type of the rows that come in.
     key
         The places of the columns to group by; NULL is a value like any other. None: one group of all
-        rows, which has a result from the first row on (in batch mode even without rows), and keeps it
-        when all rows have been taken back.
+        rows; as in Flink it has no result while there are no rows, but in batch mode it has one.
     aggregates
         What is computed of each group. None: the distinct keys.
     names
@@ -128,12 +127,13 @@ class GroupAggregateOperator(TableOperator):
         super().__init__(info, spec, [SectionForm("groups", form, self.aggregates.nothing)])
         self.key = spec.key
         self.one_by_one = spec.every_update and not batch
-        self.batch = batch
+        # A batch query without GROUP BY has a row even if there is nothing.
+        self.keeps_nothing = batch and not self.width
 
     def run(self, records: Incoming | None, pages: PageStore, clock: Clock, emit: Emit) -> None:
         super().run(records, pages, clock, emit)
         nothing_came = records is None or not len(records)
-        if self.batch and nothing_came and not self.width and clock.ends and self._speaks():
+        if self.keeps_nothing and nothing_came and clock.ends and self._speaks():
             self._emit_of_nothing(clock, emit)
 
     def _speaks(self) -> bool:
@@ -143,7 +143,7 @@ class GroupAggregateOperator(TableOperator):
         return self.opened.subtask == stable_hash(0) % slots
 
     def _emit_of_nothing(self, clock: Clock, emit: Emit) -> None:
-        """Emit the result of no rows: a batch query without GROUP BY gives one row, as in Flink."""
+        """Emit the result of no rows."""
         results = self.aggregates.results(self.aggregates.nothing(1))
         none = np.zeros(1, np.int64)
         keys = self.origin.timers(np.array([MAX_TIMESTAMP]), clock, none, none, none)
@@ -193,7 +193,7 @@ class GroupAggregateOperator(TableOperator):
         change = _Change(self, old.arrays[self.width :], after, numbers[before])
         change.emit(own, lasts, emission)
         rows = Rows([*own, *after], table.hashes[groups.firsts])
-        if self.width:
+        if not self.keeps_nothing:
             left = ~self.aggregates.is_empty(after)
             rows = rows if left.all() else rows.take(np.flatnonzero(left))
         untouched = np.flatnonzero(~touched[: len(stored)])
@@ -245,5 +245,4 @@ class _Change:
 
     def _exists(self, state: Sequence[pa.Array]) -> Marks:
         numbers = self._operator.aggregates.numbers(state)
-        # The one group of all rows stays when it has none.
-        return numbers > 0 if self._operator.width else np.ones(len(numbers), np.bool_)
+        return np.ones(len(numbers), np.bool_) if self._operator.keeps_nothing else numbers > 0

@@ -10,8 +10,10 @@ from millstream.common.types import Row, RowKind, like
 __all__ = ["folded", "hashable", "paired"]
 
 
-def paired(rows: Sequence[Row], key: Sequence[int] = ()) -> list[Row]:
+def paired(rows: Sequence[Row], key: Sequence[int] | None = None) -> list[Row]:
     """The changes of an epoch: rows that came and went cancel; old and new row of a key are an update.
+
+    A key of no columns is that of a table of one row; None: the table has no key.
 
     Examples
     --------
@@ -20,7 +22,7 @@ def paired(rows: Sequence[Row], key: Sequence[int] = ()) -> list[Row]:
     ['-U', '+U', '+I']
     """
     left = _consolidated(rows)
-    if not key:
+    if key is None:
         return left
     gone: dict[Any, list[int]] = {}
     for at, row in enumerate(left):

@@ -38,10 +38,10 @@ class Planned:
     traits: TableTraits
 
     @property
-    def upsert_key(self) -> tuple[int, ...]:
-        """The smallest key of the result; empty if there is none."""
+    def upsert_key(self) -> tuple[int, ...] | None:
+        """The smallest key of the result; None if there is none, empty if there is one row."""
         keys = sorted((sorted(key) for key in self.traits.keys), key=lambda key: (len(key), key))
-        return tuple(keys[0]) if keys else ()
+        return tuple(keys[0]) if keys else None
 
 
 class Planner:

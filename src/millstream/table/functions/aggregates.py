@@ -29,6 +29,11 @@ def _same(kind: LogicalType) -> LogicalType:
     return kind
 
 
+def _of_other_row(types: list[LogicalType]) -> LogicalType:
+    # As in Flink: with a default that is never NULL, neither is the result.
+    return kinds.with_nullability(types[0], len(types) < 3 or types[2].nullable)
+
+
 def _variance(kind: LogicalType) -> LogicalType:
     return average_type(kind)
 
@@ -65,8 +70,8 @@ _ENTRIES: list[tuple[str, str, str, Infer]] = [
     ("COLLECT", "COLLECT([DISTINCT] value)", "The multiset of all values that are not NULL.", signature("ANY", lambda types: kinds.not_null(MultisetType(types[0])))),
     ("ARRAY_AGG", "ARRAY_AGG([DISTINCT] value)", "The array of all values, NULLs too.", _of_first(lambda kind: kinds.array_of(kind), "ANY")),
     ("PERCENTILE", "PERCENTILE(numeric, percentage [, frequency])", "The percentile, with interpolation; an array of percentages gives an array.", _percentile_type),
-    ("JSON_OBJECTAGG", "JSON_OBJECTAGG([KEY] key VALUE value [{NULL | ABSENT} ON NULL])", "A JSON object of the keys and values of all rows.", signature("ANY ANY ANY?", "STRING!")),
-    ("JSON_ARRAYAGG", "JSON_ARRAYAGG(value [{NULL | ABSENT} ON NULL])", "A JSON array of the values of all rows.", signature("ANY ANY?", "STRING!")),
+    ("JSON_OBJECTAGG", "JSON_OBJECTAGG([KEY] key VALUE value [{NULL | ABSENT} ON NULL])", "A JSON object of the keys and values of all rows.", signature("ANY ANY ANY?", "VARCHAR(2000)!")),
+    ("JSON_ARRAYAGG", "JSON_ARRAYAGG(value [{NULL | ABSENT} ON NULL])", "A JSON array of the values of all rows.", signature("ANY ANY?", "VARCHAR(2000)!")),
 ]  # fmt: skip
 _WINDOW_ENTRIES: list[tuple[str, str, str, Infer]] = [
     ("ROW_NUMBER", "ROW_NUMBER()", "The number of the row in its partition, from 1.", signature("", "BIGINT!")),
@@ -75,11 +80,11 @@ _WINDOW_ENTRIES: list[tuple[str, str, str, Infer]] = [
     ("PERCENT_RANK", "PERCENT_RANK()", "The rank minus one, divided by the number of the other rows.", signature("", "DOUBLE!")),
     ("CUME_DIST", "CUME_DIST()", "The part of the rows that do not come behind this one.", signature("", "DOUBLE!")),
     ("NTILE", "NTILE(n)", "The number of the bucket, of n, that the row is in.", signature("INT", "BIGINT!")),
-    ("LAG", "LAG(value [, offset [, default]])", "The value of a row before.", _of_first(_same, "ANY", 3)),
-    ("LEAD", "LEAD(value [, offset [, default]])", "The value of a row behind.", _of_first(_same, "ANY", 3)),
+    ("LAG", "LAG(value [, offset [, default]])", "The value of a row before.", signature("ANY ANY? ANY?", _of_other_row)),
+    ("LEAD", "LEAD(value [, offset [, default]])", "The value of a row behind.", signature("ANY ANY? ANY?", _of_other_row)),
 ]  # fmt: skip
 _GROUPING_ENTRIES: list[tuple[str, str, str, Infer]] = [
-    ("GROUP_ID", "GROUP_ID()", "A number of the combination of keys that the row is grouped by.", signature("", "BIGINT!")),
+    ("GROUP_ID", "GROUP_ID()", "0: a number that tells equal grouping sets apart, which are computed once.", signature("", "BIGINT!")),
     ("GROUPING", "GROUPING(key1 [, key2]*)", "A bit for each key: 1 if the row is not grouped by it.", signature("ANY ANY*", "BIGINT!")),
     ("GROUPING_ID", "GROUPING_ID(key1 [, key2]*)", "The same as GROUPING.", signature("ANY ANY*", "BIGINT!")),
 ]  # fmt: skip

@@ -50,19 +50,20 @@ def number(text: str) -> Literal:
     --------
     >>> str(number("1.50").type), str(number("3000000000").type), str(number("1e3").type)
     ('DECIMAL(3, 2) NOT NULL', 'BIGINT NOT NULL', 'DOUBLE NOT NULL')
+    >>> str(number("0.5").type), str(number("1.").type)
+    ('DECIMAL(2, 1) NOT NULL', 'INT NOT NULL')
     """
     if "e" in text.lower():
         return Literal(kinds.not_null(kinds.DOUBLE), float(text))
-    value = Decimal(text)
-    if "." not in text:
-        whole = int(text)
+    value, scale = Decimal(text), len(text.partition(".")[2])
+    if not scale:
+        whole = int(value)
         if -(2**31) <= whole < 2**31:
             return Literal(kinds.not_null(kinds.INT), whole)
         if -(2**63) <= whole < 2**63:
             return Literal(kinds.not_null(kinds.BIGINT), whole)
-    _, digits, exponent = value.as_tuple()
-    scale = max(-int(exponent), 0)
-    precision = max(len(digits), scale, 1)
+    # Every digit counts that is written, zeros in front too: 0.5 has two.
+    precision = sum(each.isdigit() for each in text)
     if precision > MAX_PRECISION:
         raise LiteralError(f"{text} has {precision} digits, and a number has at most 38")
     return Literal(kinds.not_null(kinds.decimal(precision, scale)), value)

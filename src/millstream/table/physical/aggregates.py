@@ -193,8 +193,8 @@ def bits_of_sets(call: AggregateCall, relation: Aggregate) -> tuple[int, ...]:
     """For each grouping set the value of GROUPING: a bit for each argument, 1 if it is no key."""
     assert isinstance(call.expression, Call)
     columns = [each.index for each in call.expression.arguments if isinstance(each, InputRef)]
-    # GROUP_ID() is about all keys.
-    keys = [relation.keys.index(each) for each in columns] or list(range(len(relation.keys)))
+    # GROUP_ID() has no arguments, and is 0 always.
+    keys = [relation.keys.index(each) for each in columns]
     sets = relation.sets or (tuple(range(len(relation.keys))),)
     return tuple(int("".join(str(int(k not in each)) for k in keys) or "0", 2) for each in sets)
 

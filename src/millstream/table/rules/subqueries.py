@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Literal as Literal_
 
 from millstream.common.errors import PlanError
 from millstream.table.expressions import kinds
@@ -22,6 +22,7 @@ from millstream.table.logical.algebra import (
     OuterRef,
     Project,
     Relation,
+    SetOperation,
     Subquery,
 )
 from millstream.table.rules.conditions import all_of, conjuncts, replaced
@@ -75,15 +76,18 @@ def _membership(part: Expression) -> tuple[Subquery, bool] | None:
 def _joined(source: Relation, query: Subquery, negated: bool) -> Relation:
     width = len(source.row_type.fields)
     right, conditions = _decorrelated(query.query, width)
-    for place, operand in enumerate(query.operands):
-        column = right.row_type.fields[place]
-        equal = bind("=", [operand, InputRef(column.type, width + place, column.name)])
-        if negated and equal.type.nullable:
-            # NOT IN is not TRUE if a comparison is NULL: such a pair counts as a match.
-            equal = bind("IS NOT FALSE", [equal])
-        conditions.append(equal)
-    kind: Any = "anti" if negated else "semi"
-    return Join(source.row_type, source, right, kind, all_of(conditions))
+    for equal in _equal_operands(query, right, width):
+        # NOT IN is not TRUE if a comparison is NULL: such a pair counts as a match.
+        unknown = negated and equal.type.nullable
+        conditions.append(bind("IS NOT FALSE", [equal]) if unknown else equal)
+    return _semi(source, right, conditions, "anti" if negated else "semi")
+
+
+def _equal_operands(query: Subquery, right: Relation, width: int) -> list[Expression]:
+    """The comparisons of IN, over the columns of both tables."""
+    columns = enumerate(right.row_type.fields[: len(query.operands)])
+    refs = [InputRef(column.type, width + place, column.name) for place, column in columns]
+    return [bind("=", pair) for pair in map(list, zip(query.operands, refs, strict=True))]
 
 
 def _decorrelated(query: Relation, width: int) -> tuple[Relation, list[Expression]]:
@@ -167,12 +171,43 @@ def _with_value(source: Relation, query: Subquery) -> tuple[Relation, Expression
         row = RowType(fields=(*source.row_type.fields, *fields))
         joined = Join(row, source, right, "left", all_of(conditions))
         value: Expression = InputRef(fields[0].type, width, fields[0].name)
-        return joined, _count_of_nothing(query.query, value)
-    raise PlanError(
-        "SQL_NOT_SUPPORTED",
-        "IN and EXISTS with a query do not run inside of other expressions yet",
-        hint="use them in WHERE, joined by AND, or with a join",
-    )
+        # A count of a whole table is NULL without rows, as in Flink; see `GroupAggregateSpec`.
+        return joined, _count_of_nothing(query.query, value) if conditions else value
+    marked = _marked(source, query)
+    field = marked.row_type.fields[width]
+    return marked, InputRef(field.type, width, field.name)
+
+
+def _marked(source: Relation, query: Subquery) -> Relation:
+    """The rows with a column behind them: whether IN or EXISTS is true.
+
+    Rows with a partner and rows without one are two tables. IN has a third one: it is NULL where no
+    comparison is true, and one is NULL.
+    """
+    width = len(source.row_type.fields)
+    right, conditions = _decorrelated(query.query, width)
+    equal = _equal_operands(query, right, width)
+    found = _semi(source, right, [*conditions, *equal], "semi")
+    missed = [bind("IS NOT FALSE", [each]) if each.type.nullable else each for each in equal]
+    parts: list[tuple[Relation, bool | None]] = [(found, True)]
+    parts.append((_semi(source, right, [*conditions, *missed], "anti"), False))
+    if missed != equal:
+        unknown = _semi(source, right, [*conditions, *equal], "anti")
+        parts.append((_semi(unknown, right, [*conditions, *missed], "semi"), None))
+    kind = kinds.with_nullability(kinds.BOOLEAN, missed != equal)
+    row = RowType(fields=(*source.row_type.fields, RowField(f"$q{width}", kind)))
+    columns = tuple(InputRef(f.type, i, f.name) for i, f in enumerate(source.row_type.fields))
+    tables = [Project(row, each, (*columns, Literal(kind, value))) for each, value in parts]
+    result: Relation = tables[0]
+    for each in tables[1:]:
+        result = SetOperation(row, result, each, "UNION", True)
+    return result
+
+
+def _semi(
+    source: Relation, right: Relation, conditions: list[Expression], kind: Literal_["semi", "anti"]
+) -> Relation:
+    return Join(source.row_type, source, right, kind, all_of(conditions))
 
 
 def _count_of_nothing(query: Relation, value: Expression) -> Expression:

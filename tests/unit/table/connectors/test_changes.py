@@ -17,6 +17,7 @@ def shown(rows):
 def test_updates_stand_where_the_new_row_came():
     rows = [minus("a", 1), Row("b", 1), Row("a", 2), minus("c", 3)]
     assert shown(paired(rows, [0])) == ["+I('b', 1)", "-U('a', 1)", "+U('a', 2)", "-D('c', 3)"]
+    assert shown(paired([minus(1), Row(2)], [])) == ["-U(1,)", "+U(2,)"]
     assert shown(paired(rows)) == ["-D('a', 1)", "+I('b', 1)", "+I('a', 2)", "-D('c', 3)"]
 
 

@@ -48,10 +48,10 @@ def test_grouping_says_which_keys_are_no_keys_of_a_row():
     query = "SELECT GROUPING(a), GROUPING(a, b), GROUP_ID(), COUNT(*) FROM t GROUP BY CUBE (a, b)"
     assert tables().table(query) == {
         (0, 0, 0, 1): 3,
-        (0, 1, 1, 2): 1,
-        (0, 1, 1, 1): 1,
-        (1, 2, 2, 2): 1,
-        (1, 2, 2, 1): 1,
-        (1, 3, 3, 3): 1,
+        (0, 1, 0, 2): 1,
+        (0, 1, 0, 1): 1,
+        (1, 2, 0, 2): 1,
+        (1, 2, 0, 1): 1,
+        (1, 3, 0, 3): 1,
     }
     assert tables().table("SELECT a, GROUPING(a) FROM t GROUP BY a") == {(1, 0): 1, (None, 0): 1}
