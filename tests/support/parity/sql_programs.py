@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import datetime
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,15 +21,26 @@ import millstream.table.connectors.simple  # noqa: F401
 from millstream.common import Row, RowKind
 from millstream.table.connectors.changes import folded
 from millstream.table.connectors.simple import TableRows
+from millstream.table.expressions.java.numbers import double_text, float_text
 from millstream.table.logical.entries import TableEntry
 from millstream.table.table_environment import TableEnvironment
-from millstream.table.types.logical import RowType
+from millstream.table.types.logical import LogicalType, RowType
 from millstream.table.values import stored_row
 from millstream.testing import Checkpoint, TestSource
 from tests.support.parity.flink_sql import SqlProgram
 from tests.support.sql import changes_in_memory
 
-__all__ = ["Change", "Program", "Rows", "Run", "for_flink", "in_memory", "plain", "restored"]
+__all__ = [
+    "Change",
+    "Program",
+    "Rows",
+    "Run",
+    "for_flink",
+    "in_memory",
+    "java_text",
+    "plain",
+    "restored",
+]
 
 Change = tuple[str, tuple[Any, ...]]
 """A kind (+I, -U, +U, -D) and the values of a row."""
@@ -77,6 +89,11 @@ class Program:
     statements: tuple[str, ...] = ()
     zone: str = "UTC"
 
+    def read(self) -> list[str]:
+        """The names of the tables that the query reads."""
+        text = " ".join([*self.statements, self.query])
+        return [name for name in self.tables if re.search(rf"\b{name}\b", text)]
+
 
 def for_flink(program: Program, folder: Path) -> SqlProgram:
     """The program as Flink runs it; its rows are written into files."""
@@ -84,8 +101,7 @@ def for_flink(program: Program, folder: Path) -> SqlProgram:
     statements = []
     for name, table in program.tables.items():
         path = folder / f"{name}.json"
-        names = [field.name for field in stored_columns(table.columns).fields]
-        path.write_text("".join(_lines(table, names)), encoding="utf-8")
+        path.write_text("".join(_lines(table)), encoding="utf-8")
         form = "debezium-json" if table.updating else "json"
         standard = f"'{form}.timestamp-format.standard' = 'ISO-8601'"
         options = f"'connector' = 'filesystem', 'path' = '{path}', 'format' = '{form}', {standard}"
@@ -93,10 +109,10 @@ def for_flink(program: Program, folder: Path) -> SqlProgram:
     return {"statements": [*statements, *program.statements], "query": program.query}
 
 
-def _lines(table: Rows, names: list[str]) -> list[str]:
-    lines, before = [], None
+def _lines(table: Rows) -> list[str]:
+    lines, before, columns = [], None, stored_columns(table.columns)
     for kind, values in table.changes:
-        row = dict(zip(names, map(_json, values), strict=True))
+        row = _json(values, columns)
         if not table.updating:
             lines.append(json.dumps(row) + "\n")
         elif kind == "+I":
@@ -112,7 +128,11 @@ def _lines(table: Rows, names: list[str]) -> list[str]:
     return lines
 
 
-def _json(value: Any) -> Any:
+def _json(value: Any, type_: LogicalType) -> Any:
+    if isinstance(value, tuple):
+        assert isinstance(type_, RowType)
+        pairs = zip(type_.fields, value, strict=True)
+        return {field.name: _json(each, field.type) for field, each in pairs}
     if isinstance(value, datetime.datetime):
         return value.isoformat() + ("" if value.tzinfo is None else "Z")
     if isinstance(value, datetime.date | datetime.time):
@@ -121,7 +141,9 @@ def _json(value: Any) -> Any:
         return base64.b64encode(value).decode()
     if isinstance(value, Decimal):
         return float(value)
-    return [_json(each) for each in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_json(each, type_.children[0]) for each in value]
+    return value
 
 
 def stored_columns(columns: str) -> RowType:
@@ -139,8 +161,22 @@ def stored_columns(columns: str) -> RowType:
 class Run:
     """The result of a program: columns with their types, changes, and the rows at the end."""
 
-    columns: list[list[str]]
+    row_type: RowType
     changes: list[Row]
+
+    @property
+    def columns(self) -> list[list[str]]:
+        """The names and types of the columns."""
+        return [[field.name, field.type.as_summary()] for field in self.row_type.fields]
+
+    @property
+    def printed(self) -> list[str]:
+        """The rows at the end as Flink's print connector writes them, sorted."""
+        types = [field.type for field in self.row_type.fields]
+        return sorted(
+            f"[{', '.join(java_text(v, t) for v, t in zip(row, types, strict=True))}]"
+            for row in folded(self.changes)
+        )
 
     @property
     def rows(self) -> list[Any]:
@@ -171,8 +207,7 @@ def in_memory(program: Program, **options: Any) -> Run:
     table = t_env.sql_query(program.query)
     planner = t_env._statements.planner()
     changes = changes_in_memory(planner, planner.planned(table.relation), **options)
-    columns = [[f.name, f.type.as_summary()] for f in table.relation.row_type.fields]
-    return Run(columns, changes)
+    return Run(table.relation.row_type, changes)
 
 
 def restored(program: Program, cuts: dict[str, int], **options: Any) -> Run:
@@ -182,9 +217,11 @@ def restored(program: Program, cuts: dict[str, int], **options: Any) -> Run:
         for name, at in cuts.items()
     }
     checkpoint = Checkpoint()
+    if not sources:
+        return in_memory(program, **options)
     first = in_memory(program, sources=sources, checkpoint=checkpoint, **options)
     second = in_memory(program, sources=sources, checkpoint=checkpoint, **options)
-    return Run(first.columns, first.changes + second.changes)
+    return Run(first.row_type, first.changes + second.changes)
 
 
 def stored_rows(table: Rows) -> list[Row]:
@@ -210,3 +247,52 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes | bytearray):
         return value.hex()
     return str(value) if isinstance(value, Decimal) else value
+
+
+def java_text(value: Any, type_: LogicalType) -> str:
+    """A value as Java prints it inside of a row."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return float_text(value) if type_.root == "FLOAT" else double_text(value)
+    if isinstance(value, bytes):
+        return f"[{', '.join(str(each - 256 * (each > 127)) for each in value)}]"
+    if isinstance(value, datetime.datetime):
+        zoned = type_.root == "TIMESTAMP_WITH_LOCAL_TIME_ZONE"
+        clock = _clock(value, seconds=zoned)
+        return f"{value:%Y-%m-%d}T{clock}{'Z' if zoned else ''}"
+    if isinstance(value, datetime.time):
+        return _clock(value)
+    if isinstance(value, datetime.timedelta):
+        return _duration(value)
+    if isinstance(value, dict):
+        key, item = (*type_.children, type_)[:2]
+        entries = sorted(value.items(), key=lambda pair: repr(pair[0]))
+        texts = (f"{java_text(k, key)}={java_text(v, item)}" for k, v in entries)
+        return f"{{{', '.join(texts)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(java_text(each, type_.children[0]) for each in value)}]"
+    if isinstance(value, Row):
+        pairs = zip(value, type_.children, strict=True)
+        return f"+I[{', '.join(java_text(v, t) for v, t in pairs)}]"
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
+def _duration(value: datetime.timedelta) -> str:
+    """As `toString` of Java's Duration, of whole seconds that are not negative."""
+    minutes, seconds = divmod(int(value.total_seconds()), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = ((hours, "H"), (minutes, "M"), (seconds, "S"))
+    return "PT" + ("".join(f"{n}{unit}" for n, unit in parts if n) or "0S")
+
+
+def _clock(value: datetime.datetime | datetime.time, *, seconds: bool = False) -> str:
+    text = f"{value:%H:%M}"
+    if value.second or value.microsecond or seconds:
+        text += f":{value:%S}"
+    if value.microsecond:
+        digits = f"{value.microsecond:06}"
+        text += f".{digits.removesuffix('000')}"
+    return text

@@ -1,0 +1,47 @@
+"""Programs whose results on Flink are recorded: those for each operator, and random queries."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from random import Random
+from typing import Any
+
+from tests.support.parity.flink_env import ROOT
+from tests.support.parity.random_queries import random_program, random_tables
+from tests.support.parity.sql_programs import Program
+from tests.support.parity.table_programs import PROGRAMS
+
+__all__ = ["DIFFERENCES", "RECORDED", "all_programs", "random_name", "recorded"]
+
+RECORDED = ROOT / "tests/parity/program_results.json"
+SEEDS = 400
+SHARING = 40
+"""So many random queries read the same tables."""
+DIFFERENCES: dict[str, str] = {
+    "r52": "Flink keeps a row whose text is in the list of IN: (s IN (...)) IS NOT TRUE",
+    "sort_limit_offset": "Flink takes a row back that it has not given: OFFSET over rows that change",
+}
+"""Programs whose table is another one here, and why."""
+
+
+def random_name(seed: int) -> str:
+    """The name of a random program."""
+    return f"r{seed}"
+
+
+@cache
+def all_programs() -> dict[str, Program]:
+    """By name."""
+    found = dict(PROGRAMS)
+    for seed in range(SEEDS):
+        tables = random_tables(Random(10_000 + seed // SHARING))
+        found[random_name(seed)] = random_program(seed, tables)
+    return found
+
+
+@cache
+def recorded() -> dict[str, dict[str, Any]]:
+    """What Flink has answered: columns and printed rows, or an error."""
+    found: dict[str, dict[str, Any]] = json.loads(RECORDED.read_text(encoding="utf-8"))
+    return found
