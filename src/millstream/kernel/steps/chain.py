@@ -89,6 +89,9 @@ class TimestampStep(Step):
 
     def _times_of(self, columns: Columns, flow: Flow) -> Ints | None:
         """The event times of records in columns, None if objects are needed to find them."""
+        place = getattr(self.strategy.assigner, "time_column", None)
+        if place is not None:
+            return times_of_timestamps(columns, place)
         if self.strategy.assigner is not None:
             return times_in_column(columns, self.field)
         # They keep the times that they have; a record without one is an error that shows the record.
@@ -134,6 +137,18 @@ def times_in_column(columns: Columns, field: int | str | None) -> Ints | None:
         return None
     times: Ints = column.to_numpy(zero_copy_only=False).astype(np.int64)
     return times
+
+
+def times_of_timestamps(columns: Columns, place: int) -> Ints | None:
+    """Event times that are a column of timestamps; None if some are missing."""
+    column = columns.arrays[place] if columns.has_all() else None
+    if column is None or not pa.types.is_timestamp(column.type) or column.null_count:
+        return None
+    numbers: Ints = column.view(pa.int64()).to_numpy()
+    scale = {"s": 1000, "ms": 1}.get(column.type.unit)
+    if scale is not None:
+        return numbers * scale
+    return np.floor_divide(numbers, {"us": 1000, "ns": 1_000_000}[column.type.unit])
 
 
 def event_times(

@@ -38,6 +38,11 @@ class RowTime(TimestampAssigner):
     place: int
     name: str
 
+    @property
+    def time_column(self) -> int:
+        """The place of the column of timestamps: rows in columns stay columns."""
+        return self.place
+
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
         found = value[self.place]
         if found is None:
