@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from millstream.kernel.stages.programs import KeyedProgram, SourceProgram
 from millstream.kernel.steps.chain import EdgeStep, walk
-from millstream.kernel.steps.stateless import ChangelogStep, Step, changes_refused
+from millstream.kernel.steps.stateless import ChangelogStep, RowKindsStep, Step, changes_refused
 from millstream.kernel.windows.columnar import PartialEdge
 
 __all__ = ["refuse_changes"]
@@ -36,4 +36,5 @@ def _behind(changelog: Step) -> Iterator[Step]:
         if not step.takes_weights or step.policy.skips:
             raise changes_refused(step.info)
         yield step
-        yield from _behind(step)
+        if not isinstance(step, RowKindsStep):
+            yield from _behind(step)

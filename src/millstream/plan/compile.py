@@ -34,6 +34,7 @@ from millstream.kernel.steps.stateless import (
     FlatMapStep,
     MapStep,
     ProcessStep,
+    RowKindsStep,
     Step,
     StoredStep,
 )
@@ -283,6 +284,8 @@ class Compiler:
             return self._with_policy(node, ProcessStep(info, node.function, self.wall_clock_ms))
         if node.kind == "changelog":
             return ChangelogStep(info)
+        if node.kind == "row_kinds":
+            return RowKindsStep(info, node.function)
         if node.kind == "columns":
             type_info = self.component.graph[node.inputs[0]].output_type
             assert type_info is not None

@@ -22,7 +22,9 @@ from millstream.kernel.steps.routing import Place
 if TYPE_CHECKING:
     from millstream.kernel.steps.decode import Decoder
 
-StatelessKind = Literal["map", "flat_map", "filter", "process", "async", "changelog", "columns"]
+StatelessKind = Literal[
+    "map", "flat_map", "filter", "process", "async", "changelog", "row_kinds", "columns"
+]
 KeyedKind = Literal[
     "process", "reduce", "window", "co_process", "broadcast", "interval_join", "table"
 ]
@@ -83,7 +85,8 @@ class StatelessNode(Node):
 
     ``function`` is a plain callable or an object with the method of its kind (``map``,
     ``flat_map``, ``filter``, ``process_element``) and optional ``open``/``close``; of kind "async" it
-    is an `AsyncSpec`, of kind "changelog" there is none, of kind "columns" it is a `TableStep`.
+    is an `AsyncSpec`, of kind "changelog" there is none, of kind "columns" it is a `TableStep`, of kind
+    "row_kinds" it makes changes of rows.
     """
 
     kind: StatelessKind

@@ -255,6 +255,8 @@ def _changes(graph: JobGraph, sink: SinkNode) -> Changelog:
         node = graph[todo.pop()]
         if isinstance(node, StatelessNode) and node.kind == "changelog":
             return "retract"
+        if isinstance(node, StatelessNode) and node.kind == "row_kinds":
+            continue
         if node.id not in seen and not isinstance(node, KeyedNode):
             seen.add(node.id)
             todo.extend(node.inputs)

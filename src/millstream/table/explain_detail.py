@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["ExplainDetail"]
+from collections.abc import Sequence
+
+__all__ = ["ExplainDetail", "detail_names"]
 
 
 class ExplainDetail:
@@ -12,3 +14,15 @@ class ExplainDetail:
     CHANGELOG_MODE = 1
     JSON_EXECUTION_PLAN = 2
     PLAN_ADVICE = 3
+
+
+def detail_names(details: Sequence[int]) -> list[str]:
+    """The names of details, as EXPLAIN has them.
+
+    Examples
+    --------
+    >>> detail_names([ExplainDetail.CHANGELOG_MODE])
+    ['CHANGELOG_MODE']
+    """
+    names = {value: name for name, value in vars(ExplainDetail).items() if name.isupper()}
+    return [names[detail] for detail in details]

@@ -336,7 +336,9 @@ class TablePipeline:
 
     def explain(self, *extra_details: int) -> str:
         """The plan as a text."""
-        return self.table.explain(*extra_details)
+        statements = self.table._t_env.create_statement_set()
+        found: str = statements.add(self).explain(*extra_details)
+        return found
 
     def print_explain(self, *extra_details: int) -> None:
         """Print the plan."""

@@ -7,25 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.common.configuration import Configuration
 from millstream.common.errors import PlanError
-from millstream.common.types import Row
+from millstream.common.typeinfo import TypeInformation, Types
+from millstream.common.types import Row, RowKind, like
+from millstream.connectors.sink import Changelog
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millstream.datastream.streams.data_stream import DataStream
+from millstream.table.bridges import changelog_of_table, stream_of_table, table_of_stream
 from millstream.table.catalog.ddl import execute_ddl
 from millstream.table.catalog.manager import CatalogManager
 from millstream.table.catalog_methods import CatalogMethods
+from millstream.table.changelog_mode import ChangelogMode
 from millstream.table.connectors.changes import folded
 from millstream.table.connectors.simple import TableRows
 from millstream.table.elements import frame_of_rows, rows_of_elements, rows_of_frame
 from millstream.table.environment_settings import EnvironmentSettings
 from millstream.table.execution.statements import Statements, Write
+from millstream.table.explain_detail import detail_names
 from millstream.table.expression import Expression
 from millstream.table.function_registration import FunctionRegistration
 from millstream.table.inserting import entry_of_descriptor, write_of_statement, write_of_table
-from millstream.table.logical.algebra import Scan, TablePath
+from millstream.table.logical.algebra import Relation, Scan, TablePath
 from millstream.table.logical.binder import bind_query
 from millstream.table.logical.entries import TableColumn, TableEntry, ViewEntry
 from millstream.table.logical.problems import Problems
 from millstream.table.resolving import QueryText
 from millstream.table.result_kind import ResultKind
+from millstream.table.schema import Schema
 from millstream.table.sql import statements as ast
 from millstream.table.sql.nodes import Source
 from millstream.table.sql.parser import parse
@@ -34,7 +41,7 @@ from millstream.table.statement_set import StatementSet
 from millstream.table.table import Table
 from millstream.table.table_config import TableConfig
 from millstream.table.table_descriptor import TableDescriptor
-from millstream.table.table_result import TableResult, inserted_result, ok_result
+from millstream.table.table_result import TableResult, inserted_result, ok_result, text_result
 from millstream.table.types.logical import RowType
 from millstream.table.values import given_row
 
@@ -174,6 +181,60 @@ class TableEnvironment(CatalogMethods, FunctionRegistration):
             raise PlanError("NOT_AN_INSERT", "a statement set takes INSERT only", hint=hint)
         return write_of_statement(statement, self.names, stmt)
 
+    def explain_sql(self, stmt: str, *extra_details: int) -> str:
+        """Return how a query or INSERT would run, as text; nothing starts.
+
+        Each operator says which changes it gives, its keys, what bounds its state, whether its result
+        depends on order or time, and its stage.
+
+        Parameters
+        ----------
+        stmt
+            A query, INSERT or a statement set.
+        extra_details
+            Members of `ExplainDetail`: more to show.
+
+        Examples
+        --------
+        >>> t_env = TableEnvironment.create()
+        >>> print(t_env.explain_sql("SELECT 1 AS n").partition("== Optimized Execution")[0])
+        == Abstract Syntax Tree ==
+        Project(select=[1 AS n])
+        +- Values(rows=[1], fields=[])
+        <BLANKLINE>
+        == Optimized Physical Plan ==
+        Project(select=[1 AS n], changelogMode=[I], order=[D], stage=[source])
+        +- Values(rows=[1], fields=[], changelogMode=[I], order=[D], stage=[source])
+        <BLANKLINE>
+        <BLANKLINE>
+        """
+        return self._explanation(parse(stmt), Source(stmt), detail_names(extra_details))
+
+    def _explain(self, statement: ast.Explain, source: Source) -> TableResult:
+        text = self._explanation(statement.statement, source, statement.details)
+        return text_result(text)
+
+    def _explanation(self, statement: Any, source: Source, details: Sequence[str]) -> str:
+        while isinstance(statement, ast.Execute):
+            statement = statement.statement
+        if isinstance(statement, Query):
+            relation = bind_query(statement, self.names, source)
+            return self._statements.explain(relation, details)
+        inserts = {ast.Insert: (statement,), ast.StatementSet: ()}.get(type(statement))
+        if inserts is None:
+            message = "EXPLAIN takes a query, INSERT or a statement set"
+            raise Problems(source).error("SQL_NOT_SUPPORTED", message, statement, "")
+        found = getattr(statement, "inserts", inserts)
+        writes = [write_of_statement(each, self.names, source) for each in found]
+        return self._statements.explain_writes(writes, details)
+
+    def explain_table(self, table: Table, *extra_details: int) -> str:
+        """Return how the query of a table would run, see `Table.explain`."""
+        return self._statements.explain(table.relation, detail_names(extra_details))
+
+    def _explain_writes(self, writes: Sequence[Write], extra_details: Sequence[int]) -> str:
+        return self._statements.explain_writes(writes, detail_names(extra_details))
+
     def create_statement_set(self) -> StatementSet:
         """A set of INSERTs that run as one job."""
         return StatementSet(self)
@@ -274,6 +335,10 @@ class TableEnvironment(CatalogMethods, FunctionRegistration):
         self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
     ) -> None:
         """Give a table a name for the session; an older one of that name is replaced."""
+        if not isinstance(table_or_data_stream, Table):
+            message = f"a view shows a table, got {type(table_or_data_stream).__name__}"
+            hint = "streams need StreamTableEnvironment.create(env)"
+            raise PlanError("NOT_A_TABLE", message, hint=hint)
         relation = table_or_data_stream.relation
         path = self._path(view_path)
         entry = ViewEntry(path, relation.row_type, relation=relation, temporary=True)
@@ -290,6 +355,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration):
             (given_row(row, row_type) for row in rows),
             job_client=client,
             streaming=self._statements.streaming,
+            by_type=True,
             zone=self._statements.zone,
             width=self._width,
             close=rows.close,
@@ -342,6 +408,129 @@ class StreamTableEnvironment(TableEnvironment):
         settings = _settings_of(environment_settings)
         return StreamTableEnvironment(stream_execution_environment, settings)
 
+    def from_data_stream(self, data_stream: DataStream, *fields_or_schema: Any) -> Table:
+        """Return a table of the records of a stream, which are all insertions.
+
+        Parameters
+        ----------
+        data_stream
+            The stream; the fields of its rows or tuples are columns, other values are a column ``f0``.
+        fields_or_schema
+            A `Schema`: without columns of the stream it has all of them first. Its metadata column
+            ``rowtime`` is the event time of records, and the watermark ``SOURCE_WATERMARK()`` is that
+            of the stream. Or expressions: ``col("a")``, ``col("t").rowtime``, ``col("p").proctime``.
+
+        Examples
+        --------
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> t_env = StreamTableEnvironment.create(env)
+        >>> t_env.from_data_stream(env.from_collection([("a", 1)])).print_schema()
+        (
+          `f0` STRING,
+          `f1` BIGINT
+        )
+        """
+        return self._unnamed_table(self._stream_entry(data_stream, fields_or_schema))
+
+    def from_changelog_stream(
+        self,
+        data_stream: DataStream,
+        schema: Schema | None = None,
+        changelog_mode: ChangelogMode | None = None,
+    ) -> Table:
+        """Return a table of a stream of rows whose kinds say what they change.
+
+        Parameters
+        ----------
+        data_stream
+            The stream of `Row`.
+        schema
+            See `from_data_stream`; a mode without old rows needs a primary key.
+        changelog_mode
+            The kinds that come; by default all.
+        """
+        upsert = changelog_mode is not None and not changelog_mode.contains(RowKind.UPDATE_BEFORE)
+        given = () if schema is None else (schema,)
+        changes: Changelog = "upsert" if upsert else "retract"
+        if changelog_mode == ChangelogMode.insert_only():
+            changes = "append"
+        return self._unnamed_table(self._stream_entry(data_stream, given, changes))
+
+    def _stream_entry(
+        self, stream: DataStream, given: Sequence[Any], changes: Changelog = "append"
+    ) -> TableEntry:
+        return table_of_stream(stream, given, self.names, self._new_path(), changes)
+
+    def create_temporary_view(
+        self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
+    ) -> None:
+        """Give a table or a stream a name for the session; see `from_data_stream` for streams."""
+        table = table_or_data_stream
+        if isinstance(table, DataStream):
+            table = self.from_data_stream(table, *fields_or_schema)
+        super().create_temporary_view(view_path, table)
+
+    def to_data_stream(self, table: Table) -> DataStream:
+        """Return the rows of a table that only grows; ``env.execute()`` runs it.
+
+        The time column of the table is the event time of records.
+
+        Examples
+        --------
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> t_env = StreamTableEnvironment.create(env)
+        >>> words = t_env.from_elements([("to", 1), ("be", 2)], ["word", "n"])
+        >>> t_env.to_data_stream(words).map(lambda row: row.word).execute_and_collect(limit=2)
+        ['to', 'be']
+        """
+        return stream_of_table(self._statements, table.relation)
+
+    def to_changelog_stream(
+        self,
+        table: Table,
+        target_schema: Schema | None = None,
+        changelog_mode: ChangelogMode | None = None,
+    ) -> DataStream:
+        """Return the changes of a table, as rows with kinds.
+
+        Parameters
+        ----------
+        table
+            The table.
+        target_schema
+            Columns to cast to, by their names; a metadata column takes the place of the time column.
+        changelog_mode
+            The kinds that may come; by default all.
+        """
+        relation = table.relation if target_schema is None else self._cast(table, target_schema)
+        return changelog_of_table(self._statements, relation, changelog_mode)
+
+    def _cast(self, table: Table, schema: Schema) -> Relation:
+        """The columns of a schema; without physical ones those of the table, without its time."""
+        wanted = [each for each in schema.columns if each.kind == "physical"]
+        if wanted:
+            items = [f"CAST(`{each.name}` AS {each.type_text}) AS `{each.name}`" for each in wanted]
+        else:
+            left = table._columns
+            if any(each.kind == "metadata" for each in schema.columns):
+                left = left[:-1]
+            items = [f"`{name}`" for name in left]
+        return table._selected(items).relation
+
+    def to_append_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
+        """Return the rows of a table that only grows, in a type; fields are those in their order."""
+        return stream_of_table(self._statements, table.relation, type_info)
+
+    def to_retract_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
+        """Return the changes of a table as pairs: True and a row added, False and one taken back."""
+        changes = changelog_of_table(self._statements, table.relation)
+        return changes.map(_retracted, Types.TUPLE([Types.BOOLEAN(), type_info]))
+
+
+def _retracted(row: Row) -> tuple[bool, Row]:
+    added = row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER)
+    return added, like(Row(*row), list(row))
+
 
 def _settings_of(given: EnvironmentSettings | Configuration | None) -> EnvironmentSettings | None:
     if isinstance(given, Configuration):
@@ -354,6 +543,7 @@ _HANDLERS: dict[type, Callable[[TableEnvironment, Any, Source], TableResult]] = 
     ast.Insert: TableEnvironment._insert,
     ast.StatementSet: TableEnvironment._statement_set,
     ast.Execute: TableEnvironment._execute,
+    ast.Explain: TableEnvironment._explain,
     ast.UseModules: TableEnvironment._change_modules,
     ast.LoadModule: TableEnvironment._change_modules,
     ast.UnloadModule: TableEnvironment._change_modules,

@@ -14,7 +14,7 @@ from millstream.table.table_schema import ResolvedSchema, TableSchema
 from millstream.table.tableau import MAX_WIDTH, tableau
 from millstream.table.types.logical import BigIntType, RowField, RowType, VarCharType
 
-__all__ = ["CloseableIterator", "TableResult", "inserted_result", "ok_result"]
+__all__ = ["CloseableIterator", "TableResult", "inserted_result", "ok_result", "text_result"]
 
 
 class CloseableIterator:
@@ -63,8 +63,9 @@ class CloseableIterator:
 class TableResult:
     """Rows with their columns, and perhaps the job that makes them.
 
-    ``rows`` is asked once. ``streaming``: rows have kinds, and columns of `print` are as wide as their
-    types say. ``wait_for``: waits for the end of the job.
+    ``rows`` is asked once. ``streaming``: `print` shows the kinds of rows. ``by_type``: its columns are as
+    wide as their types say, so that rows can be printed as they come. ``wait_for``: waits for the end of
+    the job. ``raw``: values are printed without a table.
     """
 
     def __init__(
@@ -79,7 +80,11 @@ class TableResult:
         width: int = MAX_WIDTH,
         wait_for: Callable[[int | None], Any] | None = None,
         close: Callable[[], Any] | None = None,
+        raw: bool = False,
+        by_type: bool = False,
     ) -> None:
+        self._raw = raw
+        self._by_type = by_type
         self._row_type = row_type
         self._rows = CloseableIterator(rows, close)
         self._kind = kind
@@ -123,16 +128,19 @@ class TableResult:
         if self._kind == ResultKind.SUCCESS:
             print("OK")
             return
+        if self._raw:
+            for row in self._rows:
+                print(*row)
+            return
         for line in self._lines():
             print(line)
 
     def _lines(self) -> Iterator[str]:
-        streaming = self._streaming
         return tableau(
             self._rows,
             self._row_type,
-            changes=streaming,
-            by_type=streaming,
+            changes=self._streaming,
+            by_type=self._by_type,
             zone=self._zone,
             width=self._width,
         )
@@ -148,6 +156,12 @@ def ok_result() -> TableResult:
     """
     field = RowField("result", VarCharType(2**31 - 1))
     return TableResult(RowType((field,)), [Row("OK")], kind=ResultKind.SUCCESS)
+
+
+def text_result(text: str) -> TableResult:
+    """The result of a statement that shows a text; it is printed as it is."""
+    field = RowField("result", VarCharType(2**31 - 1))
+    return TableResult(RowType((field,)), [Row(text)], raw=True)
 
 
 def inserted_result(sinks: list[str], job_client: JobClient) -> TableResult:
@@ -168,5 +182,6 @@ def inserted_result(sinks: list[str], job_client: JobClient) -> TableResult:
         rows(),
         job_client=job_client,
         wait_for=wait_for,
+        raw=True,
         close=lambda: job_client.cancel().result(),
     )

@@ -94,7 +94,8 @@ def _type_of(value: Any, names: Sequence[str] | None) -> LogicalType:
         fields = (RowField(n, infer_type([v])) for n, v in zip(known, value, strict=True))
         return RowType(tuple(fields))
     if isinstance(value, dict):
-        return MapType(infer_type(value.keys()), infer_type(value.values()))
+        keys = infer_type(value.keys()).with_nullability(False)
+        return MapType(keys, infer_type(value.values()))
     if isinstance(value, list):
         return ArrayType(infer_type(value))
     message = f"no SQL type fits a {type(value).__name__}: {value!r:.60}"

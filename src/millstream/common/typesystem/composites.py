@@ -8,7 +8,7 @@ from typing import Any
 
 from millstream.common.errors import PlanError, user_location
 from millstream.common.types import Row, RowKind
-from millstream.common.typesystem.atoms import BasicTypeInfo
+from millstream.common.typesystem.atoms import BasicTypeInfo, PickledBytesTypeInfo
 from millstream.common.typesystem.base import TypeInformation, got, require_type
 
 _PRIMITIVES = ("BOOLEAN", "BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "CHAR")
@@ -168,6 +168,33 @@ class RowTypeInfo(TypeInformation[Row]):
             return f"ROW({', '.join(map(repr, self.field_types))})"
         pairs = zip(self.field_names, self.field_types, strict=True)
         return f"ROW_NAMED({', '.join(f'{name}: {field}' for name, field in pairs)})"
+
+
+@dataclass(frozen=True, repr=False)
+class ChangesTypeInfo(PickledBytesTypeInfo):
+    """Rows with kinds, which are changes of a table. They are pickled, since a ROW stores no kind.
+
+    Parameters
+    ----------
+    row : RowTypeInfo
+        The type of the rows without their kinds.
+
+    Examples
+    --------
+    >>> from millstream.common.typeinfo import Types
+    >>> ChangesTypeInfo(Types.ROW([Types.LONG()])).get_field_names()
+    ['f0']
+    """
+
+    row: RowTypeInfo
+
+    def get_field_types(self) -> list[TypeInformation]:
+        """The types of the fields."""
+        return self.row.get_field_types()
+
+    def get_field_names(self) -> list[str]:
+        """The names of the fields."""
+        return self.row.get_field_names()
 
 
 def _checked_names(names: Sequence[object], types: Sequence[TypeInformation]) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ from millstream.common.errors import PlanError, TypeMismatchError, short_repr, u
 from millstream.common.stored_values import as_stored
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, infer_from_values
-from millstream.common.types import Row, RowKind
+from millstream.common.types import Row, RowKind, like
 from millstream.common.typesystem.certainty import inferred
+from millstream.common.typesystem.composites import ChangesTypeInfo
 from millstream.connectors.source import Source, SourceSpec
 from millstream.datastream.building.spark_schema import row_type_of_schema
 from millstream.datastream.timestamped_value import TimestampedValue
@@ -37,8 +38,15 @@ def checked_elements(
     _check_times(times, len(values))
     if declared is None:
         return values, times, inferred(infer_from_values(values))
+    if isinstance(declared, RowTypeInfo) and any(map(_is_change, values)):
+        _check_types([like(Row(*each), list(each)) for each in values], declared)
+        return values, times, ChangesTypeInfo(declared)
     _check_types(values, declared)
     return [as_stored(declared, value) for value in values], times, declared
+
+
+def _is_change(value: object) -> bool:
+    return isinstance(value, Row) and value.get_row_kind() is not RowKind.INSERT
 
 
 def _listed(collection: object) -> list[Any]:

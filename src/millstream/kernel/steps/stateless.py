@@ -7,7 +7,7 @@ leaves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -212,6 +212,45 @@ class ChangelogStep(Step):
         if flow.rows is not None:
             flow = Flow(rows, flow.timestamps(), flow.base_keys.take(flow.rows))
         self.send(Flow(list(map(_plain, rows)), flow.base_ts, flow.base_keys, None, weights))
+
+
+class RowKindsStep(Step):
+    """The opposite of `ChangelogStep`: changes as rows with their kinds, which count once.
+
+    ``changes``: gives for rows that are inserted or deleted the changes that they are together, each
+    with the place of the row whose event time and order it has.
+    """
+
+    takes_weights = True
+    counts_records = True
+
+    def __init__(
+        self, info: OperatorInfo, changes: Callable[[list[Row]], Iterable[tuple[int, Row]]]
+    ) -> None:
+        super().__init__(info)
+        self._changes = changes
+
+    def push(self, flow: Flow) -> None:
+        weights = flow.weights()
+        rows = [_plain(row) for row in as_list(flow.values)]
+        places = flow.row_numbers()
+        if weights is not None:
+            repeated = np.repeat(np.arange(len(rows)), np.abs(weights))
+            places = places[repeated]
+            rows = [
+                _of_kind(rows[at], RowKind.INSERT if weights[at] > 0 else RowKind.DELETE)
+                for at in repeated
+            ]
+        changes = list(self._changes(rows))
+        taken = places[np.array([at for at, _ in changes], np.int64)]
+        keys = flow.base_keys.take(taken).extended(run_ordinals(taken))
+        self.send(Flow([row for _, row in changes], flow.base_ts[taken], keys))
+
+
+def _of_kind(row: Row, kind: RowKind) -> Row:
+    found = _plain(row)
+    found.set_row_kind(kind)
+    return found
 
 
 _WEIGHTS = {

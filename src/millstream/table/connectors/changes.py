@@ -7,7 +7,7 @@ from typing import Any
 
 from millstream.common.types import Row, RowKind, like
 
-__all__ = ["folded", "hashable", "paired"]
+__all__ = ["changes_in_place", "folded", "hashable", "paired"]
 
 
 def paired(rows: Sequence[Row], key: Sequence[int] | None = None) -> list[Row]:
@@ -21,33 +21,43 @@ def paired(rows: Sequence[Row], key: Sequence[int] | None = None) -> list[Row]:
     >>> [str(row.get_row_kind()) for row in paired(rows, [0])]
     ['-U', '+U', '+I']
     """
+    return [row for _, row in changes_in_place(rows, key)]
+
+
+def changes_in_place(
+    rows: Sequence[Row], key: Sequence[int] | None = None
+) -> list[tuple[int, Row]]:
+    """The changes of an epoch as `paired` gives them, each with the place of the row that it follows.
+
+    Both rows of an update follow the new one.
+    """
     left = _consolidated(rows)
     if key is None:
         return left
     gone: dict[Any, list[int]] = {}
-    for at, row in enumerate(left):
+    for at, row in left:
         if row.get_row_kind() is RowKind.DELETE:
             gone.setdefault(_key(row, key), []).append(at)
-    partner: dict[int, Row] = {}
-    for at, row in enumerate(left):
-        waiting = gone.get(_key(row, key))
-        if row.get_row_kind() is RowKind.INSERT and waiting:
-            partner[at] = left[waiting.pop(0)]
-    taken = {id(row) for row in partner.values()}
-    found: list[Row] = []
-    for at, row in enumerate(left):
+    old_rows = dict(left)
+    partner: dict[int, int] = {}
+    for at, row in left:
+        if row.get_row_kind() is RowKind.INSERT and (waiting := gone.get(_key(row, key))):
+            partner[at] = waiting.pop(0)
+    taken = set(partner.values())
+    found: list[tuple[int, Row]] = []
+    for at, row in left:
         if at in partner:
-            found.append(_of_kind(partner[at], RowKind.UPDATE_BEFORE))
-            found.append(_of_kind(row, RowKind.UPDATE_AFTER))
-        elif id(row) not in taken:
-            found.append(row)
+            found.append((at, _of_kind(old_rows[partner[at]], RowKind.UPDATE_BEFORE)))
+            found.append((at, _of_kind(row, RowKind.UPDATE_AFTER)))
+        elif at not in taken:
+            found.append((at, row))
     return found
 
 
 def folded(rows: Iterable[Row]) -> list[Row]:
     """The table that changes lead to, rows in the order in which they came."""
     left = _consolidated([_of_kind(row, _PLAIN[row.get_row_kind()]) for row in rows])
-    return [row for row in left if row.get_row_kind() is RowKind.INSERT]
+    return [row for _, row in left if row.get_row_kind() is RowKind.INSERT]
 
 
 _PLAIN = {
@@ -58,8 +68,8 @@ _PLAIN = {
 }
 
 
-def _consolidated(rows: Sequence[Row]) -> list[Row]:
-    """Without rows that were taken back: each deletion takes an equal insertion with it."""
+def _consolidated(rows: Sequence[Row]) -> list[tuple[int, Row]]:
+    """Rows and their places, without those taken back: a deletion takes an equal insertion with it."""
     waiting: dict[tuple[Any, bool], list[int]] = {}
     gone: set[int] = set()
     for at, row in enumerate(rows):
@@ -70,7 +80,7 @@ def _consolidated(rows: Sequence[Row]) -> list[Row]:
             gone.update((at, others.pop()))
         else:
             waiting.setdefault((values, back), []).append(at)
-    return [row for at, row in enumerate(rows) if at not in gone]
+    return [(at, row) for at, row in enumerate(rows) if at not in gone]
 
 
 def _key(row: Row, key: Sequence[int]) -> Any:

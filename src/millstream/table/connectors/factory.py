@@ -87,6 +87,7 @@ CONNECTORS: dict[str, Connector] = {}
 _MODULES = {
     "blackhole": "simple",
     "datagen": "datagen",
+    "datastream": "streams",
     "delta": "delta",
     "filesystem": "filesystem",
     "jdbc": "jdbc",
@@ -201,6 +202,11 @@ def with_watermark(
 ) -> int:
     """Add event times and watermarks, if the table says what they are."""
     if entry.watermark is None:
+        return node
+    if getattr(entry.watermark.expression, "function", "") == "SOURCE_WATERMARK":
+        if entry.connector != "datastream":
+            hint = "write the watermark: WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"
+            raise cannot(entry, "has no watermarks of its source", hint)
         return node
     place = [each.name for each in entry.columns].index(entry.watermark.column)
     strategy = strategy_of(place, entry.watermark.column, entry.watermark.expression, zone, idle_ms)

@@ -61,11 +61,15 @@ class RowsOfProgram(Connector):
 
 @dataclass(frozen=True)
 class PrintedRows(DriverSink):
-    """Prints rows with their kinds, as Flink's print connector does: ``+I[1, a]``."""
+    """Prints rows with their kinds, as Flink's print connector does: ``+I[1, a]``.
+
+    ``key``: columns by which an old and a new row are an update.
+    """
 
     prefix: str = ""
     stderr: bool = False
     row: RowType = field(default_factory=lambda: RowType(()))
+    key: tuple[int, ...] = ()
     changelog = "retract"
     takes_complete = True
 
@@ -74,7 +78,7 @@ class PrintedRows(DriverSink):
     ) -> None:
         prefix = f"{self.prefix}> " if self.prefix else ""
         out = sys.stderr if self.stderr else sys.stdout
-        for row in paired([value for value, _ in records]):
+        for row in paired([value for value, _ in records], self.key):
             out.write(f"{prefix}{row.get_row_kind()}{printed_row(row, self.row)}\n")
         out.flush()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from millstream.kernel.tables.materialize import MaterializeSpec
 from millstream.kernel.tables.upsert import UpsertSpec
 from millstream.plan.tables import add_columns, add_table
 from millstream.table.connectors.factory import connector_of
+from millstream.table.connectors.simple import PrintedRows
 from millstream.table.execution.planning import Planned, Planner, refuse_updates
 from millstream.table.logical.entries import TableColumn, TableEntry
 from millstream.table.physical.compiled import row_info
@@ -65,6 +66,8 @@ def add_insert(
     elif sink.changelog == "upsert" and entry.primary_key:
         node = _as_upserts(planner, node, planned, entry)
         changelog = "upsert"
+    elif isinstance(sink, PrintedRows):
+        sink = replace(sink, key=planned.upsert_key)
     planner.connect(node, sink, name, changelog)
 
 

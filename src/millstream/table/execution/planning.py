@@ -97,6 +97,12 @@ class Planner:
             self._lowerings = {id(graph): lowering}
         return lowering.node(planned.relation)
 
+    def node_of(self, relation: Relation) -> int | None:
+        """The node of a table that was added, None if it is part of another one."""
+        for lowering in self._lowerings.values():
+            return lowering.added(relation)
+        return None
+
     def add_sink(self, planned: Planned, sink: Sink, name: str) -> None:
         """Add a query and the sink of its rows. A sink that takes no updates is refused them."""
         refuse_updates(planned, sink, name)

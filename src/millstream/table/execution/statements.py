@@ -22,6 +22,7 @@ from millstream.plan.graph import JobGraph
 from millstream.plan.options import JobOptions
 from millstream.table.catalog.manager import CatalogManager
 from millstream.table.connectors.changes import paired
+from millstream.table.execution.explaining import Explained, Explainer
 from millstream.table.execution.inserts import add_insert
 from millstream.table.execution.planning import Planned, Planner
 from millstream.table.execution.state_bounds import check_state_bounds
@@ -141,7 +142,7 @@ class Statements:
             self.attach(writes)
             return self._start(name, self._own_folder)
 
-    def attach(self, writes: Sequence[Write]) -> None:
+    def attach(self, writes: Sequence[Write]) -> tuple[Planner, list[Planned]]:
         """Add queries and their sinks to the graph of the environment's next job."""
         if not writes:
             message = "the statement set has no statements"
@@ -151,6 +152,32 @@ class Statements:
         planned = [self.planned(planner, each.query) for each in writes]
         for write, query in zip(writes, planned, strict=True):
             add_insert(planner, query, write.entry, self.names.option, write.output_mode)
+        return planner, planned
+
+    # -- explanations ----------------------------------------------------------------------------
+
+    def explain(self, relation: Relation, details: Sequence[str] = ()) -> str:
+        """How a query would run; nothing starts."""
+        planner = self.planner()
+        planned = self.planned(planner, relation)
+        with own_graph(self.env):
+            planner.add_sink(planned, CollectingSink(_ignored), "collect")
+            return self._explained(planner, [Explained(relation, planned)], details)
+
+    def explain_writes(self, writes: Sequence[Write], details: Sequence[str] = ()) -> str:
+        """How INSERTs would run as one job; nothing starts."""
+        with own_graph(self.env):
+            planner, planned = self.attach(writes)
+            queries = [
+                Explained(write.query, query, _sink_line(write, query))
+                for write, query in zip(writes, planned, strict=True)
+            ]
+            return self._explained(planner, queries, details)
+
+    def _explained(self, planner: Planner, queries: list[Explained], details: Sequence[str]) -> str:
+        settings = self.settings()
+        options = settings.options(settings.name or "statement")
+        return Explainer(planner, self.env._job_graph(), options).text(queries, details)
 
     def planned(self, planner: Planner, relation: Relation) -> Planned:
         """A query ready to run; state without bounds is refused here if the session says so."""
@@ -170,3 +197,13 @@ class Statements:
             return options
         folder = re.sub(r"[^A-Za-z0-9._-]+", "-", options.name).strip("-.")
         return dataclasses.replace(options, checkpoint_dir=f"{options.checkpoint_dir}/{folder}")
+
+
+def _ignored(epoch: int, records: list[tuple[Any, int | None]]) -> None:
+    """Take the records of a job that does not run."""
+
+
+def _sink_line(write: Write, planned: Planned) -> str:
+    names = ", ".join(field.name for field in write.query.row_type.fields)
+    changes = "I,UB,UA,D" if planned.traits.updating else "I"
+    return f"Sink(table=[{write.entry.path}], fields=[{names}], changelogMode=[{changes}])"

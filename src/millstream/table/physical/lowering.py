@@ -103,6 +103,10 @@ class Lowering:
             self._ttl.apply(self.graph, relation, self._expiring)
         return self._nodes[known]
 
+    def added(self, relation: Relation) -> int | None:
+        """The node of a table that was added, None if it is part of another one."""
+        return self._nodes.get(identity_of(relation))
+
     def stateful(self, relation: Relation, name: str, spec: TableSpec) -> int:
         """Add a stateful operator over the inputs of a table."""
         inputs = [self.node(each) for each in relation.inputs()]
