@@ -27,6 +27,7 @@ from millstream.common.typeinfo import (
 )
 from millstream.common.types import Row, RowKind
 from millstream.common.typesystem.certainty import is_declared
+from millstream.common.typesystem.composites import ChangesTypeInfo
 
 __all__ = ["TextStyle", "checked_style", "encoded_text", "printed_text"]
 
@@ -64,7 +65,11 @@ def printed_text(type_info: TypeInformation | None, style: TextStyle = "flink") 
     >>> printed_text(Types.ROW([Types.STRING(), Types.INT(), Types.STRING()]))(Row("hi", 1, None))
     '+I[hi,1,None]'
     """
-    if style == "flink" and is_declared(type_info) and isinstance(type_info, RowTypeInfo):
+    if (
+        style == "flink"
+        and is_declared(type_info)
+        and isinstance(type_info, RowTypeInfo | ChangesTypeInfo)
+    ):
         return _printed_row
     return encoded_text(type_info, style)
 
@@ -92,6 +97,8 @@ def _printed_row(value: Any) -> str:
 
 
 def _text_of(type_info: TypeInformation) -> Text:
+    if isinstance(type_info, ChangesTypeInfo):
+        return _text_of(type_info.row)
     if isinstance(type_info, PickledBytesTypeInfo):
         return str
     text = _of_a_value(type_info)

@@ -338,7 +338,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration):
         if not isinstance(table_or_data_stream, Table):
             message = f"a view shows a table, got {type(table_or_data_stream).__name__}"
             hint = "streams need StreamTableEnvironment.create(env)"
-            raise PlanError("NOT_A_TABLE", message, hint=hint)
+            raise PlanError("NOT_A_VIEW", message, hint=hint)
         relation = table_or_data_stream.relation
         path = self._path(view_path)
         entry = ViewEntry(path, relation.row_type, relation=relation, temporary=True)
@@ -427,7 +427,7 @@ class StreamTableEnvironment(TableEnvironment):
         >>> t_env.from_data_stream(env.from_collection([("a", 1)])).print_schema()
         (
           `f0` STRING,
-          `f1` BIGINT
+          `f1` BIGINT NOT NULL
         )
         """
         return self._unnamed_table(self._stream_entry(data_stream, fields_or_schema))

@@ -63,9 +63,9 @@ class CloseableIterator:
 class TableResult:
     """Rows with their columns, and perhaps the job that makes them.
 
-    ``rows`` is asked once. ``streaming``: `print` shows the kinds of rows. ``by_type``: its columns are as
-    wide as their types say, so that rows can be printed as they come. ``wait_for``: waits for the end of
-    the job. ``raw``: values are printed without a table.
+    ``rows`` is asked once. ``streaming``: `print` shows the kinds of rows. ``by_type``: its columns are
+    as wide as their types say, so that rows can be printed as they come. ``wait_for``: waits for the end
+    of the job. ``raw``: values are printed without a table.
     """
 
     def __init__(

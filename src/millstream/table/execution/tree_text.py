@@ -49,7 +49,7 @@ def line_of(relation: Relation, more: Sequence[str] = ()) -> str:
 
 @singledispatch
 def _parts(relation: Relation) -> list[str]:
-    """What a table says about itself; the fields of its class, if there is no better text."""
+    """The parts of a table's line; the fields of its class, if there is no better text."""
     shown = []
     for field in fields(relation):
         value = getattr(relation, field.name)
