@@ -170,7 +170,7 @@ class _Changes:
     """The changes of rows that come together. ``upsert``: without the old rows of updates."""
 
     given: _Given
-    key: tuple[int, ...]
+    key: tuple[int, ...] | None
     upsert: bool
 
     def __call__(self, rows: list[Row]) -> list[tuple[int, Row]]:
@@ -206,7 +206,7 @@ def changelog_of_table(
         message = "the changelog mode takes insertions only, and the table changes rows"
         hint = "use ChangelogMode.all() or ChangelogMode.upsert()"
         raise PlanError("STREAM_TAKES_NO_UPDATES", message, hint=hint)
-    if planned.traits.updating and upsert and not planned.upsert_key:
+    if planned.traits.updating and upsert and planned.upsert_key is None:
         message = "the table has no key, so its changes cannot be upserts"
         raise PlanError("STREAM_TAKES_NO_UPDATES", message, hint="use ChangelogMode.all()")
     return stream._env._stream(

@@ -69,7 +69,7 @@ class PrintedRows(DriverSink):
     prefix: str = ""
     stderr: bool = False
     row: RowType = field(default_factory=lambda: RowType(()))
-    key: tuple[int, ...] = ()
+    key: tuple[int, ...] | None = None
     changelog = "retract"
     takes_complete = True
 
