@@ -46,6 +46,16 @@ def workers_of(pid: int) -> list[int]:
     return forked + [p for p, command in found if "python_streaming_source_runner" in command]
 
 
+def is_working(pid: int) -> bool:
+    """Whether a process runs or wants to; one that waits for its next task sleeps."""
+    try:
+        # The name stands in parentheses and may hold anything.
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state in {"R", "D"}
+
+
 def kill(pid: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)

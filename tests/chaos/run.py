@@ -13,6 +13,7 @@ import glob
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,15 @@ from millstream.checkpoint.savepoints import Savepoint
 from millstream.common.errors import CheckpointError
 from tests.chaos.disk import SmallDisk, can_mount, cut_last
 from tests.chaos.job import write_orders
-from tests.chaos.processes import jvms_of, kill, kill_all, pause, resume, workers_of
+from tests.chaos.processes import (
+    is_working,
+    jvms_of,
+    kill,
+    kill_all,
+    pause,
+    resume,
+    workers_of,
+)
 from tests.chaos.scenarios import (
     BY_ALL_MEANS,
     EVENTS,
@@ -48,6 +57,8 @@ STARVED = "Python worker failed to connect back"
 
 RESTARTED = "restart"
 """What the log of a job says that starts again by itself."""
+
+RESTARTS = re.compile(r"restart \d+ follows")
 
 
 class Sight:
@@ -113,6 +124,8 @@ class Chaos:
         for _ in range(ATTEMPTS):
             code = self._attempt(step, sight, self.job, from_savepoint)
             self.exits.append(code)
+            again = len(RESTARTS.findall(self._log(-1).read_text()))
+            self.notes += [f"{again} restarts by itself"] if again else []
             if self.followed:
                 self._require_followed(code)
                 break
@@ -197,7 +210,10 @@ class Chaos:
         if victim in (STOPPED, STOPPED_ALONE):
             self._take_over(pid, alone=victim == STOPPED_ALONE)
             return True
-        victims = jvms_of(pid) if victim == "jvm" else workers_of(pid)
+        victims = jvms_of(pid)
+        if victim == "worker":
+            # Of those that wait for a task nobody would notice the end.
+            victims = [worker for worker in workers_of(pid) if is_working(worker)]
         if victims:
             kill(self.dice.choice(victims))
         return bool(victims)

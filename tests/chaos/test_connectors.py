@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,3 +66,13 @@ def test_workers_of_all_daemons_are_found(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(processes, "_command", lambda pid: commands.get(pid, ""))
     monkeypatch.setattr(processes, "_children", lambda pid: children.get(pid, []))
     assert processes.workers_of(1) == [6, 7, 5]
+
+
+def test_a_process_that_waits_is_told_from_one_that_works() -> None:
+    assert processes.is_working(os.getpid())
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        os.kill(other.pid, signal.SIGSTOP)
+        os.waitpid(other.pid, os.WUNTRACED)
+        assert not processes.is_working(other.pid)
+        other.kill()
+    assert not processes.is_working(other.pid)
