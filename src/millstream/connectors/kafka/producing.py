@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -35,6 +36,8 @@ STUCK_SECONDS = 10.0
 
 CLOSED_SECONDS = 5.0
 """How much longer than its limit the end of a client may take; then it is left to itself."""
+
+_NOT_ABORTED = "Producer abort_transaction failed during close"
 
 _POLLED = 10_000
 """After how many records the producer is asked for failures."""
@@ -146,6 +149,8 @@ class Sending:
                 self.client.purge()
                 self.client.close(seconds)
 
+        # The client of a part that another process has taken over says so in the user's terminal.
+        warnings.filterwarnings("ignore", _NOT_ABORTED, RuntimeWarning)
         # While the broker is away, librdkafka 2.16 may never come back from this, whatever its time
         # limit: the task would stay here, and its failure would never be told.
         thread = threading.Thread(target=let_go, daemon=True, name="kafka close")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import warnings
 import weakref
 from types import SimpleNamespace
 
@@ -48,6 +49,25 @@ def test_a_client_is_ended() -> None:
     sending.close(0.01)
     sending.close(0.01)
     assert client.ends == 2
+
+
+class WarningClient(Client):
+    """A client whose transaction belongs to another one when it ends."""
+
+    def close(self, seconds: float) -> None:
+        text = (
+            "Producer abort_transaction failed during close: Local: This instance has been fenced"
+        )
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
+        self.ends += 1
+
+
+def test_a_fenced_client_ends_in_silence(recwarn: pytest.WarningsRecorder) -> None:
+    sending = Sending(KafkaSettings("127.0.0.1:1"))
+    client = sending.client = WarningClient()
+    sending.close(0.01)
+    assert client.ends == 1
+    assert not recwarn.list
 
 
 class FencedClient:
