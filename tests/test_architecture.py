@@ -34,7 +34,16 @@ ALLOWED = {
     },
     "table": {"common", "connectors", "kernel", "plan", "datastream", "testing", "table"},
     "state_processor": {"common", "kernel", "checkpoint", "spark", "state_processor"},
-    "cli": {"common", "metrics", "checkpoint", "spark", "state_processor", "cli"},
+    "cli": {
+        "common",
+        "metrics",
+        "checkpoint",
+        "spark",
+        "state_processor",
+        "datastream",
+        "table",
+        "cli",
+    },
 }
 MAY_IMPORT_PYSPARK = {"spark", "state_processor"}
 USES_PRIVATE_PYSPARK = SOURCE / "spark/session/jvm.py"

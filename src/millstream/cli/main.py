@@ -15,6 +15,14 @@ from millstream.common.secrets import Redactor
 
 __all__ = ["main"]
 
+
+def _sql(args: argparse.Namespace, console: Console) -> int:
+    # Only this command needs the table layer, which takes half a second to import.
+    from millstream.cli.sql.command import run_sql
+
+    return run_sql(args, console)
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace, Console], int]] = {
     "run": launch.run,
     "explain": program.explain,
@@ -29,6 +37,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace, Console], int]] = {
     "state diff": states.diff,
     "rescale": jobs.rescale,
     "completion": completion.completion,
+    "sql": _sql,
 }
 
 

@@ -54,6 +54,7 @@ def make_parser() -> argparse.ArgumentParser:
     for add in (_run, _explain, _list, _info, _cancel, _stop, _savepoint, _checkpoint, _state):
         add(commands)
     _rescale(commands)
+    _sql(commands)
     _completion(commands)
     return parser
 
@@ -81,6 +82,11 @@ def _add_program(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-C", "--directory", metavar="DIR", help="go to this folder before anything else"
     )
+    _add_settings(parser)
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    """Settings of jobs."""
     parser.add_argument(
         "-p",
         "--parallelism",
@@ -415,6 +421,45 @@ def _rescale(commands: Any) -> None:
         metavar="...",
         help="how to start the job: all that follows are options and arguments of `millstream run`",
     )
+
+
+def _sql(commands: Any) -> None:
+    parser = add_command(
+        commands,
+        "sql",
+        "run SQL statements from a file, from the command line, or at a prompt",
+        """
+        Without -e and -f, statements are asked for at a prompt with history and completion; or
+        they are read from the standard input if it is no terminal. Statements end with
+        semicolons. A script whose statements cannot all be read runs none of them; the first
+        statement that fails ends it.
+
+        The jobs of INSERT statements run in this process: the command waits for them, and
+        ctrl-C stops them. With --json each statement writes one JSON document.
+        """,
+        """
+        millstream sql
+        millstream sql -f report.sql
+        millstream sql -i tables.sql -e "SELECT COUNT(*) FROM orders" --mode batch
+        millstream sql -D execution.checkpointing.dir=/data/orders -f orders.sql
+        """,
+    )
+    parser.add_argument(
+        "-f", "--file", metavar="FILE", help="run the statements of a file; - is the standard input"
+    )
+    parser.add_argument(
+        "-i",
+        "--init",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="run the statements of a file first; may be repeated",
+    )
+    parser.add_argument(
+        "-e", "--execute", dest="statements", metavar="SQL", help="run these statements"
+    )
+    parser.add_argument("--history", metavar="FILE", help="where the prompt keeps its history")
+    _add_settings(parser)
 
 
 def _completion(commands: Any) -> None:

@@ -85,13 +85,13 @@ class TableResult:
     ) -> None:
         self._raw = raw
         self._by_type = by_type
-        self._row_type = row_type
+        self.row_type = row_type
         self._rows = CloseableIterator(rows, close)
         self._kind = kind
         self._job_client = job_client
         self._streaming = streaming
-        self._zone = zone
-        self._width = width
+        self.zone = zone
+        self.width = width
         self._wait_for = wait_for
 
     def get_job_client(self) -> JobClient | None:
@@ -109,11 +109,11 @@ class TableResult:
 
     def get_table_schema(self) -> TableSchema:
         """The columns."""
-        return TableSchema.of(self._row_type)
+        return TableSchema.of(self.row_type)
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """The columns."""
-        return ResolvedSchema.of(self._row_type)
+        return ResolvedSchema.of(self.row_type)
 
     def get_result_kind(self) -> int:
         """`ResultKind.SUCCESS`, or `ResultKind.SUCCESS_WITH_CONTENT`."""
@@ -128,21 +128,20 @@ class TableResult:
         if self._kind == ResultKind.SUCCESS:
             print("OK")
             return
-        if self._raw:
-            for row in self._rows:
-                print(*row)
-            return
-        for line in self._lines():
+        for line in self.lines():
             print(line)
 
-    def _lines(self) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
+        """The lines that `print` prints."""
+        if self._raw:
+            return (" ".join(map(str, row)) for row in self._rows)
         return tableau(
             self._rows,
-            self._row_type,
+            self.row_type,
             changes=self._streaming,
             by_type=self._by_type,
-            zone=self._zone,
-            width=self._width,
+            zone=self.zone,
+            width=self.width,
         )
 
 

@@ -15,7 +15,7 @@ from millstream.table.functions.evaluate import evaluate
 from millstream.table.types.logical import LogicalType, RowType
 from millstream.table.values import column_of
 
-__all__ = ["MAX_WIDTH", "row_texts", "tableau"]
+__all__ = ["MAX_WIDTH", "nullable_texts", "row_texts", "tableau"]
 
 MAX_WIDTH = 30
 _NULL = "<NULL>"
@@ -69,13 +69,21 @@ def tableau(
 
 def row_texts(rows: Sequence[Row], row_type: RowType, zone: str = "UTC") -> list[list[str]]:
     """The text of each value, as a cast to STRING gives it; NULL is ``<NULL>``."""
+    texts = nullable_texts(rows, row_type, zone)
+    return [[_NULL if text is None else text for text in row] for row in texts]
+
+
+def nullable_texts(
+    rows: Sequence[Row], row_type: RowType, zone: str = "UTC"
+) -> list[list[str | None]]:
+    """The text of each value, as a cast to STRING gives it; None for NULL."""
     columns = []
     for at, field in enumerate(row_type.fields):
         column = column_of([row[at] for row in rows], field.type, zone)
         batch = pa.RecordBatch.from_arrays([column], ["c"])
         cast = Cast(STRING, InputRef(field.type, 0, "c"))
         texts = evaluate(cast, batch, Context(zone)).to_pylist()
-        columns.append([_NULL if text is None else str(text) for text in texts])
+        columns.append([None if text is None else str(text) for text in texts])
     return [list(each) for each in zip(*columns, strict=True)] if columns else [[] for _ in rows]
 
 

@@ -126,7 +126,7 @@ def complete(*words: str) -> list[str]:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_bash_completes_commands_options_and_jobs() -> None:
-    assert complete("s") == ["stop", "savepoint", "state"]
+    assert complete("s") == ["stop", "savepoint", "state", "sql"]
     assert complete("state", "") == ["list", "show", "diff", "-h", "--help"]
     assert complete("state", "show", "--u") == ["--uid", "--untrusted"]
     assert complete("--json", "run", "--f") == ["--from-savepoint"]

@@ -10,6 +10,7 @@ from millstream.table.sql.nodes import Source, Span
 __all__ = ["SqlError", "sql_error"]
 
 _WIDEST = 120
+_FAR = 20
 
 
 class SqlError(MillstreamError):
@@ -89,8 +90,11 @@ def _underlined(text: str, span: Span) -> str:
     last = span.end_column if span.end_line == span.line else len(text)
     first = span.column - 1
     width = max(1, last - first)
-    # Of a long line, only the surroundings are shown.
-    cut = max(0, first - _WIDEST // 2) if len(text) > _WIDEST else 0
+    # Of a long line, only the surroundings are shown; of one that begins far right, not the space.
+    indent = len(text) - len(text.lstrip())
+    cut = indent if _FAR < indent <= first else 0
+    if len(text) - cut > _WIDEST:
+        cut = max(cut, first - _WIDEST // 2)
     shown = text[cut : cut + _WIDEST]
     before = "".join("\t" if c == "\t" else " " for c in shown[: first - cut])
     return f"{shown}\n{before}{'^' * min(width, _WIDEST)}"
