@@ -36,7 +36,7 @@ A statement ends with a semicolon and may have several lines.
   EXPLAIN ...;                     show the plan of a statement
   SHOW TABLES; DESCRIBE t;         look at catalogs
   SET 'key' = 'value'; RESET;      change options; SET alone lists them
-     'sql-client.execution.result-mode': tableau, changelog, or table (drawn anew as it changes)
+     'sql-client.execution.result-mode': tableau, changelog, or table (drawn again as it changes)
      'table.dml-sync': true waits for the end of each INSERT
      'execution.runtime-mode': streaming or batch
   CLEAR; HELP; QUIT;               clear the screen, show this text, leave"""

@@ -1,4 +1,4 @@
-"""How the result of a query is shown: as a table, as changes, or as a table that is drawn anew."""
+"""How the result of a query is shown: as a table, as changes, or as a live table."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class LiveTable:
 
 
 def show_live(result: TableResult, write: Callable[[str], None], terminal: TextIO | None) -> None:
-    """Draw the table anew as it changes. Without a terminal, write it once, when the job has ended.
+    """Draw the table again as it changes. Without a terminal, write it once, when the job has ended.
 
     An interrupt stops the job and leaves the last table on the screen.
     """
