@@ -32,7 +32,7 @@ class SessionJob:
 
     @property
     def status(self) -> JobStatus:
-        """What the job does now."""
+        """The state of the job now."""
         return self.client.get_job_status().result()
 
     @property
