@@ -225,12 +225,7 @@ class Session:
         if self.console.as_json:
             self._write_json(result)
             return
-        rows = list(result.collect())
-        if [field.name for field in result.row_type.fields] == ["result"]:
-            # A plan or a CREATE statement: lines, not a table.
-            self._write("\n".join(str(row[0]) for row in rows))
-            return
-        show_tableau(TableResult(result.row_type, rows, zone=result.zone), self._write)
+        show_tableau(result, self._write)
 
     def _write_json(self, result: TableResult) -> None:
         columns = [
