@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from millstream.common.errors import PlanError
 from millstream.kernel.tables.timed.assign import WindowStep
+from millstream.kernel.tables.timed.sessions import SessionSpec
 from millstream.kernel.tables.timed.window_aggregate import WindowAggregateSpec
 from millstream.plan.tables import add_columns, add_table
 from millstream.table.expressions.tree import InputRef
@@ -20,6 +20,7 @@ from millstream.table.logical.algebra import (
     Sort,
     WindowTable,
 )
+from millstream.table.logical.typing_rules import time_kind
 from millstream.table.physical.aggregates import arguments_of, group_of
 from millstream.table.physical.compiled import row_info
 from millstream.table.physical.meaning import uid_of
@@ -92,22 +93,23 @@ def window_of(relation: Aggregate) -> WindowColumns | None:
 
 def add_window_table(lowering: Lowering, relation: WindowTable) -> int:
     """Add the windows of each row."""
-    if relation.kind == "SESSION":
-        raise PlanError(
-            "SQL_NOT_SUPPORTED",
-            "SESSION windows do not run yet",
-            hint="use TUMBLE, HOP or CUMULATE",
-        )
+    row = row_info(relation.input.row_type)
     kind = relation.input.row_type.fields[relation.time].type
-    step = WindowStep(
-        row_info(relation.input.row_type),
-        relation.kind,
-        relation.time,
-        relation.size,
-        relation.step,
-        relation.offset,
-        lowering.zone if isinstance(kind, LocalZonedTimestampType) else None,
-    )
+    zone = lowering.zone if isinstance(kind, LocalZonedTimestampType) else None
+    if relation.kind == "SESSION":
+        spec = SessionSpec(
+            row,
+            relation.partition,
+            relation.time,
+            relation.size,
+            lowering.changes(relation)[0],
+            time_kind(kind) == "PROCTIME",
+            zone,
+        )
+        node = lowering.stateful(relation, "Sessions", spec)
+        return lowering.named(node, spec.output, relation)
+    sizes = relation.size, relation.step, relation.offset
+    step = WindowStep(row, relation.kind, relation.time, *sizes, zone)
     node = add_columns(lowering.graph, "Windows", lowering.node(relation.input), step).id
     return lowering.named(node, step.output, relation)
 
@@ -135,7 +137,7 @@ def add_window_aggregate(lowering: Lowering, relation: Aggregate, windows: Windo
         len(others) + 1,
         arrow_type(windows.table.row_type.fields[-1].type),
         lowering.changes(relation)[0],
-        getattr(time, "kind", None) == "PROCTIME",
+        time_kind(time) == "PROCTIME",
         lowering.zone if is_local else None,
     )
     node = add_table(lowering.graph, "Window Aggregate", [before], spec, uid=uid_of(relation)).id
