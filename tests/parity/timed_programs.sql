@@ -197,7 +197,7 @@ SELECT k, window_start, window_end, COUNT(*) AS n, SUM(v) AS s, MIN(v) AS lo, MA
 
 -- hop
 SELECT k, window_start, window_end, COUNT(*) AS n, SUM(v) AS s, MIN(v) AS lo, MAX(v) AS hi,
-    COUNT(DISTINCT v) AS d FROM HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '12'
+    COUNT(DISTINCT v) AS d FROM HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '15'
     SECOND) GROUP BY k, window_start, window_end;
 
 -- hop with holes

@@ -43,7 +43,14 @@ from millstream.table.physical.state_ttl import NO_TTL, StateTtl
 from millstream.table.physical.stateful import add_aggregate, add_join
 from millstream.table.physical.timed_joins import add_temporal_join
 from millstream.table.physical.traits import Traits
-from millstream.table.physical.windows import add_window_aggregate, add_window_table, window_of
+from millstream.table.physical.window_columns import (
+    distinct_windows,
+    rank_windows,
+    window_join,
+    window_of,
+)
+from millstream.table.physical.window_rows import add_window_join, add_window_rank
+from millstream.table.physical.windows import add_window_aggregate, add_window_table
 from millstream.table.rules.nodes import Rank
 from millstream.table.types.logical import RowField, RowType
 
@@ -174,6 +181,9 @@ class Lowering:
 
     @_add.register
     def _(self, relation: Rank) -> int:
+        windows = rank_windows(relation)
+        if windows is not None:
+            return add_window_rank(self, relation, windows)
         return add_rank(self, relation)
 
     @_add.register
@@ -194,6 +204,9 @@ class Lowering:
 
     @_add.register
     def _(self, relation: Join) -> int:
+        windows = window_join(relation)
+        if windows is not None:
+            return add_window_join(self, relation, windows)
         return add_join(self, relation)
 
     @_add.register
@@ -202,6 +215,9 @@ class Lowering:
 
     @_add.register
     def _(self, relation: Distinct) -> int:
+        groups = distinct_windows(relation)
+        if window_of(groups) is not None:
+            return self.node(groups)
         kind = row_info(relation.row_type)
         spec = SetOperationSpec(kind, "distinct", self.changes(relation))
         return self.stateful(relation, "Distinct", spec)

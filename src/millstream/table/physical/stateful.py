@@ -34,7 +34,7 @@ from millstream.table.types.logical import RowField, RowType
 if TYPE_CHECKING:
     from millstream.table.physical.lowering import Lowering
 
-__all__ = ["add_aggregate", "add_join"]
+__all__ = ["add_aggregate", "add_join", "expanded", "join_input", "joined_names"]
 
 
 def add_aggregate(lowering: Lowering, relation: Aggregate) -> int:
@@ -45,8 +45,9 @@ def add_aggregate(lowering: Lowering, relation: Aggregate) -> int:
     before = lowering.node(relation.input)
     before = add_columns(lowering.graph, "Arguments", before, arguments.step(lowering.zone)).id
     row, key = row_info(arguments.row_type), tuple(range(len(keys)))
-    if has_sets:
-        before, row = _expanded(lowering, relation, arguments, before)
+    if relation.sets is not None:
+        sets = GroupingSets(len(keys), relation.sets)
+        before, row = expanded(lowering, arguments, before, sets)
         key = (*key, len(arguments.columns))
     fields = relation.row_type.fields
     names = [each.name for each in fields[: len(keys)]] + ["$set"] * has_sets
@@ -79,14 +80,13 @@ def _with_groupings(lowering: Lowering, relation: Aggregate, node: int) -> int:
     return add_columns(lowering.graph, "Columns", node, step).id
 
 
-def _expanded(
-    lowering: Lowering, relation: Aggregate, arguments: Arguments, before: int
+def expanded(
+    lowering: Lowering, arguments: Arguments, before: int, sets: GroupingSets
 ) -> tuple[int, RowTypeInfo]:
-    assert relation.sets is not None
+    """A copy of each row for each grouping set, with the number of the set as the last column."""
     fields = (*arguments.row_type.fields, RowField("$set", kinds.BIGINT))
     info = row_info(RowType(fields=fields))
-    function = GroupingSets(len(relation.keys), relation.sets)
-    step = FlatStep(function, info, text=f"{len(relation.sets)} grouping sets")
+    step = FlatStep(sets, info, text=f"{len(sets.sets)} grouping sets")
     return add_columns(lowering.graph, "Expand", before, step).id, info
 
 
@@ -99,7 +99,8 @@ def add_join(lowering: Lowering, relation: Join) -> int:
     parts = join_parts(relation.condition, width)
     sides = [parts.side(each, i) for i, each in enumerate(relation.inputs())]
     nodes = [
-        _keyed(lowering, each, side) for each, side in zip(relation.inputs(), sides, strict=True)
+        join_input(lowering, each, side)
+        for each, side in zip(relation.inputs(), sides, strict=True)
     ]
     left, right = sides
     extra = len(left.columns) - width
@@ -112,7 +113,7 @@ def add_join(lowering: Lowering, relation: Join) -> int:
         relation.kind,
         left.key,
         right.key,
-        _names(sides, relation.kind in ("semi", "anti")),
+        joined_names(sides, relation.kind in ("semi", "anti")),
         None if condition is None else compiled(condition, lowering.zone),
         parts.null_safe,
         lowering.changes(relation),  # type: ignore[arg-type]
@@ -125,7 +126,8 @@ def add_join(lowering: Lowering, relation: Join) -> int:
     return lowering.picked(node, places, relation)
 
 
-def _keyed(lowering: Lowering, relation: Relation, side: Side) -> int:
+def join_input(lowering: Lowering, relation: Relation, side: Side) -> int:
+    """A side of a join, with the columns of its key behind its own."""
     node = lowering.node(relation)
     if side.is_plain:
         return node
@@ -134,7 +136,7 @@ def _keyed(lowering: Lowering, relation: Relation, side: Side) -> int:
     return add_columns(lowering.graph, "Join Key", node, step).id
 
 
-def _names(sides: Sequence[Side], only_left: bool) -> tuple[str, ...]:
+def joined_names(sides: Sequence[Side], only_left: bool) -> tuple[str, ...]:
     """Different names for all columns of a joined row."""
     used = sides[:1] if only_left else sides
     return tuple(f"{i}.{f.name}" for i, s in enumerate(used) for f in s.row_type.fields)

@@ -7,7 +7,7 @@ columns are a key, and whether the result depends on the order or the time of ar
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatchmethod
 from typing import Literal
 
@@ -31,7 +31,12 @@ from millstream.table.logical.algebra import (
     WindowTable,
 )
 from millstream.table.physical.over import over_mode
-from millstream.table.physical.windows import window_of
+from millstream.table.physical.window_columns import (
+    distinct_windows,
+    rank_windows,
+    window_join,
+    window_of,
+)
 from millstream.table.rules.conditions import is_deterministic
 from millstream.table.rules.intervals import interval_of
 from millstream.table.rules.nodes import Rank
@@ -40,6 +45,7 @@ __all__ = ["OrderClass", "ScanTraits", "TableTraits", "Traits"]
 
 OrderClass = Literal["D", "O", "P"]
 """D: the same for every schedule; O: it depends on the order of arrival; P: on the time."""
+_UNTIL_OVER = "bounded by the watermark"
 _OVER_STATE: dict[OverMode, str] = {
     "rowtime": "bounded by the watermark and the frames",
     "arrival": "grows with the partitions",
@@ -129,7 +135,13 @@ class Traits:
 
     @_of.register
     def _(self, relation: WindowTable) -> TableTraits:
-        return self.of(relation.input)
+        found = self.of(relation.input)
+        if relation.kind == "SESSION":
+            return TableTraits(False, found.keys, found.order, _UNTIL_OVER)
+        width = len(relation.input.row_type.fields)
+        # A row may be in several windows.
+        keys = tuple(key | {width, width + 1} for key in found.keys)
+        return replace(found, keys=found.keys if relation.kind == "TUMBLE" else keys, state=None)
 
     @_of.register
     def _(self, relation: Sort) -> TableTraits:
@@ -142,6 +154,9 @@ class Traits:
 
     @_of.register
     def _(self, relation: Distinct) -> TableTraits:
+        groups = distinct_windows(relation)
+        if window_of(groups) is not None:
+            return self.of(groups)
         found = self.of(relation.input)
         everything = frozenset(range(len(relation.row_type.fields)))
         return TableTraits(
@@ -154,12 +169,11 @@ class Traits:
         calls = [getattr(each.expression, "function", "") for each in relation.calls]
         arrival: list[OrderClass] = ["O" for name in calls if name in _ARRIVAL]
         order = _latest(found.order, *arrival)
-        key = frozenset(range(len(relation.keys)))
+        # Of several grouping sets two may have the same keys: NULL stands for those of other sets.
+        keys = () if relation.sets is not None else (frozenset(range(len(relation.keys))),)
         if window_of(relation) is not None:
-            return TableTraits(
-                found.updating, (key,), order, "bounded by the watermark", found.updated_by
-            )
-        return TableTraits(True, (key,), order, "grows with the groups", relation)
+            return TableTraits(False, keys, order, _UNTIL_OVER)
+        return TableTraits(True, keys, order, "grows with the groups", relation)
 
     @_of.register
     def _(self, relation: Over) -> TableTraits:
@@ -179,6 +193,8 @@ class Traits:
     @_of.register
     def _(self, relation: Rank) -> TableTraits:
         found = self.of(relation.input)
+        if rank_windows(relation) is not None:
+            return TableTraits(False, found.keys, found.order, _UNTIL_OVER)
         key = frozenset(relation.partition)
         keys = (key,) if relation.kind == "ROW_NUMBER" and relation.start == relation.end else ()
         by = found.updated_by or relation
@@ -195,21 +211,23 @@ class Traits:
     @_of.register
     def _(self, relation: Join) -> TableTraits:
         left, right = self.of(relation.left), self.of(relation.right)
+        keys = left.keys if relation.kind in ("semi", "anti") else _joined(relation, left, right)
+        order = _latest(left.order, right.order)
+        if window_join(relation) is not None:
+            # Pairs come when their window is over, and stay.
+            return TableTraits(False, keys, order, _UNTIL_OVER)
         if not left.updating and not right.updating and interval_of(relation) is not None:
             # A row without a partner is final when it comes.
-            return TableTraits(
-                False, (), _latest(left.order, right.order), "bounded by the watermark"
-            )
+            return TableTraits(False, (), order, _UNTIL_OVER)
         outer = relation.kind in ("left", "right", "full", "anti")
         updating = outer or left.updating or right.updating
         if relation.kind == "semi":
             updating = left.updating or right.updating
         by = left.updated_by or right.updated_by
-        keys = left.keys if relation.kind in ("semi", "anti") else _joined(relation, left, right)
         return TableTraits(
             updating,
             keys,
-            _latest(left.order, right.order),
+            order,
             "grows with the rows of both sides",
             by or (relation if updating else None),
         )
@@ -217,9 +235,7 @@ class Traits:
     @_of.register
     def _(self, relation: TemporalJoin) -> TableTraits:
         left = self.of(relation.left)
-        return TableTraits(
-            left.updating, left.keys, left.order, "bounded by the watermark", left.updated_by
-        )
+        return TableTraits(left.updating, left.keys, left.order, _UNTIL_OVER, left.updated_by)
 
     @_of.register
     def _(self, relation: SetOperation) -> TableTraits:

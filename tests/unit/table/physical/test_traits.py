@@ -21,7 +21,7 @@ from millstream.table.logical.algebra import (
     WindowTable,
 )
 from millstream.table.physical.traits import ScanTraits, Traits
-from millstream.table.physical.windows import window_of
+from millstream.table.physical.window_columns import window_of
 from millstream.table.types.logical import RowField, RowType, TimestampType
 
 
