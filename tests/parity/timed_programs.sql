@@ -301,8 +301,8 @@ SELECT k, window_start, window_end, COUNT(*) AS n FROM TUMBLE(TABLE z, DESCRIPTO
     '1' DAY) GROUP BY k, window_start, window_end;
 
 -- hours in berlin | Europe/Berlin
-SELECT window_start, window_end, window_time, COUNT(*) AS n FROM TUMBLE(TABLE z, DESCRIPTOR(ts),
-    INTERVAL '1' HOUR) GROUP BY window_start, window_end, window_time;
+SELECT window_start, window_end, CAST(window_time AS STRING) AS wt, COUNT(*) AS n
+    FROM TUMBLE(TABLE z, DESCRIPTOR(ts), INTERVAL '1' HOUR) GROUP BY window_start, window_end, window_time;
 
 -- windows in new york | America/New_York
 SELECT window_start, window_end, SUM(v) AS s FROM HOP(TABLE z, DESCRIPTOR(ts), INTERVAL '12' HOUR,
@@ -314,7 +314,7 @@ SELECT k, window_start, window_end, COUNT(*) AS n FROM SESSION(TABLE z PARTITION
 
 -- group windows in berlin | Europe/Berlin
 SELECT TUMBLE_START(ts, INTERVAL '1' DAY) AS a, TUMBLE_END(ts, INTERVAL '1' DAY) AS b,
-    TUMBLE_ROWTIME(ts, INTERVAL '1' DAY) AS c, COUNT(*) AS n FROM z GROUP BY TUMBLE(ts, INTERVAL
+    CAST(TUMBLE_ROWTIME(ts, INTERVAL '1' DAY) AS STRING) AS c, COUNT(*) AS n FROM z GROUP BY TUMBLE(ts, INTERVAL
     '1' DAY);
 
 -- over in berlin | Europe/Berlin

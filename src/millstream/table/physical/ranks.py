@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.common.errors import PlanError
+from millstream.kernel.tables.materialize import MaterializeSpec
 from millstream.kernel.tables.rank import RankKind, RankSpec
 from millstream.plan.tables import add_table
 from millstream.table.logical.algebra import Limit, Relation, Sort, SortKey
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_limit", "add_rank"]
 
+_ALL = 1 << 60
+"""More rows than there are."""
 _KINDS: dict[str, RankKind] = {
     "ROW_NUMBER": "row_number",
     "RANK": "rank",
@@ -51,22 +54,27 @@ def add_limit(lowering: Lowering, relation: Limit) -> int:
     keys: tuple[SortKey, ...] = ()
     if isinstance(source, Sort):
         keys, source = source.keys, source.input
-    if relation.fetch is None:
+    if relation.fetch is None and not lowering.batch:
         raise PlanError(
-            "SQL_NOT_SUPPORTED",
-            "OFFSET without LIMIT or FETCH does not run yet",
-            hint="add LIMIT n",
+            "OFFSET_NEEDS_LIMIT",
+            "OFFSET stands without LIMIT over a stream: all rows behind it would have to be kept",
+            hint="add LIMIT n, or run in batch mode: SET 'execution.runtime-mode' = 'batch'",
         )
+    row, order = row_info(source.row_type), sort_columns_of(keys)
     spec = RankSpec(
-        row_info(source.row_type),
+        row,
         (),
-        sort_columns_of(keys),
-        relation.offset + relation.fetch,
+        order,
+        _ALL if relation.fetch is None else relation.offset + relation.fetch,
         relation.offset + 1,
         changes=lowering.traits.of(source).updating,
     )
     before = lowering.node(source)
     node = add_table(lowering.graph, "Limit", [before], spec, uid=uid_of(relation)).id
+    if lowering.batch and keys:
+        # The rows of a batch come out in their order.
+        uid = f"{uid_of(relation)}-sorted"
+        node = add_table(lowering.graph, "Sort", [node], MaterializeSpec(row, order), uid=uid).id
     return lowering.named(node, spec.output, relation)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.table.sql.expressions import Default, Expression, NumberLiteral, OrderItem, Star
-from millstream.table.sql.nodes import Name
+from millstream.table.sql.nodes import Identifier, Name
 from millstream.table.sql.queries import (
     CommonTable,
     GroupBy,
@@ -217,6 +217,10 @@ class QueryParser(RelationParser):
             return ()
         if self.at("GROUPING", "SETS") or self.at_any("ROLLUP", "CUBE"):
             return self._grouping_sets()
+        if self.at("WINDOW", "("):
+            # Spark's WINDOW(ts, '10 minutes'); Flink has no function of this name.
+            token = self.advance()
+            return self._call(Identifier((self.name_of(token),), span=self.span_of(token)))
         return self.expression()
 
     def _grouping_sets(self) -> GroupingSets:

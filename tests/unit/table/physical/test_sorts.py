@@ -21,6 +21,7 @@ def found(sql: str, *, batch: bool = False) -> list[int]:
 
 
 def test_rows_leave_in_the_order_of_time_and_late_ones_are_dropped():
+    # When the last row comes, the watermark is 6, and rows of the second 2 have left.
     assert found("SELECT v FROM t ORDER BY ts") == [1, 3, 2, 5]
     assert found("SELECT v FROM t ORDER BY ts, v DESC") == [1, 3, 2, 5]
     assert found("SELECT v FROM t ORDER BY ts, v") == [1, 2, 3, 5]
@@ -56,3 +57,15 @@ def test_the_order_of_a_query_in_from_does_not_count():
         4,
         5,
     ]
+
+
+def test_offset_without_limit_needs_all_rows():
+    with pytest.raises(PlanError, match="stands without LIMIT") as error:
+        found("SELECT v FROM t ORDER BY ts OFFSET 2 ROWS")
+    assert error.value.code == "OFFSET_NEEDS_LIMIT"
+    assert found("SELECT v FROM t ORDER BY v OFFSET 2 ROWS", batch=True) == [3, 4, 5]
+
+
+def test_limits_of_a_batch_come_in_their_order():
+    assert found("SELECT v FROM t ORDER BY v DESC LIMIT 2", batch=True) == [5, 4]
+    assert found("SELECT v FROM t ORDER BY v LIMIT 2 OFFSET 1", batch=True) == [2, 3]

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from millstream.common.time import MAX_TIMESTAMP
+from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.typeinfo import RowTypeInfo
 from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.keys.hashing import Hashes
 from millstream.kernel.records.groups import Groups
 from millstream.kernel.records.order import Ints
-from millstream.kernel.tables.aggregates.base import numbers_in_order
+from millstream.kernel.tables.aggregates.base import Marks, numbers_in_order
 from millstream.kernel.tables.bags import Bag, SortColumn, bag_form, sort_columns
 from millstream.kernel.tables.operator import Delta, Emission, TableOperator, row_codes
 from millstream.kernel.tables.rows import Rows, concat_rows
@@ -25,6 +25,7 @@ from millstream.kernel.tables.timed.frames import (
     folded_frames,
     prefixes,
 )
+from millstream.kernel.tables.timed.lateness import firing_times, in_order
 from millstream.kernel.tables.timed.operator import Firing, TimedOperator
 from millstream.kernel.tables.timed.over import OverSpec
 from millstream.kernel.tables.timed.times import milliseconds
@@ -224,7 +225,8 @@ class _StatefulOver(TimedOperator):
             return None
         if spec.aggregates.calls and (frame.start is None or frame.unit == "RANGE"):
             return None
-        number = max([*shifts, -(frame.start or 0) if spec.aggregates.calls else 0])
+        # One row at least, which says how far the partition has come.
+        number = max([1, *shifts, -(frame.start or 0) if spec.aggregates.calls else 0])
         return np.flatnonzero(rows.every >= rows.ends - number)
 
     def seen_until(self, times: Ints) -> Ints:
@@ -233,7 +235,9 @@ class _StatefulOver(TimedOperator):
         others = any(isinstance(call, WindowCall) for call in spec.calls)
         if frame.unit == "ROWS" or frame.start is None or others:
             return np.full(len(times), MAX_TIMESTAMP)
-        return times - frame.start
+        # By row time, a row that is behind the watermark may see as much again.
+        reach = 2 if spec.mode == "rowtime" else 1
+        return times - reach * frame.start
 
 
 class ArrivalOverOperator(_StatefulOver):
@@ -285,32 +289,58 @@ class RowtimeOverOperator(_StatefulOver):
         self, sections: list[Rows], deltas: list[Delta], firing: Firing
     ) -> Sequence[Rows]:
         (past, waiting), (delta,) = sections, deltas
-        waiting = self._with(waiting, delta, firing)
+        waiting, limits = self._with(past, waiting, delta, firing)
         times = waiting.arrays[-1].to_numpy()
         due = times <= firing.goal
         if due.any():
             now, times = waiting.take(np.flatnonzero(due)), times[due]
+            left = firing_times(times, limits[due], firing.goal)
             results, past, places = self.passed(past, now)
             taken = pa.array(places)
             own = [array.take(taken) for array in now.arrays[:-1]]
             weights = np.ones(len(places), np.int64)
-            firing.fire([*own, *results], weights, times[places], now.hashes[places])
+            hashes = now.hashes[places]
+            firing.fire([*own, *results], weights, left[places], hashes, times[places])
             waiting = waiting.take(np.flatnonzero(~due))
         if not self.spec.keeps_states and len(past):
             seen = self.seen_until(past.arrays[-1].to_numpy()) > firing.goal
             past = past if seen.all() else past.take(np.flatnonzero(seen))
         return [past, waiting]
 
-    def _with(self, waiting: Rows, delta: Delta, firing: Firing) -> Rows:
-        """The rows that wait, with new ones that are not late; a row without a time goes."""
+    def _with(self, past: Rows, waiting: Rows, delta: Delta, firing: Firing) -> tuple[Rows, Ints]:
+        """The rows that wait, with new ones that are not late, and the time that was over for them.
+
+        A row without a time goes.
+        """
+        limits = np.full(len(waiting), MIN_TIMESTAMP)
         column = delta.arrays[self._time]
-        times = milliseconds(column)
-        live = column.is_valid().to_numpy(zero_copy_only=False)
-        on_time = times > firing.limits[delta.causes]
-        self.count_late(int((live & ~on_time).sum()))
-        live = np.repeat(np.flatnonzero(live & on_time), delta.weights[live & on_time])
-        if not len(live):
-            return waiting
-        found = delta.take(live)
-        new = Rows([*found.arrays, pa.array(times[live])], found.hashes)
-        return concat_rows([waiting, new]) if len(waiting) else new
+        there = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+        if not len(there):
+            return waiting, limits
+        delta = delta.take(there)
+        times, over = milliseconds(column)[there], firing.limits[delta.causes]
+        new = Rows([*delta.arrays, pa.array(times)], delta.hashes)
+        live = self._on_time(past, waiting, new, over)
+        self.count_late(int((~live).sum()))
+        places = np.repeat(np.flatnonzero(live), delta.weights[live])
+        new, limits = new.take(places), np.concatenate([limits, over[places]])
+        return (concat_rows([waiting, new]) if len(waiting) else new), limits
+
+    def _on_time(self, past: Rows, waiting: Rows, new: Rows, limits: Ints) -> Marks:
+        """Whether new rows are not late: see `lateness` for frames that do not see the first row.
+
+        In frames of RANGE a row must not be behind by more than the frame: what it sees may be gone.
+        """
+        times: Ints = new.arrays[-1].to_numpy()
+        live: Marks = times > limits
+        if live.all() or self.spec.frame.start is None:
+            return live
+        known = concat_rows([past, waiting])
+        both = concat_rows([known, new])
+        codes = partition_codes(both.arrays, self.spec.key, len(both))
+        moments = both.arrays[-1].to_numpy()
+        over = np.concatenate([np.full(len(known), MIN_TIMESTAMP), limits])
+        live = in_order(codes, moments, over, len(known))[len(known) :]
+        if self.spec.frame.unit == "RANGE":
+            live &= times - self.spec.frame.start > limits
+        return live
