@@ -34,7 +34,7 @@ from millstream.table.types.logical import RowField, RowType
 if TYPE_CHECKING:
     from millstream.table.physical.lowering import Lowering
 
-__all__ = ["add_aggregate", "add_join", "expanded", "join_input", "joined_names"]
+__all__ = ["add_aggregate", "add_join", "expanded", "join_input", "joined_names", "with_groupings"]
 
 
 def add_aggregate(lowering: Lowering, relation: Aggregate) -> int:
@@ -60,18 +60,24 @@ def add_aggregate(lowering: Lowering, relation: Aggregate) -> int:
     node = add_table(lowering.graph, "Aggregate", [before], spec, uid=uid_of(relation)).id
     if not has_sets and len(calls) == len(relation.calls):
         return node
-    return _with_groupings(lowering, relation, node)
+    width = len(keys)
+    return with_groupings(lowering, relation, node, range(width), width, width + has_sets)
 
 
-def _with_groupings(lowering: Lowering, relation: Aggregate, node: int) -> int:
-    """The columns of the table: without the number of the grouping set, with what is made of it."""
-    wanted, width = row_info(relation.row_type), len(relation.keys)
+def with_groupings(
+    lowering: Lowering, relation: Aggregate, node: int, keys: Sequence[int], number: int, place: int
+) -> int:
+    """The columns of the table: without the number of the grouping set, with what is made of it.
+
+    ``keys``, ``number``, ``place``: where the rows of the node have the keys, the number of the grouping
+    set if there are several, and the first aggregate.
+    """
+    wanted, width = row_info(relation.row_type), len(keys)
     kinds_ = [each.to_arrow() for each in wanted.field_types]
-    functions: list[ColumnFunction] = [Recast(at, kinds_[at]) for at in range(width)]
-    place = width + (relation.sets is not None)
+    functions: list[ColumnFunction] = [Recast(p, kinds_[at]) for at, p in enumerate(keys)]
     for call, kind in zip(relation.calls, kinds_[width:], strict=True):
         if is_grouping(call):
-            functions.append(GroupingBits(width, bits_of_sets(call, relation)))
+            functions.append(GroupingBits(number, bits_of_sets(call, relation)))
         else:
             functions.append(Recast(place, kind))
             place += 1

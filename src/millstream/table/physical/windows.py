@@ -11,10 +11,10 @@ from millstream.plan.tables import add_columns, add_table
 from millstream.table.expressions.tree import InputRef
 from millstream.table.logical.algebra import Aggregate, WindowTable
 from millstream.table.logical.typing_rules import time_kind
-from millstream.table.physical.aggregates import GroupingSets, arguments_of, group_of
+from millstream.table.physical.aggregates import GroupingSets, arguments_of, group_of, is_grouping
 from millstream.table.physical.compiled import row_info
 from millstream.table.physical.meaning import uid_of
-from millstream.table.physical.stateful import expanded
+from millstream.table.physical.stateful import expanded, with_groupings
 from millstream.table.physical.window_columns import WindowColumns
 from millstream.table.types.arrow import arrow_type
 from millstream.table.types.logical import LocalZonedTimestampType
@@ -55,7 +55,9 @@ def add_window_aggregate(lowering: Lowering, relation: Aggregate, windows: Windo
     others = tuple(each for each in keys if each.index not in special)
     fields = relation.input.row_type.fields
     bounds = tuple(InputRef(fields[i].type, i, fields[i].name) for i in windows.bounds)
-    arguments = arguments_of(relation.calls, (*others, *bounds), relation.input)
+    calls = [each for each in relation.calls if not is_grouping(each)]
+    apart = relation.sets is not None
+    arguments = arguments_of(calls, (*others, *bounds), relation.input, apart=apart)
     before = lowering.node(relation.input)
     before = add_columns(lowering.graph, "Arguments", before, arguments.step(lowering.zone)).id
     row, key = row_info(arguments.row_type), tuple(range(len(others)))
@@ -81,5 +83,4 @@ def add_window_aggregate(lowering: Lowering, relation: Aggregate, windows: Windo
         width + special[each.index] if each.index in special else others.index(each)
         for each in keys
     ]
-    places_of += range(width + 3, width + 3 + len(relation.calls))
-    return lowering.picked(node, places_of, relation)
+    return with_groupings(lowering, relation, node, places_of, len(others), width + 3)
