@@ -363,7 +363,7 @@ SELECT k, v, window_start, rn FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY wi
     INTERVAL '10' SECOND))) WHERE rn = 2;
 
 -- window top of aggregates
-SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY s DESC)
+SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY s DESC, k)
     AS rn FROM (SELECT k, window_start, window_end, SUM(v) AS s FROM TUMBLE(TABLE t,
     DESCRIPTOR(ts), INTERVAL '10' SECOND) GROUP BY k, window_start, window_end)) WHERE rn <= 1;
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
 from millstream.common import Row
+from millstream.datastream import StreamExecutionEnvironment
+from millstream.table.connectors.changes import folded
 from millstream.table.connectors.simple import TableRows
+from millstream.table.execution.planning import Planner
 from millstream.table.logical.entries import TableEntry
 from millstream.table.table_environment import TableEnvironment
 from tests.support.parity.timed_programs import TABLES, VIEWS, InputTable, TimedProgram
+from tests.support.sql import changes_in_memory
 
 __all__ = ["environment", "on_millstream"]
 
@@ -36,13 +39,14 @@ def environment(zone: str = "UTC", *, batch: bool = False) -> TableEnvironment:
     return t_env
 
 
-def on_millstream(program: TimedProgram) -> list[Any]:
-    """The rows that a program ends with, sorted, as JSON can hold them."""
+def on_millstream(program: TimedProgram, **options: Any) -> list[Any]:
+    """The rows that a program ends with, sorted, as JSON can hold them. ``options``: of `run_local`."""
     t_env = environment(program.zone, batch=program.batch)
-    rows = Counter(
-        json.dumps(_plain(row)) for row in t_env.final_rows(t_env.sql_query(program.query))
-    )
-    return [json.loads(text) for text in sorted(rows.elements())]
+    env = StreamExecutionEnvironment.get_execution_environment()
+    planner = Planner(env, t_env._entry, program.zone, batch=program.batch)
+    planned = planner.planned(t_env.sql_query(program.query).relation)
+    rows = folded(changes_in_memory(planner, planned, **options))
+    return [json.loads(text) for text in sorted(json.dumps(_plain(row)) for row in rows)]
 
 
 def _rows(table: InputTable) -> list[Row]:

@@ -9,7 +9,7 @@ import pytest
 from millstream.kernel.tables.timed.sessions import SessionSpec
 from millstream.kernel.tables.timed.window_aggregate import WindowAggregateSpec
 from millstream.plan.graph import KeyedNode
-from millstream.table.execution.memory import own_graph
+from millstream.table.execution.statements import own_graph
 from tests.support.sql import Tables, bound
 from tests.support.timed_sql import TUMBLE, seconds, timed_tables
 
