@@ -19,7 +19,7 @@ from millstream.table.logical.algebra import (
     Scan,
     SetOperation,
 )
-from millstream.table.physical.windows import window_of
+from millstream.table.physical.window_columns import window_of
 from millstream.table.rules.nodes import Rank
 
 __all__ = ["NO_TTL", "STATE_TTL", "STATE_TTL_TIME", "StateTtl"]
