@@ -42,9 +42,6 @@ SELECT k, v, ts, FIRST_VALUE(v) OVER (PARTITION BY k ORDER BY ts) AS o FROM t;
 SELECT k, v, ts, LAST_VALUE(v) OVER (PARTITION BY k ORDER BY ts ROWS BETWEEN 2 PRECEDING AND
     CURRENT ROW) AS o FROM t;
 
--- over nth | batch
-SELECT k, v, ts, NTH_VALUE(v, 2) OVER (PARTITION BY k ORDER BY ts) AS o FROM t;
-
 -- over lag
 SELECT k, v, ts, LAG(v) OVER (PARTITION BY k ORDER BY ts) AS o FROM t;
 
@@ -386,11 +383,6 @@ SELECT k, v, window_start, rn FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY wi
 SELECT k, v, window_start, rn FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start,
     window_end, k ORDER BY v DESC) AS rn FROM (SELECT * FROM SESSION(TABLE t PARTITION BY k,
     DESCRIPTOR(ts), INTERVAL '5' SECOND))) WHERE rn <= 1;
-
--- window top by window_end only
-SELECT k, v, window_start, rn FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_end ORDER BY
-    v, ts, k) AS rn FROM (SELECT * FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND)))
-    WHERE rn <= 1;
 
 -- dedup first by time
 SELECT k, v, ts FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts) AS rn FROM t) WHERE

@@ -19,7 +19,7 @@ from millstream.table.logical.algebra import (
     Scan,
     SetOperation,
 )
-from millstream.table.physical.window_columns import window_of
+from millstream.table.physical.window_columns import ends_with_windows
 from millstream.table.rules.nodes import Rank
 
 __all__ = ["NO_TTL", "STATE_TTL", "STATE_TTL_TIME", "StateTtl"]
@@ -67,7 +67,7 @@ class StateTtl:
         inputs = relation.inputs()
         if not isinstance(relation, Aggregate | Distinct | Join | Limit | Rank | SetOperation):
             return (0,)
-        if isinstance(relation, Aggregate) and window_of(relation) is not None:
+        if ends_with_windows(relation):
             return (0,)
         hinted = [
             (table, to_millis(span, "STATE_TTL"))

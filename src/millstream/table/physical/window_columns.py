@@ -30,6 +30,7 @@ __all__ = [
     "WindowColumns",
     "WindowJoinParts",
     "distinct_windows",
+    "ends_with_windows",
     "rank_windows",
     "window_columns",
     "window_join",
@@ -169,3 +170,14 @@ def window_join(relation: Join) -> WindowJoinParts | None:
         return None
     ordered = (*(found[pair] for pair in wanted), *others)
     return WindowJoinParts(left, right, JoinParts(ordered, parts.rest))
+
+
+def ends_with_windows(relation: Relation) -> bool:
+    """Whether an operator's state goes when windows are over."""
+    if isinstance(relation, Distinct):
+        relation = distinct_windows(relation)
+    if isinstance(relation, Aggregate):
+        return window_of(relation) is not None
+    if isinstance(relation, Rank):
+        return rank_windows(relation) is not None
+    return isinstance(relation, Join) and window_join(relation) is not None

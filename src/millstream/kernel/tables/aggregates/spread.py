@@ -62,9 +62,11 @@ class Spread(Accumulator):
         with np.errstate(all="ignore"):
             mean = by_group(each * means, groups) / np.where(numbers == 0, 1, numbers)
             mean = np.where(numbers == 0, 0.0, mean)
-            spread = np.empty(len(each))
-            spread[groups.order] = np.repeat(mean, groups.lengths)
-            squares = by_group(squares + each * (means - spread) ** 2, groups)
+            # A row may be in several groups: frames of OVER share rows.
+            order = groups.order
+            apart = means[order] - np.repeat(mean, groups.lengths)
+            inside = squares[order] + each[order] * apart**2
+            squares = np.add.reduceat(inside, groups.starts)
         squares = np.where(numbers == 0, 0.0, squares)
         return [pa.array(numbers), pa.array(mean), pa.array(squares)]
 
