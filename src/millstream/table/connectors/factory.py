@@ -8,7 +8,7 @@ watermarks, and rows that are taken back.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -27,6 +27,7 @@ from millstream.table.connectors.times import strategy_of
 from millstream.table.expressions.tree import Expression, InputRef
 from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.compiled import compiled, copied_columns, row_info
+from millstream.table.physical.lookups import LookupParts, RowLookup
 from millstream.table.physical.meaning import digest_of
 from millstream.table.types.logical import LogicalType, RowField, RowType
 
@@ -37,6 +38,7 @@ __all__ = [
     "ReadRows",
     "cannot",
     "connector_of",
+    "lookup_table",
     "read_table",
     "stored_row",
 ]
@@ -77,6 +79,14 @@ class Connector(ABC):
     ) -> ReadRows:
         """The stored columns of the table as a stream of rows."""
         raise cannot(entry, "can only be written", "read from another table")
+
+    def lookup(self, entry: TableEntry, options: Options, key: Sequence[str]) -> RowLookup:
+        """How the stored columns of rows are found by the values of some of them."""
+        raise cannot(
+            entry,
+            "cannot be looked up by key",
+            "join with a table of jdbc, or by event time: FOR SYSTEM_TIME AS OF a time with a watermark",
+        )
 
     def write(self, entry: TableEntry, options: Options) -> Sink:
         """The sink of the table."""
@@ -169,6 +179,27 @@ def with_last_rows(graph: JobGraph, node: int, entry: TableEntry) -> int:
     # Rows are kept with the columns that are read: with others it is another state.
     uid = f"sql-last-rows-{entry.path}-{digest_of(names)}"
     return add_table(graph, "Last Rows", [node], spec, uid=uid).id
+
+
+def lookup_table(
+    entry: TableEntry, wanted: RowType, key: tuple[str, ...], zone: str
+) -> LookupParts:
+    """The lookup of a table, and how some of its columns are made of what is stored."""
+    stored = {each.name: at for at, each in enumerate(entry.stored)}
+    if not set(key) <= stored.keys():
+        raise cannot(entry, f"is looked up by {', '.join(key)}", "compare columns that are stored")
+    connector, options = connector_of(entry)
+    columns: list[Expression] = []
+    for field in wanted.fields:
+        (column,) = (each for each in entry.columns if each.name == field.name)
+        if column.kind == "computed":
+            assert column.expression is not None
+            columns.append(column.expression)
+        else:
+            columns.append(InputRef(column.type, stored[column.name], column.name))
+    functions = tuple(compiled(each, zone) for each in columns)
+    step = ProjectStep(functions, row_info(wanted), copied_columns(columns), "columns")
+    return LookupParts(connector.lookup(entry, options, key), stored_row(entry), step)
 
 
 def _name_sources(graph: JobGraph, node: int, entry: TableEntry) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from millstream.common.execution_config import accepted_without_effect
 from millstream.connectors.databases import Database, DatabaseSink, DatabaseSource
@@ -10,9 +10,11 @@ from millstream.connectors.sink import Sink
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.table.connectors.factory import CONNECTORS, Connector, ReadRows, stored_row
 from millstream.table.connectors.fitting import fitted_rows
+from millstream.table.connectors.lookup import RowsOfDatabase, cache_of
 from millstream.table.connectors.options import Option, Options
 from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.compiled import row_info
+from millstream.table.physical.lookups import RowLookup
 
 __all__ = ["database_of"]
 
@@ -78,6 +80,11 @@ class _Jdbc(Connector):
         )
         read = env._source(entry.path.name, source, source.get_produced_type())
         return ReadRows(fitted_rows(env, read, row_info(stored_row(entry))))
+
+    def lookup(self, entry: TableEntry, options: Options, key: Sequence[str]) -> RowLookup:
+        names = [each.name for each in entry.stored]
+        database, table = database_of(options), options.text("table-name")
+        return RowsOfDatabase(database, table, key, names, cache_of(options))
 
     def write(self, entry: TableEntry, options: Options) -> Sink:
         database, table = database_of(options), options.text("table-name")

@@ -21,10 +21,12 @@ from millstream.table.connectors.factory import (
     cannot,
     stored_row,
 )
+from millstream.table.connectors.lookup import RowsByKey
 from millstream.table.connectors.options import Option, Options
 from millstream.table.connectors.printing import printed_row
 from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.compiled import row_info
+from millstream.table.physical.lookups import RowLookup
 from millstream.table.types.logical import RowField, RowType
 
 __all__ = ["PrintedRows", "RowsOfProgram", "TableRows"]
@@ -57,6 +59,12 @@ class RowsOfProgram(Connector):
         source = CollectionSource.of([values.stored_row(each, row) for each in found.rows])
         info = row_info(row)
         return ReadRows(env._source(entry.path.name, source, info), found.updating)
+
+    def lookup(self, entry: TableEntry, options: Options, key: Sequence[str]) -> RowLookup:
+        if not isinstance(entry.source, TableRows) or entry.source.updating:
+            raise cannot(entry, "has no rows to look up", "make it with from_elements")
+        names = [each.name for each in entry.stored]
+        return RowsByKey(entry.source.rows, [names.index(each) for each in key])
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ from millstream.kernel.steps.columns import ProjectStep
 from millstream.kernel.tables.functions import Column
 from millstream.plan.graph import JobGraph, SinkNode
 from millstream.plan.tables import add_columns
-from millstream.table.connectors.factory import connector_of, read_table
+from millstream.table.connectors.factory import connector_of, lookup_table, read_table
 from millstream.table.connectors.narrowing import narrowed
 from millstream.table.logical.algebra import Relation, Scan, TablePath
 from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.compiled import row_info
+from millstream.table.physical.lookups import LookupParts
 from millstream.table.physical.lowering import Lowering
 from millstream.table.physical.state_ttl import NO_TTL, StateTtl
 from millstream.table.physical.traits import ScanTraits, TableTraits, Traits
@@ -93,6 +94,7 @@ class Planner:
                 every_update=self._every_update,
                 batch=self.batch,
                 ttl=self._ttl,
+                lookup=self._lookup,
             )
             self._lowerings = {id(graph): lowering}
         return lowering.node(planned.relation)
@@ -142,6 +144,9 @@ class Planner:
             "columns",
         )
         return add_columns(graph, "Columns", self._sources[known], step).id
+
+    def _lookup(self, scan: Scan, key: tuple[str, ...]) -> LookupParts:
+        return lookup_table(self.entry(scan), scan.row_type, key, self.zone)
 
     def _scan(self, scan: Scan) -> ScanTraits:
         entry = self.entry(scan)

@@ -32,9 +32,11 @@ from millstream.table.logical.algebra import (
     Values,
     WindowTable,
 )
+from millstream.table.logical.typing_rules import time_kind
 from millstream.table.physical.compiled import Recast, compiled, copied_columns, row_info
 from millstream.table.physical.correlate import add_correlate
 from millstream.table.physical.literal_rows import literal_rows
+from millstream.table.physical.lookups import Finder, LookupParts, add_lookup_join
 from millstream.table.physical.meaning import identity_of, uid_of
 from millstream.table.physical.over import add_over
 from millstream.table.physical.ranks import add_limit, add_rank
@@ -91,6 +93,7 @@ class Lowering:
         every_update: bool = False,
         batch: bool = False,
         ttl: StateTtl = NO_TTL,
+        lookup: Finder | None = None,
     ) -> None:
         self.graph = graph
         self.traits = traits or Traits()
@@ -99,6 +102,7 @@ class Lowering:
         self.batch = batch
         self._ttl = NO_TTL if batch else ttl
         self._read = read
+        self._lookup = lookup
         self._nodes: dict[str, int] = {}
         self._expiring = {node.id for node in graph}
 
@@ -113,6 +117,11 @@ class Lowering:
     def added(self, relation: Relation) -> int | None:
         """The node of a table that was added, None if it is part of another one."""
         return self._nodes.get(identity_of(relation))
+
+    def lookup(self, scan: Scan, key: tuple[str, ...]) -> LookupParts:
+        """How rows of a table are looked up by some columns."""
+        assert self._lookup is not None, "who lowers joins with lookups knows the connectors"
+        return self._lookup(scan, key)
 
     def stateful(self, relation: Relation, name: str, spec: TableSpec) -> int:
         """Add a stateful operator over the inputs of a table."""
@@ -211,6 +220,8 @@ class Lowering:
 
     @_add.register
     def _(self, relation: TemporalJoin) -> int:
+        if time_kind(relation.time.type) == "PROCTIME":
+            return add_lookup_join(self, relation)
         return add_temporal_join(self, relation)
 
     @_add.register

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from millstream.table.logical.algebra import Relation
 from millstream.table.rules.distinct import distinct_dropped, memberships_of_distinct
 from millstream.table.rules.folding import constants_folded
+from millstream.table.rules.laterals import joins_of_laterals
 from millstream.table.rules.projects import (
     aggregates_of_no_columns,
     filters_merged,
@@ -24,6 +25,7 @@ Rule = Callable[[Relation], Relation]
 """Gives an equal table with the same row type, or the table itself."""
 RULES: tuple[Rule, ...] = (
     aggregates_of_no_columns,
+    joins_of_laterals,
     joins_of_subqueries,
     constants_folded,
     filters_of_ranks,

@@ -28,7 +28,7 @@ from millstream.table.logical.algebra import (
 from millstream.table.rules.conditions import all_of, conjuncts, replaced
 from millstream.table.types.logical import RowField, RowType
 
-__all__ = ["joins_of_subqueries"]
+__all__ = ["decorrelated", "joins_of_subqueries", "over_both", "reads_outside", "too_deep"]
 
 
 def joins_of_subqueries(relation: Relation) -> Relation:
@@ -75,7 +75,7 @@ def _membership(part: Expression) -> tuple[Subquery, bool] | None:
 
 def _joined(source: Relation, query: Subquery, negated: bool) -> Relation:
     width = len(source.row_type.fields)
-    right, conditions = _decorrelated(query.query, width)
+    right, conditions = decorrelated(query.query, width)
     for equal in _equal_operands(query, right, width):
         # NOT IN is not TRUE if a comparison is NULL: such a pair counts as a match.
         unknown = negated and equal.type.nullable
@@ -90,12 +90,12 @@ def _equal_operands(query: Subquery, right: Relation, width: int) -> list[Expres
     return [bind("=", pair) for pair in map(list, zip(query.operands, refs, strict=True))]
 
 
-def _decorrelated(query: Relation, width: int) -> tuple[Relation, list[Expression]]:
+def decorrelated(query: Relation, width: int) -> tuple[Relation, list[Expression]]:
     """A query without columns from outside, and the conditions that had them, over both tables."""
-    if not _reads_outside(query):
+    if not reads_outside(query):
         return query, []
     if isinstance(query, Project):
-        below, conditions = _decorrelated(query.input, width)
+        below, conditions = decorrelated(query.input, width)
         extra = sorted({i - width for c in conditions for i in _columns(c) if i >= width})
         places = {column: len(query.expressions) + at for at, column in enumerate(extra)}
         fields = below.row_type.fields
@@ -104,26 +104,26 @@ def _decorrelated(query: Relation, width: int) -> tuple[Relation, list[Expressio
         row = RowType(fields=(*query.row_type.fields, *named))
         moved = [_shifted(each, width, places) for each in conditions]
         if any(_outside(each) for each in query.expressions):
-            raise _too_deep()
+            raise too_deep()
         return Project(row, below, (*query.expressions, *columns)), moved
     if isinstance(query, Filter):
-        below, conditions = _decorrelated(query.input, width)
+        below, conditions = decorrelated(query.input, width)
         own = [each for each in conjuncts(query.condition) if not _outside(each)]
         other = [each for each in conjuncts(query.condition) if _outside(each)]
-        conditions += [_over_both(each, width) for each in other]
+        conditions += [over_both(each, width) for each in other]
         found = Filter(below.row_type, below, all_of(own)) if own else below
         return found, conditions
     if isinstance(query, Aggregate) and query.sets is None:
         return _grouped(query, width)
-    raise _too_deep()
+    raise too_deep()
 
 
 def _grouped(query: Aggregate, width: int) -> tuple[Relation, list[Expression]]:
     """An aggregate of a correlated query: it is grouped by the columns that are compared outside."""
-    below, conditions = _decorrelated(query.input, width)
+    below, conditions = decorrelated(query.input, width)
     columns = sorted({i - width for c in conditions for i in _columns(c) if i >= width})
     if any(not isinstance(c, Call) or c.function != "=" for c in conditions):
-        raise _too_deep()
+        raise too_deep()
     keys = (*query.keys, *(c for c in columns if c not in query.keys))
     fields = below.row_type.fields
     added = keys[len(query.keys) :]
@@ -162,7 +162,7 @@ def _subqueries(expression: Expression) -> list[Subquery]:
 
 def _with_value(source: Relation, query: Subquery) -> tuple[Relation, Expression]:
     width = len(source.row_type.fields)
-    right, conditions = _decorrelated(query.query, width)
+    right, conditions = decorrelated(query.query, width)
     if query.kind == "scalar":
         fields = tuple(
             RowField(f"$q{width + i}", kinds.with_nullability(f.type, True))
@@ -185,7 +185,7 @@ def _marked(source: Relation, query: Subquery) -> Relation:
     comparison is true, and one is NULL.
     """
     width = len(source.row_type.fields)
-    right, conditions = _decorrelated(query.query, width)
+    right, conditions = decorrelated(query.query, width)
     equal = _equal_operands(query, right, width)
     found = _semi(source, right, [*conditions, *equal], "semi")
     missed = [bind("IS NOT FALSE", [each]) if each.type.nullable else each for each in equal]
@@ -222,7 +222,8 @@ def _count_of_nothing(query: Relation, value: Expression) -> Expression:
     return value
 
 
-def _reads_outside(query: Relation) -> bool:
+def reads_outside(query: Relation) -> bool:
+    """Whether a query reads columns of the query around it."""
     for each in query.walk():
         expressions = [*getattr(each, "expressions", ()), getattr(each, "condition", None)]
         expressions += [c.expression for c in getattr(each, "calls", ())]
@@ -239,13 +240,13 @@ def _columns(expression: Expression) -> set[int]:
     return {each.index for each in expression.walk() if isinstance(each, InputRef)}
 
 
-def _over_both(expression: Expression, width: int) -> Expression:
+def over_both(expression: Expression, width: int) -> Expression:
     """A condition of the inner query over the columns of both: outer ones first."""
 
     def change(each: Expression) -> Expression | None:
         if isinstance(each, OuterRef):
             if each.level != 1:
-                raise _too_deep()
+                raise too_deep()
             return InputRef(each.type, each.index, each.name)
         if isinstance(each, InputRef):
             return replace(each, index=each.index + width)
@@ -263,7 +264,8 @@ def _shifted(expression: Expression, width: int, places: dict[int, int]) -> Expr
     return replaced(expression, change)
 
 
-def _too_deep() -> PlanError:
+def too_deep() -> PlanError:
+    """The error of a query that reads columns from outside where no join can bring them."""
     return PlanError(
         "SQL_NOT_SUPPORTED",
         "a subquery reads columns of the query around it in a way that does not run yet",
