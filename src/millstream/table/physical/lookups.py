@@ -206,7 +206,7 @@ def _column_below(expression: Expression, table: Relation) -> int | None:
 
 
 def retry_of(relation: TemporalJoin, scan: Scan) -> Retry | None:
-    """What the LOOKUP hint says of keys that are not found."""
+    """The retries that the LOOKUP hint asks for, of keys that are not found."""
     hints = [dict(options) for name, options in relation.hints if name == "LOOKUP"]
     named = [each for each in hints if each.get("table") == scan.table.name]
     options = (named or (hints if len(hints) == 1 else []) or [{}])[0]
