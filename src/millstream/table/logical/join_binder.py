@@ -20,6 +20,7 @@ from millstream.table.logical.algebra import (
 )
 from millstream.table.logical.context import BinderContext
 from millstream.table.logical.expression_binder import ExpressionBinder
+from millstream.table.logical.intervals import interval_between
 from millstream.table.logical.scopes import Scope, ScopeColumn
 from millstream.table.logical.typing_rules import plain_type, row_type, time_kind
 from millstream.table.logical.user_calls import UserCall
@@ -36,7 +37,7 @@ from millstream.table.types.logical import (
 if TYPE_CHECKING:
     from millstream.table.logical.relation_binder import Bound
 
-__all__ = ["JoinBinder"]
+__all__ = ["JoinBinder", "with_times"]
 
 TRUE = Literal(kinds.not_null(kinds.BOOLEAN), True)
 _KINDS: dict[str, JoinKind] = {
@@ -321,23 +322,32 @@ def _joined(
 
 def _keeps_time(left: Relation, right: Relation, condition: Expression) -> bool:
     """Whether rows come out in the order of time: joins of windows, and within a span of time."""
+    return _of_windows(left, right, condition) or (
+        interval_between(left, right, condition) is not None
+    )
+
+
+def _of_windows(left: Relation, right: Relation, condition: Expression) -> bool:
     size = len(left.row_type.fields)
     tests = condition.children() if _is(condition, "AND") else (condition,)
     roles = {**window_columns(left), **{size + k: v for k, v in window_columns(right).items()}}
     equal = set()
-    bounds = 0
     for test in tests:
         refs = [each for each in test.walk() if isinstance(each, InputRef)]
         sides = {each.index < size for each in refs}
-        if len(sides) < 2 or not isinstance(test, Call):
-            continue
-        if test.function == "=" and len({roles.get(each.index) for each in refs}) == 1:
+        if len(sides) == 2 and _is(test, "=") and len({roles.get(r.index) for r in refs}) == 1:
             equal.add(roles.get(refs[0].index))
-        fields = (*left.row_type.fields, *right.row_type.fields)
-        timed = {r.index < size for r in refs if time_kind(fields[r.index].type)}
-        if len(timed) == 2 and test.function in ("=", "<", "<=", ">", ">=", "BETWEEN"):
-            bounds += 2 if test.function in ("=", "BETWEEN") else 1
-    return bounds >= 2 or {"start", "end"} <= equal
+    return {"start", "end"} <= equal
+
+
+def with_times(relation: Relation, condition: Expression) -> Relation:
+    """A join whose times are near each other because WHERE says so, with its times; else as it is."""
+    if not isinstance(relation, Join) or relation.kind != "inner":
+        return relation
+    left, right = relation.left, relation.right
+    if interval_between(left, right, relation.condition, condition) is None:
+        return relation
+    return replace(relation, row_type=row_type(_names(left, right), _types(left, right, "inner")))
 
 
 def _is(expression: Expression, name: str) -> bool:

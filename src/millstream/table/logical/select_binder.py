@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from millstream.table.expressions.tree import Expression, FieldAccess
@@ -10,6 +10,7 @@ from millstream.table.logical.algebra import Distinct, Filter, Project, Relation
 from millstream.table.logical.context import BinderContext
 from millstream.table.logical.expression_binder import ExpressionBinder
 from millstream.table.logical.grouping import GroupedExpressions, has_aggregate
+from millstream.table.logical.join_binder import with_times
 from millstream.table.logical.over_binder import SelectExpressions
 from millstream.table.logical.problems import nearest
 from millstream.table.logical.relation_binder import ONE_ROW, RelationBinder
@@ -61,6 +62,7 @@ class _Select:
         if select.where is not None:
             self._check_where(select.where)
             condition = self.inner.condition(select.where, "WHERE")
+            self._restore_times(condition)
             self.base = Filter(self.base.row_type, self.base, condition)
         binder = self._binder(order_by)
         items = self._items(binder)
@@ -95,6 +97,17 @@ class _Select:
             types = [plain_type(each.type) for each in relation.row_type.fields]
             relation = Distinct(row_type(names, types), relation)
         return sorted_relation(relation, sortings, len(items))
+
+    def _restore_times(self, condition: Expression) -> None:
+        """Let a join of near times keep its times, also if WHERE says how near they are."""
+        timed = with_times(self.base, condition)
+        if timed is self.base:
+            return
+        pairs = zip(self.scope.columns, timed.row_type.fields, strict=True)
+        columns = [replace(column, type=field.type) for column, field in pairs]
+        self.base = timed
+        self.scope = Scope(columns, self.scope.tables, self.scope.merged)
+        self.inner = ExpressionBinder(self.context, self.scope, self.outer)
 
     def _check_where(self, node: sql.Expression) -> None:
         if has_aggregate(node, self.inner):

@@ -14,6 +14,7 @@ from millstream.plan.tables import add_columns, add_table
 from millstream.table.expressions import kinds
 from millstream.table.expressions.tree import Expression
 from millstream.table.logical.algebra import Aggregate, Join, Relation
+from millstream.table.logical.intervals import interval_of
 from millstream.table.physical.aggregates import (
     Arguments,
     GroupingBits,
@@ -28,7 +29,6 @@ from millstream.table.physical.joins import Side, join_parts
 from millstream.table.physical.meaning import uid_of
 from millstream.table.physical.timed_joins import add_interval_join
 from millstream.table.rules.conditions import moved
-from millstream.table.rules.intervals import interval_of
 from millstream.table.types.logical import RowField, RowType
 
 if TYPE_CHECKING:

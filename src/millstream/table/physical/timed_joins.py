@@ -13,12 +13,12 @@ from millstream.kernel.tables.timed.temporal_join import TemporalJoinSpec
 from millstream.plan.tables import add_columns, add_table
 from millstream.table.expressions.tree import InputRef
 from millstream.table.logical.algebra import Join, Relation, TemporalJoin
+from millstream.table.logical.intervals import Interval
 from millstream.table.physical.compiled import compiled, copied_columns, row_info
 from millstream.table.physical.joins import JoinParts, Side, join_parts
 from millstream.table.physical.meaning import uid_of
 from millstream.table.physical.versions import versions_of
-from millstream.table.rules.conditions import moved
-from millstream.table.rules.intervals import Interval
+from millstream.table.rules.conditions import all_of, moved
 
 if TYPE_CHECKING:
     from millstream.table.physical.lowering import Lowering
@@ -75,7 +75,7 @@ def _add(lowering: Lowering, relation: Relation, name: str, sides: _Sides, spec:
 def add_interval_join(lowering: Lowering, relation: Join, interval: Interval) -> int:
     """Add a join whose condition bounds the distance of the times of both sides."""
     width = len(relation.left.row_type.fields)
-    parts = join_parts(interval.rest, width, lambda each: not each.null_safe)
+    parts = join_parts(all_of(interval.rest), width, lambda each: not each.null_safe)
     sides = _Sides(lowering, relation.inputs(), parts)
     left, right = sides.sides
     spec = IntervalJoinSpec(

@@ -30,6 +30,7 @@ from millstream.table.logical.algebra import (
     Values,
     WindowTable,
 )
+from millstream.table.logical.intervals import interval_of
 from millstream.table.physical.over import over_mode
 from millstream.table.physical.window_columns import (
     distinct_windows,
@@ -38,7 +39,6 @@ from millstream.table.physical.window_columns import (
     window_of,
 )
 from millstream.table.rules.conditions import is_deterministic
-from millstream.table.rules.intervals import interval_of
 from millstream.table.rules.nodes import Rank
 
 __all__ = ["OrderClass", "ScanTraits", "TableTraits", "Traits"]

@@ -82,6 +82,36 @@ def test_results_keep_their_time_for_windows():
     assert set(found) == {(t(0), 2), (t(15), 1)}
 
 
+def test_times_stay_if_where_says_how_near_they_are():
+    join = f"SELECT o.ts FROM orders o, payments p WHERE o.id = p.order_id AND {WITHIN[0]}"
+    query = f"""WITH j AS ({join}) SELECT window_start, COUNT(*) FROM
+                TUMBLE(TABLE j, DESCRIPTOR(ts), INTERVAL '15' SECOND)
+                GROUP BY window_start, window_end"""
+    assert set(orders_and_payments().table(query)) == {(t(0), 1)}
+
+
+def test_two_bounds_in_one_direction_are_a_regular_join():
+    query = """SELECT o.id FROM orders o LEFT JOIN payments p ON o.id = p.order_id
+               AND p.pts >= o.ts AND p.pts > o.ts - INTERVAL '5' SECOND"""
+    tables = orders_and_payments()
+    assert set(tables.table(query)) == {(1,), (2,), (3,)}
+    windows = f"""WITH j AS ({query.replace("SELECT o.id", "SELECT o.ts")})
+                  SELECT COUNT(*) FROM TUMBLE(TABLE j, DESCRIPTOR(ts), INTERVAL '15' SECOND)
+                  GROUP BY window_start, window_end"""
+    with pytest.raises(MillstreamError, match="time"):
+        tables.table(windows)
+
+
+def test_rows_of_one_moment_meet_by_processing_time():
+    tables = Tables()
+    tables.add("a", "k INT", [(1,), (2,)])
+    tables.add("b", "j INT", [(1,), (3,)])
+    query = """SELECT k, j FROM (SELECT *, PROCTIME() AS p FROM a) a
+               JOIN (SELECT *, PROCTIME() AS q FROM b) b
+               ON k = j AND p BETWEEN q - INTERVAL '1' HOUR AND q + INTERVAL '1' HOUR"""
+    assert set(tables.table(query)) == {(1, 1)}
+
+
 def test_one_bound_is_a_regular_join():
     query = (
         "SELECT o.id, p.how FROM orders o JOIN payments p ON o.id = p.order_id AND p.pts >= o.ts"
