@@ -52,6 +52,8 @@ SECTIONS = (
     "kafka.md",
     "databases.md",
     "compare.md",
+    "tables.md",
+    "nexmark.md",
 )
 
 

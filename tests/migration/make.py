@@ -16,6 +16,7 @@ from pathlib import Path
 
 from millstream.checkpoint.savepoints import FORMAT
 from millstream.datastream import StreamExecutionEnvironment
+from tests.support.migration import golden_tables
 from tests.support.migration.golden import ALL_CASES, file_name, make
 from tests.support.spark.savepoint_programs import everything, lines
 
@@ -25,6 +26,7 @@ HERE = Path(__file__).parent
 def main() -> None:
     """Make what is missing: a golden savepoint is never changed."""
     make_layouts()
+    make_tables()
     make_job()
 
 
@@ -37,6 +39,17 @@ def make_layouts() -> None:
         if not target.exists():
             with tempfile.TemporaryDirectory() as name:
                 make(case, target, Path(name))
+            print(target)
+
+
+def make_tables() -> None:
+    """Run the SQL of each case half, in memory, and keep its savepoint."""
+    folder = HERE / f"tables-v{FORMAT}"
+    folder.mkdir(exist_ok=True)
+    for name in golden_tables.CASES:
+        target = folder / f"{name.replace(' ', '-')}.zip"
+        if not target.exists():
+            golden_tables.make(name, target)
             print(target)
 
 
