@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 from millstream.common.errors import PlanError
@@ -27,6 +28,9 @@ from millstream.table.sql.nodes import Source
 from millstream.table.udf import function_at
 
 __all__ = ["execute_ddl"]
+
+_CATALOGS = {"spark": "millstream.table.connectors.spark_catalog"}
+"""Modules of catalogs of other kinds, by the option ``type``; each has ``make_catalog``."""
 
 
 def execute_ddl(
@@ -206,12 +210,16 @@ def _create_database(node: Any, manager: CatalogManager, source: Source) -> Stat
 
 def _create_catalog(node: Any, manager: CatalogManager, source: Source) -> StatementResult:
     options = {each.key: each.value for each in node.options}
-    kind = options.get("type")
-    if kind != "generic_in_memory":
+    kind, name = options.get("type"), node.name.text
+    if kind in _CATALOGS:
+        made = import_module(_CATALOGS[kind]).make_catalog(name, options, node.comment)
+    elif kind == "generic_in_memory":
+        default = options.get("default-database", "default")
+        made = Catalog(name, {default: Database(default)}, options, node.comment, default)
+    else:
         message = f"there is no catalog of type {kind}" if kind else "the option type is missing"
-        raise catalog_error("CATALOG_TYPE", message, "write 'type' = 'generic_in_memory'")
-    default = options.get("default-database", "default")
-    made = Catalog(node.name.text, {default: Database(default)}, options, node.comment, default)
+        hint = "write 'type' = 'generic_in_memory', or 'type' = 'spark' for the tables of Spark"
+        raise catalog_error("CATALOG_TYPE", message, hint)
     manager.add_catalog(made, node.if_not_exists)
     return OK
 

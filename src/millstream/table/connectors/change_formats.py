@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pyarrow as pa
+
 from millstream.common.errors import FormatError
 from millstream.common.types import Row, RowKind
 from millstream.connectors.sink import Changelog
@@ -49,6 +51,10 @@ class ChangeRows(ABC):
             if isinstance(error, FormatError):
                 raise
             raise FormatError("CHANGE_ROW", f"no change: {message!r:.200} ({error!r})") from error
+
+    def columns(self, messages: pa.Array) -> list[pa.Array] | None:
+        """None: a message may have several rows."""
+        return None
 
     @abstractmethod
     def changes(self, found: Mapping[str, Any]) -> Iterable[Message]:

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
+
 from millstream.common.errors import FormatError
+from millstream.table.connectors.line_columns import csv_columns
 from millstream.table.connectors.text_values import number_text, parsed, short_decimal, time_text
 from millstream.table.types.logical import ArrayType, LogicalType, RowField, RowType
 
@@ -65,6 +68,12 @@ class CsvRows:
             if isinstance(error, FormatError):
                 raise
             raise FormatError("CSV_ROW", f"no CSV: {line!r:.200} ({error})") from error
+
+    def columns(self, lines: pa.Array) -> list[pa.Array] | None:
+        """The columns of many lines at once; None if they have to be read one by one."""
+        if self.null is not None or self.escape is not None or self.comments or self.quote != '"':
+            return None
+        return csv_columns(lines, self.fields, self.delimiter)
 
     def _parts(self, line: str) -> list[str]:
         reader = csv.reader(

@@ -13,6 +13,8 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Protocol
 
+import pyarrow as pa
+
 from millstream.connectors.sink import Changelog
 from millstream.table.connectors.options import Option, Options
 from millstream.table.types.logical import LogicalType, RowType
@@ -52,6 +54,9 @@ class Codec(Protocol):
     def read_all(self, message: bytes) -> Sequence[Message]:
         """The rows of a message, in order."""
 
+    def columns(self, messages: pa.Array) -> list[pa.Array] | None:
+        """The columns of messages with one row each; None: they have to be read one by one."""
+
     def write(self, row: Sequence[Any]) -> bytes:
         """The message of a row; a row that is taken back has the kind DELETE."""
 
@@ -71,6 +76,11 @@ class PlainRows:
     def read_all(self, message: bytes) -> Sequence[Message]:
         found = self.rows.read(message)
         return () if found is None else (Message(found),)
+
+    def columns(self, messages: pa.Array) -> list[pa.Array] | None:
+        read = getattr(self.rows, "columns", None)
+        found: list[pa.Array] | None = None if read is None else read(messages)
+        return found
 
     def write(self, row: Sequence[Any]) -> bytes:
         made = self.rows.write(row)

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
+
 from millstream.common.errors import FormatError
 from millstream.table.connectors.formats import Message
+from millstream.table.connectors.line_columns import json_columns
 from millstream.table.connectors.text_values import (
     INTEGERS,
     fitting_decimal,
@@ -87,6 +90,12 @@ class JsonRows:
             if self.lenient:
                 return None
             raise
+
+    def columns(self, messages: pa.Array) -> list[pa.Array] | None:
+        """The columns of many messages at once; None if they have to be read one by one."""
+        if self.fail_on_missing:
+            return None
+        return json_columns(messages, self.fields, iso=self.iso)
 
     def object_of(self, message: str | bytes) -> dict[str, Any]:
         """The JSON object of a message."""

@@ -71,6 +71,10 @@ class MessageDecoder:
     def decode(self, values: Values, timestamps: Ints) -> Decoded:
         assert isinstance(values, Columns)
         read = _named(values)
+        if self.key is None and not self.upsert and not self.changes:
+            columns = self.value.columns(read["value"])
+            if columns is not None:
+                return Decoded(Columns(self.output, self._whole(columns, read, timestamps)))
         messages, keys = read["value"].to_pylist(), None
         if self.key is not None:
             keys = read["key"].to_pylist()
@@ -103,6 +107,19 @@ class MessageDecoder:
             return [(None, own)] if self.upsert and own is not None else []
         data = message.encode() if isinstance(message, str) else message
         return [(found, own) for found in self.value.read_all(data)]
+
+    def _whole(
+        self, columns: list[pa.Array], read: dict[str, pa.Array], timestamps: Ints
+    ) -> list[pa.Array]:
+        """All columns, of which those of the value are known."""
+        if all(origin == "value" for origin, _ in self.parts):
+            return [columns[which] for _, which in self.parts]
+        places = np.arange(len(timestamps))
+        others = self._arrays([(None, None)] * len(places), places, read, timestamps)
+        return [
+            columns[which] if origin == "value" else other
+            for (origin, which), other in zip(self.parts, others, strict=True)
+        ]
 
     def _arrays(
         self,

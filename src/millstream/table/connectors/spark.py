@@ -36,6 +36,8 @@ class _Spark(Connector):
         self, env: StreamExecutionEnvironment, entry: TableEntry, options: Options
     ) -> ReadRows:
         session, name = env._session(), options.text("format")
+        if name == "table":
+            return read_frame(env, entry, session.table(options.text("path")))
         streaming = options.text("scan.mode", "batch") == "streaming"
         reader = (session.readStream if streaming else session.read).format(name)
         if name in _WITH_SCHEMA:

@@ -23,6 +23,8 @@ __all__ = [
 INTEGERS = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}
 TIMESTAMPS = ("TIMESTAMP_WITHOUT_TIME_ZONE", "TIMESTAMP_WITH_LOCAL_TIME_ZONE")
 _DIGITS = Context(prec=40)
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _DATE = re.compile(r"[+-]?\d{4,9}-\d\d-\d\d")
 _TIME = re.compile(r"\d\d:\d\d:\d\d(\.\d{0,9})?")
 _ISO_TIME = re.compile(r"\d\d:\d\d(:\d\d(\.\d{1,9})?)?")
@@ -41,14 +43,14 @@ def parsed(text: str, kind: LogicalType, *, iso: bool = False) -> Any:
     if root in ("CHAR", "VARCHAR"):
         return text
     if root in INTEGERS:
-        return fitting_integer(int(text.strip()), root)
+        return fitting_integer(int(_written_as(_WHOLE, text)), root)
     if root in ("FLOAT", "DOUBLE"):
         found = parse_double(text)
         if found is None:
             raise ValueError(text)
         return found
     if isinstance(kind, DecimalType):
-        return fitting_decimal(Decimal(text.strip()), kind)
+        return fitting_decimal(Decimal(_written_as(_DECIMAL, text)), kind)
     if root == "BOOLEAN":
         return text.strip().lower() == "true"
     if root == "DATE":
@@ -58,6 +60,14 @@ def parsed(text: str, kind: LogicalType, *, iso: bool = False) -> Any:
     if root in TIMESTAMPS:
         return _timestamp(text, root == TIMESTAMPS[1], iso)
     raise TypeError(f"{kind} has no text")
+
+
+def _written_as(form: re.Pattern[str], text: str) -> str:
+    """A number without blanks around it, if it has the form: Python takes more than Java does."""
+    found = text.strip()
+    if not form.fullmatch(found):
+        raise ValueError(f"no number: {text!r}")
+    return found
 
 
 def fitting_integer(value: int, root: str) -> int:

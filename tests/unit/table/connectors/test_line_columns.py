@@ -1,0 +1,80 @@
+"""Lines that Arrow reads: never other values than those that are read one by one."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millstream.common.errors import FormatError
+from millstream.table.connectors.csv_rows import CsvRows
+from millstream.table.connectors.json_rows import JsonRows
+from tests.support.sql import row_type
+from tests.support.strategies import examples
+
+FIELDS = row_type("s STRING, i INT, d DOUBLE, b BOOLEAN, t TIMESTAMP(3), y DATE").fields
+PLAIN = '{"s":"a","i":1,"d":2,"b":true,"t":"2024-01-02 03:04:05.5","y":"2024-01-02"}'
+
+
+def by_line(rows, lines):
+    try:
+        return [tuple(row) for line in lines for row in rows.read_all(line.encode())]
+    except FormatError:
+        return None
+
+
+def by_columns(rows, lines):
+    found = rows.columns(pa.array(lines))
+    return None if found is None else list(zip(*(each.to_pylist() for each in found), strict=True))
+
+
+def test_plain_lines_are_read_at_once():
+    rows = JsonRows(FIELDS)
+    assert by_columns(rows, [PLAIN, "{}"]) == by_line(rows, [PLAIN, "{}"])
+    lines = ["a,1,2.5,true,2024-01-02 03:04:05.5,2024-01-02"]
+    other = CsvRows(FIELDS)
+    assert by_columns(other, lines) == [other.read(line) for line in lines]
+
+
+_JSON = """1|-0|1.0|1e2|"1"|" 1"|true|"TRUE"|null|[1]|{"a":1}|"x"|""|3000000000|01|"2024-01-02"|1_0|NaN
+"2024-01-02T03:04:05"|"2024-13-02"|99999999999999999999|"2024-01-02 03:04:05"|" 1 "
+"2024-01-02 03:04:05.1234"|"\\u00e9"|"\\ud800"|"a\\nb\""""
+JSON_VALUES = st.sampled_from(_JSON.replace("\n", "|").split("|"))
+JSON_LINES = st.one_of(
+    st.lists(st.tuples(st.sampled_from("sidbtyz"), JSON_VALUES), max_size=3).map(
+        lambda pairs: "{" + ",".join(f'"{name}":{value}' for name, value in pairs) + "}"
+    ),
+    st.sampled_from(["", "{}", "[{}]", "{}{}", "x", '{"s":"a"', " {}", PLAIN]),
+)
+
+
+@given(lines=st.lists(JSON_LINES, min_size=1, max_size=3))
+@examples(300)
+def test_json_is_never_read_differently(lines):
+    rows = JsonRows(FIELDS)
+    found = by_columns(rows, lines)
+    assert found is None or found == by_line(rows, lines)
+
+
+_CSV = """|a| a |1| 1|+1|1.5|1e3|true|TRUE| true|null|NaN|inf|é|"x"|2024-01-02|2024-01-02 03:04:05
+2024-01-02 03:04:05.123|2024-1-2|#|0x1|1_0"""
+CSV_PARTS = st.sampled_from(_CSV.replace("\n", "|").split("|"))
+
+
+@given(
+    lines=st.lists(
+        st.lists(CSV_PARTS, min_size=1, max_size=4).map(",".join), min_size=1, max_size=3
+    ),
+    columns=st.sampled_from(["s STRING, i INT", "d DOUBLE, b BOOLEAN", "t TIMESTAMP(3), y DATE"]),
+)
+@examples(300)
+def test_csv_is_never_read_differently(lines, columns):
+    rows = CsvRows(row_type(columns).fields)
+    found = by_columns(rows, lines)
+    if found is None:
+        return
+    try:
+        assert repr(found) == repr([rows.read(line) for line in lines])
+    except FormatError:
+        pytest.fail(f"{lines} are no rows")
