@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-def environment(spark: SparkSession) -> StreamTableEnvironment:
+def environment(spark: SparkSession, batch: bool = False) -> StreamTableEnvironment:
     env = StreamExecutionEnvironment.get_execution_environment(spark=spark)
-    return StreamTableEnvironment.create(env)
+    t_env = StreamTableEnvironment.create(env)
+    if batch:
+        t_env.execute_sql("SET 'execution.runtime-mode' = 'batch'")
+    return t_env
 
 
 def rows(t_env: StreamTableEnvironment, query: str) -> list[tuple[object, ...]]:
@@ -26,7 +29,7 @@ def rows(t_env: StreamTableEnvironment, query: str) -> list[tuple[object, ...]]:
 
 
 def test_a_format_of_spark_is_written_and_read(spark: SparkSession, tmp_path: Path) -> None:
-    t_env = environment(spark)
+    t_env = environment(spark, batch=True)
     t_env.execute_sql(
         "CREATE TABLE words (word STRING, n BIGINT, d DECIMAL(10, 2)) "
         f"WITH ('connector' = 'spark', 'format' = 'parquet', 'path' = '{tmp_path}/words')"
@@ -41,7 +44,7 @@ def test_the_catalog_of_the_session(spark: SparkSession, tmp_path: Path) -> None
     spark.sql("DROP TABLE IF EXISTS shop.words")
     spark.sql(f"CREATE TABLE shop.words (word STRING, n INT) USING parquet LOCATION '{tmp_path}/w'")
     spark.sql("INSERT INTO shop.words VALUES ('to', 1), ('be', 2)")
-    t_env = environment(spark)
+    t_env = environment(spark, batch=True)
     t_env.execute_sql("CREATE CATALOG spark WITH ('type' = 'spark')")
     assert rows(t_env, "SELECT word, n + 1 FROM spark.shop.words") == [("be", 3), ("to", 2)]
     t_env.execute_sql("USE spark.shop")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from millstream.common.typeinfo import RowTypeInfo, Types
+from millstream.common.typeinfo import RowTypeInfo
 from millstream.common.types import Row
 from millstream.connectors.sink import Changelog
 from millstream.datastream.connectors.file_system import FileSink
@@ -72,14 +72,7 @@ class TableFileSink(FileSink):
     """Writes the rows of a table to files. ``changes``: what its format can say."""
 
     changes: Changelog = "append"
-    partitions: Partitions | None = None
 
     @property
     def changelog(self) -> Changelog:  # type: ignore[override]
         return self.changes
-
-    def preprocess(self, stream: Any) -> Any:
-        if self.partitions is None:
-            return stream
-        triple = Types.TUPLE([Types.STRING(), Types.BOOLEAN(), self.partitions.row])
-        return stream.map(self.partitions, triple).name("Partitions")

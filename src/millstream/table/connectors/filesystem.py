@@ -26,6 +26,11 @@ from millstream.table.connectors.file_sink import LineEncoder, Partitions, Table
 from millstream.table.connectors.formats import chosen_format, format_options
 from millstream.table.connectors.messages import ColumnsDecoder, MessageDecoder, Part
 from millstream.table.connectors.options import Option, Options
+from millstream.table.connectors.partition_commit import (
+    COMMIT_OPTIONS,
+    PartitionedFileSink,
+    commit_rule,
+)
 from millstream.table.connectors.table_files import (
     DEFAULT_PARTITION,
     ArrowColumn,
@@ -52,9 +57,8 @@ _OWN = (
     Option("source.report-statistics"),
     Option("sink.parallelism"),
     Option("sink.rolling-policy.", prefix=True),
-    Option("sink.partition-commit.", prefix=True),
     Option("sink.shuffle-by-partition.enable"),
-    Option("partition.time-extractor.", prefix=True),
+    *COMMIT_OPTIONS,
     Option("auto-compaction"),
     Option("compaction.file-size"),
 )
@@ -119,7 +123,10 @@ class _FileSystem(Connector):
             return sink
         default = options.text("partition.default-name", DEFAULT_PARTITION)
         partitions = Partitions(entry.partition_keys, row_info(row), default)
-        return replace(sink, buckets=BucketAssigner.of(partitions.folder), partitions=partitions)
+        assigner, rule = BucketAssigner.of(partitions.folder), commit_rule(options)
+        return PartitionedFileSink(
+            **{**vars(sink), "buckets": assigner, "partitions": partitions, "commits": rule}
+        )
 
 
 def _row(columns: Sequence[TableColumn]) -> RowType:

@@ -34,10 +34,11 @@ __all__ = ["PrintedRows", "RowsOfProgram", "TableRows"]
 
 @dataclass(frozen=True)
 class TableRows:
-    """Rows of the program, with event times if they have some; ``updating``: they have kinds."""
+    """Rows of the program. ``updating``: they have kinds; ``upsert``: a row replaces that of its key."""
 
     rows: Sequence[Row]
     updating: bool = False
+    upsert: bool = False
 
 
 class RowsOfProgram(Connector):
@@ -47,6 +48,8 @@ class RowsOfProgram(Connector):
         return ()
 
     def changes(self, entry: TableEntry, options: Options) -> Changelog:
+        if getattr(entry.source, "upsert", False):
+            return "upsert"
         return "retract" if getattr(entry.source, "updating", False) else "append"
 
     def read(
@@ -58,7 +61,7 @@ class RowsOfProgram(Connector):
         row = stored_row(entry)
         source = CollectionSource.of([values.stored_row(each, row) for each in found.rows])
         info = row_info(row)
-        return ReadRows(env._source(entry.path.name, source, info), found.updating)
+        return ReadRows(env._source(entry.path.name, source, info), found.updating or found.upsert)
 
     def lookup(self, entry: TableEntry, options: Options, key: Sequence[str]) -> RowLookup:
         if not isinstance(entry.source, TableRows) or entry.source.updating:

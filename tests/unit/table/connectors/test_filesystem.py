@@ -11,6 +11,7 @@ import pytest
 from millstream.common.errors import MillstreamError, PlanError
 from millstream.common.types import Row
 from millstream.table.table_environment import TableEnvironment
+from millstream.testing import in_memory
 
 ROW = (
     1,
@@ -151,3 +152,44 @@ def test_only_columns_that_are_used_are_read(tmp_path):
     assert rows(t_env, "SELECT c FROM i") == [(2,)]
     with pytest.raises(MillstreamError, match="no number"):
         rows(t_env, "SELECT b, c FROM i")
+
+
+def committed(tmp_path, options):
+    (tmp_path / "in").mkdir()
+    times = ("00:10", "00:50", "01:10", "03:10")
+    lines = [f'{{"d":"2024-01-01","h":"{t[:2]}","ts":"2024-01-01 {t}:00"}}\n' for t in times]
+    (tmp_path / "in" / "f").write_text("".join(lines))
+    t_env = environment()
+    t_env.execute_sql(
+        "CREATE TABLE i (d STRING, h STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) "
+        f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/in', 'format' = 'json')"
+    )
+    t_env.execute_sql(
+        "CREATE TABLE o (ts TIMESTAMP(3), d STRING, h STRING) PARTITIONED BY (d, h) "
+        f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/out', 'format' = 'csv', {options})"
+    )
+    with in_memory(epochs=1):
+        t_env.execute_sql("INSERT INTO o SELECT ts, d, h FROM i").wait()
+    found = {each.parent.name for each in (tmp_path / "out").rglob("_SUCCESS")}
+    assert len(rows(t_env, "SELECT * FROM o")) == 4
+    return sorted(found)
+
+
+def test_a_partition_is_complete_with_its_epoch(tmp_path):
+    options = "'sink.partition-commit.policy.kind' = 'success-file'"
+    assert committed(tmp_path, options) == ["h=00", "h=01", "h=03"]
+
+
+def test_a_partition_is_complete_when_its_time_is_over(tmp_path):
+    options = (
+        "'sink.partition-commit.policy.kind' = 'metastore,success-file', "
+        "'sink.partition-commit.trigger' = 'partition-time', 'sink.partition-commit.delay' = '1 h', "
+        "'partition.time-extractor.timestamp-pattern' = '$d $h:00:00'"
+    )
+    # The last watermark is that of the end: it passes all times.
+    assert committed(tmp_path, options) == ["h=00", "h=01", "h=03"]
+
+
+def test_there_are_no_other_policies(tmp_path):
+    with pytest.raises(PlanError, match="success-file"):
+        committed(tmp_path, "'sink.partition-commit.policy.kind' = 'metastore'")
