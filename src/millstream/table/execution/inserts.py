@@ -15,13 +15,12 @@ from millstream.kernel.steps.columns import FilterStep, ProjectStep
 from millstream.kernel.tables.functions import Column
 from millstream.kernel.tables.materialize import MaterializeSpec
 from millstream.kernel.tables.upsert import UpsertSpec
-from millstream.plan.tables import add_columns, add_table
+from millstream.plan.tables import add_columns, add_table, free_uid
 from millstream.table.connectors.factory import connector_of
 from millstream.table.connectors.simple import PrintedRows
 from millstream.table.execution.planning import Planned, Planner, refuse_updates
 from millstream.table.logical.entries import TableColumn, TableEntry
 from millstream.table.physical.compiled import row_info
-from millstream.table.physical.meaning import uid_of
 
 __all__ = ["OUTPUT_MODES", "add_insert"]
 
@@ -60,7 +59,7 @@ def add_insert(
     changelog: Changelog = "retract" if updating else "append"
     if output_mode == "complete":
         spec = MaterializeSpec(row_info(planned.relation.row_type), changes=updating)
-        uid = f"complete {entry.path} {uid_of(planned.relation)}"
+        uid = free_uid(planner.env._graph, f"sql-complete-{entry.path}")
         node = add_table(planner.env._graph, "Whole Table", [node], spec, uid=uid).id
         changelog = "append"
     elif sink.changelog == "upsert" and entry.primary_key:
@@ -105,7 +104,7 @@ def _as_upserts(planner: Planner, node: int, planned: Planned, entry: TableEntry
     unique = any(each <= set(key) for each in traits.keys) or not traits.updating
     row = row_info(planned.relation.row_type)
     spec = UpsertSpec(row, key, unique, traits.updating)
-    uid = f"upserts {entry.path} {uid_of(planned.relation)}"
+    uid = free_uid(planner.env._graph, f"sql-upserts-{entry.path}")
     return add_table(planner.env._graph, "Upserts", [node], spec, uid=uid).id
 
 
