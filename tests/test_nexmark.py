@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -66,3 +67,27 @@ def test_results_are_those_of_flink(name: str) -> None:
     assert [column for column, _ in run.columns] == [column for column, _ in recorded["columns"]]
     for part in ("count", "first", "hash"):
         assert found[part] == recorded[part]
+
+
+def test_average_prices_of_the_last_auctions_of_sellers() -> None:
+    """q6, which Flink refuses, against a computation over all events at once."""
+    events = [event for _, event in program("q6").tables["events"].changes]
+    auctions = {row[2][0]: row[2] for row in events if row[2]}
+    best: dict[int, tuple[int, Any]] = {}
+    for row in events:
+        bid = row[3]
+        auction = bid and auctions.get(bid[0])
+        if auction and auction[5] <= bid[5] <= auction[6]:
+            best[bid[0]] = min(
+                best.get(bid[0], (0, None)), (-bid[2], bid[5]), key=lambda won: won[0]
+            )
+    sellers: dict[int, list[tuple[Any, int]]] = {}
+    for number, (price, time) in best.items():
+        sellers.setdefault(auctions[number][7], []).append((time, -price))
+    wanted = Counter[Any]()
+    for seller, sales in sellers.items():
+        prices = [price for _, price in sorted(sales)]
+        for at in range(len(prices)):
+            last = prices[max(at - 10, 0) : at + 1]
+            wanted[seller, sum(last) // len(last)] += 1
+    assert Counter(tuple(row) for row in in_memory(program("q6")).rows) == wanted

@@ -82,6 +82,8 @@ EVENTS = Rows.of(
     (at("12:00:27"), "a", 10),
     (at("12:00:28"), "b", 11),
 )
+# Which row is late for a join depends on both inputs, and so in Flink on the time of day.
+ONTIME = Rows(TIMED, tuple(each for each in EVENTS.changes if each[1][2] != 100))
 OTHERS = Rows.of(
     TIMED,
     (at("12:00:02"), "a", 10),
@@ -116,6 +118,14 @@ RATES = Rows.of(
     ("-D", "USD", 100, at("12:00:08")),
     ("-U", "EUR", 120, at("12:00:05")),
     ("+U", "EUR", 130, at("12:00:20")),
+)
+QUOTES = Rows.of(
+    "currency STRING, rate INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' SECOND",
+    ("EUR", 110, at("12:00:00")),
+    ("USD", 100, at("12:00:01")),
+    ("EUR", 120, at("12:00:05")),
+    ("YEN", 1, at("12:00:06")),
+    ("EUR", 130, at("12:00:20")),
 )
 PAYMENTS = Rows.of(
     "currency STRING, paid INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' SECOND",
@@ -155,10 +165,12 @@ TABLES = {
     "changes": CHANGES,
     "customers": CUSTOMERS,
     "events": EVENTS,
+    "ontime": ONTIME,
     "others": OTHERS,
     "tchanges": TIMED_CHANGES,
     "rates": RATES,
     "payments": PAYMENTS,
+    "quotes": QUOTES,
     "nested": NESTED,
     "numbers": NUMBERS,
 }

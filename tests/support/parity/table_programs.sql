@@ -323,37 +323,37 @@ SELECT k, SESSION_START(ts, INTERVAL '4' SECOND), SESSION_END(ts, INTERVAL '4' S
 
 ---- By time: joins, ranks and OVER
 
--- window_join_inner: events, others
+-- window_join_inner: ontime, others
 SELECT l.k, l.v, r.v AS w, COALESCE(l.window_start, r.window_start) AS s FROM (SELECT * FROM
-  TABLE(TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS l INNER JOIN (SELECT * FROM
+  TABLE(TUMBLE(TABLE ontime, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS l INNER JOIN (SELECT * FROM
   TABLE(TUMBLE(TABLE others, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS r ON l.k = r.k AND
   l.window_start = r.window_start AND l.window_end = r.window_end;
 
--- window_join_left: events, others
+-- window_join_left: ontime, others
 SELECT l.k, l.v, r.v AS w, COALESCE(l.window_start, r.window_start) AS s FROM (SELECT * FROM
-  TABLE(TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS l LEFT JOIN (SELECT * FROM
+  TABLE(TUMBLE(TABLE ontime, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS l LEFT JOIN (SELECT * FROM
   TABLE(TUMBLE(TABLE others, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS r ON l.k = r.k AND
   l.window_start = r.window_start AND l.window_end = r.window_end;
 
--- window_join_right: events, others
+-- window_join_right: ontime, others
 SELECT l.k, l.v, r.v AS w, COALESCE(l.window_start, r.window_start) AS s FROM (SELECT * FROM
-  TABLE(TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS l RIGHT JOIN (SELECT * FROM
+  TABLE(TUMBLE(TABLE ontime, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS l RIGHT JOIN (SELECT * FROM
   TABLE(TUMBLE(TABLE others, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS r ON l.k = r.k AND
   l.window_start = r.window_start AND l.window_end = r.window_end;
 
--- window_join_full: events, others
+-- window_join_full: ontime, others
 SELECT l.k, l.v, r.v AS w, COALESCE(l.window_start, r.window_start) AS s FROM (SELECT * FROM
-  TABLE(TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS l FULL JOIN (SELECT * FROM
+  TABLE(TUMBLE(TABLE ontime, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS l FULL JOIN (SELECT * FROM
   TABLE(TUMBLE(TABLE others, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS r ON l.k = r.k AND
   l.window_start = r.window_start AND l.window_end = r.window_end;
 
--- window_join_semi: events, others
-SELECT k, v FROM (SELECT * FROM TABLE(TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS
+-- window_join_semi: ontime, others
+SELECT k, v FROM (SELECT * FROM TABLE(TUMBLE(TABLE ontime, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS
   l WHERE k IN (SELECT k FROM (SELECT * FROM TABLE(TUMBLE(TABLE others, DESCRIPTOR(ts), INTERVAL '5'
   SECOND))) AS r WHERE l.window_start = r.window_start AND l.window_end = r.window_end);
 
--- window_join_anti: events, others
-SELECT k, v FROM (SELECT * FROM TABLE(TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS
+-- window_join_anti: ontime, others
+SELECT k, v FROM (SELECT * FROM TABLE(TUMBLE(TABLE ontime, DESCRIPTOR(ts), INTERVAL '5' SECOND))) AS
   l WHERE k NOT IN (SELECT k FROM (SELECT * FROM TABLE(TUMBLE(TABLE others, DESCRIPTOR(ts), INTERVAL
   '5' SECOND))) AS r WHERE l.window_start = r.window_start AND l.window_end = r.window_end);
 
@@ -378,20 +378,20 @@ SELECT k, v, window_start FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k, win
   window_end ORDER BY ts ASC) AS n FROM TABLE(TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL '5'
   SECOND))) WHERE n = 1;
 
--- interval_inner: events, others
-SELECT e.k, e.v, o.v AS w FROM events AS e JOIN others AS o ON e.k = o.k AND e.ts BETWEEN o.ts -
+-- interval_inner: ontime, others
+SELECT e.k, e.v, o.v AS w FROM ontime AS e JOIN others AS o ON e.k = o.k AND e.ts BETWEEN o.ts -
   INTERVAL '4' SECOND AND o.ts + INTERVAL '2' SECOND;
 
--- interval_left: events, others
-SELECT e.k, e.v, o.v AS w FROM events AS e LEFT JOIN others AS o ON e.k = o.k AND o.ts >= e.ts AND
+-- interval_left: ontime, others
+SELECT e.k, e.v, o.v AS w FROM ontime AS e LEFT JOIN others AS o ON e.k = o.k AND o.ts >= e.ts AND
   o.ts < e.ts + INTERVAL '3' SECOND;
 
--- interval_full: events, others
-SELECT e.k, e.v, o.v AS w FROM events AS e FULL JOIN others AS o ON e.k = o.k AND o.ts BETWEEN e.ts
+-- interval_full: ontime, others
+SELECT e.k, e.v, o.v AS w FROM ontime AS e FULL JOIN others AS o ON e.k = o.k AND o.ts BETWEEN e.ts
   AND e.ts + INTERVAL '3' SECOND;
 
--- interval_filter: events, others
-SELECT e.k, e.v, o.v AS w FROM events AS e JOIN others AS o ON e.k = o.k AND e.ts BETWEEN o.ts -
+-- interval_filter: ontime, others
+SELECT e.k, e.v, o.v AS w FROM ontime AS e JOIN others AS o ON e.k = o.k AND e.ts BETWEEN o.ts -
   INTERVAL '4' SECOND AND o.ts AND e.v > 1;
 
 -- temporal_inner: payments, rates
@@ -508,3 +508,144 @@ SELECT name, id FROM (SELECT DISTINCT name FROM customers), LATERAL (SELECT id, 
 -- with: changes, customers
 WITH c AS (SELECT customer, COUNT(*) AS n FROM changes GROUP BY customer) SELECT x.customer, y.n
   FROM c AS x JOIN c AS y ON x.n = y.n;
+
+---- More of everything
+
+-- dedup_first_arrived: events
+SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY p) AS n FROM
+  (SELECT *, PROCTIME() AS p FROM events)) WHERE n = 1;
+
+-- dedup_last_arrived: events
+SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY p DESC) AS n FROM
+  (SELECT *, PROCTIME() AS p FROM events)) WHERE n = 1;
+
+-- over_arrival: events
+SELECT k, v, SUM(v) OVER (PARTITION BY k ORDER BY p ROWS BETWEEN 1 PRECEDING AND CURRENT ROW),
+  COUNT(*) OVER (PARTITION BY k ORDER BY p) FROM (SELECT *, PROCTIME() AS p FROM events);
+
+-- over_two_windows: events
+SELECT k, v, SUM(v) OVER (PARTITION BY k ORDER BY ts), MAX(v) OVER (PARTITION BY k ORDER BY ts)
+  FROM events;
+
+-- over_first_last: events
+SELECT k, FIRST_VALUE(v) OVER w, LAST_VALUE(v) OVER w, AVG(v) OVER w FROM events
+  WINDOW w AS (PARTITION BY k ORDER BY ts ROWS BETWEEN 2 PRECEDING AND CURRENT ROW);
+
+-- versioned_view: payments, quotes
+CREATE VIEW versions AS SELECT currency, rate, ts FROM
+  (SELECT *, ROW_NUMBER() OVER (PARTITION BY currency ORDER BY ts DESC) AS n FROM quotes)
+  WHERE n = 1;
+SELECT p.currency, paid, r.rate FROM payments AS p
+  LEFT JOIN versions FOR SYSTEM_TIME AS OF p.ts AS r ON p.currency = r.currency;
+
+-- union_types: orders
+SELECT id FROM orders UNION ALL SELECT price FROM orders;
+
+-- values_types: none
+SELECT * FROM (VALUES (1, 'a'), (2.5, 'bcd')) AS v(n, s);
+
+-- count_distinct_two: changes
+SELECT COUNT(DISTINCT customer), COUNT(DISTINCT amount), COUNT(DISTINCT id) FROM changes;
+
+-- distinct_of_groups: changes
+SELECT DISTINCT COUNT(*) FROM changes GROUP BY customer;
+
+-- listagg_distinct: orders
+SELECT LISTAGG(DISTINCT customer), COLLECT(DISTINCT amount) FROM orders;
+
+-- having_global: changes
+SELECT SUM(amount) FROM changes HAVING COUNT(*) > 2;
+
+-- greatest: orders
+SELECT id, GREATEST(id, amount), LEAST(id, amount), IFNULL(amount, -1), NULLIF(amount, 3),
+  COALESCE(customer, 'none') FROM orders;
+
+-- like_columns: orders
+SELECT id, customer LIKE '%n%', customer LIKE customer, POSITION('n' IN customer),
+  SUBSTRING(customer, amount), customer || '-' || CAST(price AS STRING) FROM orders;
+
+-- division: orders
+SELECT id, id / 2, MOD(id, 3), -id / 2, price / 3, price / id, amount / 2.0, amount * 1.5E0,
+  AVG(id) FROM orders GROUP BY id, price, amount;
+
+-- decimals: orders
+SELECT SUM(price), AVG(price), SUM(price * price), MAX(price) - MIN(price), SUM(price) / COUNT(*)
+  FROM orders;
+
+-- casts_columns: orders
+SELECT CAST(price AS DECIMAL(4, 1)), CAST(price AS BIGINT), CAST(amount AS BOOLEAN),
+  CAST(CAST(id AS STRING) AS DOUBLE), TRY_CAST(customer AS INT), CAST(price AS CHAR(3)),
+  CAST(customer AS VARCHAR(2)), CAST(id AS FLOAT) FROM orders;
+
+-- times_columns: numbers
+SELECT k, EXTRACT(HOUR FROM t), DATE_FORMAT(t, 'yy-M-d HH:mm'), CAST(t AS DATE), y + INTERVAL '1' MONTH,
+  t - INTERVAL '1' DAY, TIMESTAMPDIFF(MINUTE, t, TIMESTAMP '2024-03-14 12:30:00'), FLOOR(t TO DAY),
+  CEIL(y TO MONTH), c + INTERVAL '1' HOUR, DAYOFWEEK(y), CAST(t AS STRING), CAST(c AS STRING) FROM numbers;
+
+-- three_valued: changes
+SELECT id, amount > 4, amount > 4 AND customer = 'ann', amount > 4 OR customer = 'ann',
+  NOT (amount > 4), amount IN (9, NULL), amount NOT IN (4, 9), amount IS DISTINCT FROM 9 FROM changes;
+
+-- join_star: changes
+SELECT * FROM changes AS a JOIN changes AS b ON a.id = b.amount;
+
+-- join_four: changes, customers
+SELECT a.id, c.city, d.n FROM changes AS a LEFT JOIN customers AS c ON a.customer = c.name
+  LEFT JOIN (SELECT customer, COUNT(*) AS n FROM changes GROUP BY customer) AS d
+  ON d.customer = c.name WHERE a.id > 2;
+
+-- join_after_top: changes, customers
+SELECT t.id, c.city FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY customer ORDER BY id DESC) AS n
+  FROM changes) AS t JOIN customers AS c ON t.customer = c.name WHERE t.n = 1;
+
+-- anti_correlated: changes, customers
+SELECT id FROM changes AS o WHERE amount NOT IN
+  (SELECT amount FROM changes AS i WHERE i.customer = o.customer AND i.id <> o.id);
+
+-- in_pair: changes
+SELECT id FROM changes WHERE (customer, amount) IN (SELECT customer, MAX(amount) FROM changes GROUP BY customer);
+
+-- exists_global: changes, customers
+SELECT id FROM changes WHERE EXISTS (SELECT * FROM customers WHERE city = 'Bonn');
+
+-- not_exists_global: changes, customers
+SELECT id FROM changes WHERE NOT EXISTS (SELECT * FROM customers WHERE city = 'Oslo');
+
+-- groups_of_window: ontime
+SELECT k, SUM(n) FROM (SELECT k, COUNT(*) AS n FROM
+  TABLE(TUMBLE(TABLE ontime, DESCRIPTOR(ts), INTERVAL '5' SECOND)) GROUP BY k, window_start, window_end)
+  GROUP BY k;
+
+-- join_of_windows: ontime, others
+SELECT a.k, n, m FROM (SELECT k, window_start, window_end, COUNT(*) AS n FROM
+  TABLE(TUMBLE(TABLE ontime, DESCRIPTOR(ts), INTERVAL '10' SECOND)) GROUP BY k, window_start, window_end) AS a
+  JOIN (SELECT k, window_start, window_end, SUM(v) AS m FROM
+  TABLE(TUMBLE(TABLE others, DESCRIPTOR(ts), INTERVAL '10' SECOND)) GROUP BY k, window_start, window_end) AS b
+  ON a.k = b.k AND a.window_start = b.window_start AND a.window_end = b.window_end;
+
+-- cumulate_all: events
+SELECT window_end, COUNT(*), LISTAGG(k) FROM
+  TABLE(CUMULATE(TABLE events, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '15' SECOND))
+  GROUP BY window_start, window_end;
+
+-- window_over_filter: events
+SELECT k, MAX(v) - MIN(v), COUNT(*) FILTER (WHERE v > 4), SUM(DISTINCT v) FROM
+  TABLE(HOP(TABLE events, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '15' SECOND))
+  GROUP BY k, window_start, window_end;
+
+-- top_of_top: changes
+SELECT id, amount FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY id) AS m FROM
+  (SELECT *, ROW_NUMBER() OVER (PARTITION BY customer ORDER BY amount DESC, id) AS n FROM changes)
+  WHERE n = 1) WHERE m <= 2;
+
+-- top_of_join: changes, customers
+SELECT id, city FROM (SELECT id, city, ROW_NUMBER() OVER (PARTITION BY city ORDER BY id DESC) AS n
+  FROM changes JOIN customers ON customer = name) WHERE n = 1;
+
+-- rank_null_order: orders
+SELECT id, n FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY price DESC NULLS LAST, id) AS n FROM orders)
+  WHERE n < 8;
+
+-- nested_functions: nested
+SELECT id, CARDINALITY(pairs), ARRAY_CONTAINS(words, 'x'), MAP_KEYS(pairs), words[2], r.a + 1,
+  ARRAY_JOIN(words, '-', 'none'), r IS NULL FROM nested;
