@@ -42,6 +42,7 @@ class Tables:
     zone: str = "UTC"
     batch: bool = False
     ttl: StateTtl = NO_TTL
+    agg_phases: str = "AUTO"
 
     def add(
         self,
@@ -90,7 +91,12 @@ class Tables:
     def planner(self) -> Planner:
         env = StreamExecutionEnvironment.get_execution_environment()
         return Planner(
-            env, lambda path: self.entries[path.name], self.zone, batch=self.batch, ttl=self.ttl
+            env,
+            lambda path: self.entries[path.name],
+            self.zone,
+            batch=self.batch,
+            ttl=self.ttl,
+            agg_phases=self.agg_phases,
         )
 
     def changes(self, sql: str, **options: Any) -> list[Row]:

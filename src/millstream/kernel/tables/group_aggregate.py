@@ -26,6 +26,7 @@ from millstream.kernel.records.order import Ints
 from millstream.kernel.records.outputs import MAIN, Emit
 from millstream.kernel.records.sorted_input import Incoming
 from millstream.kernel.state.pages import PageStore
+from millstream.kernel.steps.columns import Made
 from millstream.kernel.tables.aggregates.base import Marks
 from millstream.kernel.tables.aggregates.calls import AggregateCall, Aggregates
 from millstream.kernel.tables.operator import (
@@ -40,7 +41,7 @@ from millstream.kernel.tables.sections import SectionForm, SectionVisit
 from millstream.kernel.tables.spec import TableSpec
 from millstream.kernel.time.clock import Clock
 
-__all__ = ["GroupAggregateOperator", "GroupAggregateSpec"]
+__all__ = ["GroupAggregateOperator", "GroupAggregateSpec", "PartialStep"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,9 @@ class GroupAggregateSpec(TableSpec):
         Whether rows may be taken back. If they only come, MIN, MAX and others keep one value.
     every_update
         Emit the result after each record, not that of an epoch.
+    partial
+        Records are states that `PartialStep` has made of records: the key, and the states of the
+        aggregates.
     """
 
     row: RowTypeInfo
@@ -70,6 +74,7 @@ class GroupAggregateSpec(TableSpec):
     names: tuple[str, ...]
     changes: bool = True
     every_update: bool = False
+    partial: bool = False
 
     @cached_property
     def folded(self) -> Aggregates:
@@ -78,7 +83,16 @@ class GroupAggregateSpec(TableSpec):
 
     @property
     def inputs(self) -> tuple[RowTypeInfo, ...]:
-        return (self.row,)
+        return (self.states if self.partial else self.row,)
+
+    @cached_property
+    def states(self) -> RowTypeInfo:
+        """The type of stored rows: the key, and the states of the aggregates."""
+        names = self.row.get_field_names()
+        own = [self.row.field_types[place] for place in self.key]
+        states = [ArrowTypeInfo(kind) for kind in self.folded.state_types]
+        kept = [*(names[place] for place in self.key), *self.folded.state_names]
+        return RowTypeInfo([*own, *states], kept)
 
     @property
     def output(self) -> RowTypeInfo:
@@ -88,7 +102,7 @@ class GroupAggregateSpec(TableSpec):
 
     @property
     def keys(self) -> tuple[tuple[int, ...], ...]:
-        return (self.key,)
+        return (tuple(range(len(self.key))) if self.partial else self.key,)
 
     @property
     def takes_changes(self) -> tuple[bool, ...]:
@@ -119,13 +133,9 @@ class GroupAggregateOperator(TableOperator):
     def __init__(self, info: OperatorInfo, spec: GroupAggregateSpec, *, batch: bool) -> None:
         self.aggregates = spec.folded
         self.width = len(spec.key)
-        names = spec.row.get_field_names()
-        own = [spec.row.field_types[place] for place in spec.key]
-        states = [ArrowTypeInfo(kind) for kind in self.aggregates.state_types]
-        kept = [*(names[place] for place in spec.key), *self.aggregates.state_names]
-        form = RowTypeInfo([*own, *states], kept)
-        super().__init__(info, spec, [SectionForm("groups", form, self.aggregates.nothing)])
-        self.key = spec.key
+        super().__init__(info, spec, [SectionForm("groups", spec.states, self.aggregates.nothing)])
+        self.key = spec.keys[0]
+        self.partial = spec.partial
         self.one_by_one = spec.every_update and not batch
         # A batch query without GROUP BY has a row even if there is nothing.
         self.keeps_nothing = batch and not self.width
@@ -153,7 +163,9 @@ class GroupAggregateOperator(TableOperator):
     def visit(self, visit: SectionVisit, deltas: list[Delta], emission: Emission) -> Sequence[Rows]:
         (delta,) = deltas
         keys = [delta.arrays[place] for place in self.key]
-        states = self.aggregates.rows(delta.arrays, delta.weights)
+        states = delta.arrays[self.width :]
+        if not self.partial:
+            states = self.aggregates.rows(delta.arrays, delta.weights)
         new = Rows([*keys, *states], delta.hashes)
         if not self.one_by_one:
             return [self._turn(visit.sections[0], new, delta.causes, emission)]
@@ -198,6 +210,42 @@ class GroupAggregateOperator(TableOperator):
             rows = rows if left.all() else rows.take(np.flatnonzero(left))
         untouched = np.flatnonzero(~touched[: len(stored)])
         return rows if not len(untouched) else concat_rows([stored.take(untouched), rows])
+
+
+@dataclass(frozen=True)
+class PartialStep:
+    """States of groups in a part of an epoch, made before an exchange: fewer rows have to travel.
+
+    Rows must only come. The state of a group stands where its last record was.
+    """
+
+    spec: GroupAggregateSpec
+
+    @property
+    def output(self) -> RowTypeInfo:
+        return self.spec.states
+
+    def run(self, batch: pa.RecordBatch) -> Made:
+        aggregates, key = self.spec.folded, self.spec.key
+        keys = [batch.column(place) for place in key]
+        count = batch.num_rows
+        if not count:
+            return Made([pa.array([], kind.to_arrow()) for kind in self.output.field_types])
+        states = aggregates.rows(batch.columns, np.ones(count, np.int64))
+        codes = row_codes(keys) if keys else np.zeros(count, np.int64)
+        groups = Groups.of_codes(codes)
+        lasts = groups.order[groups.starts + groups.lengths - 1]
+        order = np.argsort(lasts, kind="stable")
+        places = pa.array(order)
+        firsts = pa.array(groups.firsts)
+        arrays = [*(each.take(firsts) for each in keys), *aggregates.fold(states, groups)]
+        return Made([each.take(places) for each in arrays], lasts[order])
+
+    def kept(self, place: int) -> int | None:
+        return self.spec.key.index(place) if place in self.spec.key else None
+
+    def describe(self) -> str:
+        return "states of groups before the exchange"
 
 
 class _Change:

@@ -57,6 +57,7 @@ class Planner:
         every_update: bool = False,
         batch: bool = False,
         ttl: StateTtl = NO_TTL,
+        agg_phases: str = "AUTO",
     ) -> None:
         self.env = env
         self.zone = zone
@@ -64,6 +65,7 @@ class Planner:
         self._find = find
         self._every_update = every_update
         self._ttl = ttl
+        self._agg_phases = agg_phases
         self.traits = Traits(self._scan)
         self._lowerings: dict[int, Lowering] = {}
         self._used: dict[_Table, set[str]] = {}
@@ -94,6 +96,7 @@ class Planner:
                 every_update=self._every_update,
                 batch=self.batch,
                 ttl=self._ttl,
+                agg_phases=self._agg_phases,
                 lookup=self._lookup,
             )
             self._lowerings = {id(graph): lowering}

@@ -32,6 +32,7 @@ from millstream.table.physical.state_ttl import StateTtl
 
 __all__ = ["Statements", "Write", "own_graph"]
 
+AGG_PHASES = "table.optimizer.agg-phase-strategy"
 _TABLE_OPTIONS = ("table.", "sql-client.", "sql-gateway.")
 """Prefixes of options that are about tables; all others are settings of jobs."""
 
@@ -114,6 +115,7 @@ class Statements:
             every_update=every_update,
             batch=not self.streaming,
             ttl=StateTtl.of(self.names.option),
+            agg_phases=_agg_phases(self.names.option),
         )
 
     # -- jobs ------------------------------------------------------------------------------------
@@ -207,3 +209,15 @@ def _sink_line(write: Write, planned: Planned) -> str:
     names = ", ".join(field.name for field in write.query.row_type.fields)
     changes = "I,UB,UA,D" if planned.traits.updating else "I"
     return f"Sink(table=[{write.entry.path}], fields=[{names}], changelogMode=[{changes}])"
+
+
+def _agg_phases(option: Callable[[str], str | None]) -> str:
+    """The strategy of group aggregates."""
+    found = (option(AGG_PHASES) or "AUTO").upper()
+    if found not in ("AUTO", "ONE_PHASE", "TWO_PHASE"):
+        raise PlanError(
+            "TABLE_OPTION",
+            f"{AGG_PHASES} cannot be {found!r}",
+            hint="use one of AUTO, ONE_PHASE, TWO_PHASE",
+        )
+    return found

@@ -81,6 +81,8 @@ class Lowering:
         All rows are there in one epoch: nothing waits, and any order is possible.
     ttl
         For how long state is kept.
+    agg_phases
+        Whether groups are added up before the exchange, too: AUTO, ONE_PHASE or TWO_PHASE.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Lowering:
         every_update: bool = False,
         batch: bool = False,
         ttl: StateTtl = NO_TTL,
+        agg_phases: str = "AUTO",
         lookup: Finder | None = None,
     ) -> None:
         self.graph = graph
@@ -101,6 +104,7 @@ class Lowering:
         self.every_update = every_update
         self.batch = batch
         self._ttl = NO_TTL if batch else ttl
+        self.agg_phases = agg_phases
         self._read = read
         self._lookup = lookup
         self._nodes: dict[str, int] = {}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from millstream.common.typeinfo import RowTypeInfo
 from millstream.kernel.steps.columns import FlatStep, ProjectStep
 from millstream.kernel.tables.functions import ColumnFunction
-from millstream.kernel.tables.group_aggregate import GroupAggregateSpec
+from millstream.kernel.tables.group_aggregate import GroupAggregateSpec, PartialStep
 from millstream.kernel.tables.join import JoinSpec
 from millstream.plan.tables import add_columns, add_table
 from millstream.table.expressions import kinds
@@ -34,6 +37,9 @@ from millstream.table.types.logical import RowField, RowType
 if TYPE_CHECKING:
     from millstream.table.physical.lowering import Lowering
 
+_MERGED = {"COUNT", "SUM", "SUM0", "AVG", "MIN", "MAX"}
+"""Aggregates of parts that give that of the whole, in any order."""
+
 __all__ = ["add_aggregate", "add_join", "expanded", "join_input", "joined_names", "with_groupings"]
 
 
@@ -57,11 +63,34 @@ def add_aggregate(lowering: Lowering, relation: Aggregate) -> int:
     spec = GroupAggregateSpec(
         row, key, arguments.calls, tuple(names), changes, lowering.every_update
     )
+    if _in_two_phases(lowering, spec):
+        before = add_columns(lowering.graph, "Local Aggregate", before, PartialStep(spec)).id
+        spec = replace(spec, partial=True)
     node = add_table(lowering.graph, "Aggregate", [before], spec, uid=uid_of(relation)).id
     if not has_sets and len(calls) == len(relation.calls):
         return node
     width = len(keys)
     return with_groupings(lowering, relation, node, range(width), width, width + has_sets)
+
+
+def _in_two_phases(lowering: Lowering, spec: GroupAggregateSpec) -> bool:
+    """Whether groups are added up before the exchange, too.
+
+    By default only one group of all rows is: its rows would all go to one slot. Sums of fractions are
+    not, because they would depend on the parts in which records come.
+    """
+    strategy = lowering.agg_phases
+    if strategy == "ONE_PHASE" or (strategy == "AUTO" and spec.key):
+        return False
+    if spec.changes or spec.every_update or lowering.batch:
+        return False
+    types = [each.to_arrow() for each in spec.row.field_types]
+    return all(
+        call.function in _MERGED
+        and not call.distinct
+        and not any(pa.types.is_floating(types[place]) for place in call.arguments)
+        for call in spec.aggregates
+    )
 
 
 def with_groupings(
