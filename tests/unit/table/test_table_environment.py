@@ -1,19 +1,41 @@
-"""SQL through the environment, in memory."""
+"""Statements and tables of an environment, in memory."""
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
 
-from millstream.common import Row
+from millstream.common import Configuration, Row
 from millstream.common.errors import MillstreamError, PlanError
-from millstream.table.table_environment import TableEnvironment
+from millstream.table import (
+    DataTypes,
+    EnvironmentSettings,
+    ExplainDetail,
+    FormatDescriptor,
+    ResultKind,
+    Schema,
+    TableDescriptor,
+    TableEnvironment,
+)
+from millstream.table.expressions import col, row
+from millstream.table.sql.errors import SqlError
+
+PRINT = TableDescriptor.for_connector("print")
 
 
-def environment():
-    t_env = TableEnvironment.create()
+def environment(mode=EnvironmentSettings.in_streaming_mode):
+    t_env = TableEnvironment.create(mode())
     t = t_env.from_elements([(1, "a"), (2, "b"), (3, "a")], "id INT, name STRING")
     t_env.create_temporary_view("t", t)
     return t_env
+
+
+def lines(capsys):
+    return capsys.readouterr().out.splitlines()
+
+
+# -- statements ------------------------------------------------------------------------------------
 
 
 def test_queries_are_collected():
@@ -24,17 +46,60 @@ def test_queries_are_collected():
 def test_insert_prints_changes(capsys):
     t_env = environment()
     t_env.execute_sql("CREATE TABLE p (name STRING, n BIGINT) WITH ('connector' = 'print')")
-    t_env.execute_sql("INSERT INTO p SELECT name, COUNT(*) FROM t GROUP BY name")
-    assert sorted(capsys.readouterr().out.split("\n")[:-1]) == ["+I[a, 2]", "+I[b, 1]"]
+    result = t_env.execute_sql("INSERT INTO p SELECT name, COUNT(*) FROM t GROUP BY name")
+    result.wait()
+    assert sorted(lines(capsys)) == ["+I[a, 2]", "+I[b, 1]"]
+    assert result.get_resolved_schema().get_column_names() == ["default_catalog.default_database.p"]
+    result.print()
+    assert lines(capsys) == ["-1"]
 
 
-def test_tables_of_the_catalog():
-    t_env = environment()
-    assert sorted(map(tuple, t_env.final_rows(t_env.from_path("t")))) == [
-        (1, "a"),
-        (2, "b"),
-        (3, "a"),
+def test_a_batch_prints_without_kinds(capsys):
+    t_env = environment(EnvironmentSettings.in_batch_mode)
+    t_env.execute_sql("SELECT id FROM t WHERE id > 2").print()
+    assert lines(capsys) == [
+        "+-------------+",
+        "|          id |",
+        "+-------------+",
+        "|           3 |",
+        "+-------------+",
+        "1 row in set",
     ]
+
+
+def test_statements_of_the_catalog_say_ok_or_show_a_table(capsys):
+    t_env = environment()
+    result = t_env.execute_sql("CREATE TABLE p (n INT) WITH ('connector' = 'print')")
+    assert result.get_result_kind() == ResultKind.SUCCESS
+    assert result.get_job_client() is None
+    result.print()
+    assert lines(capsys) == ["OK"]
+    assert [r[0] for r in t_env.execute_sql("SHOW TABLES").collect()] == ["p", "t"]
+
+
+def test_create_table_as_writes_the_rows(capsys):
+    t_env = environment()
+    t_env.execute_sql("CREATE TABLE p WITH ('connector' = 'print') AS SELECT id FROM t").wait()
+    assert sorted(lines(capsys)) == ["+I[1]", "+I[2]", "+I[3]"]
+
+
+def test_a_statement_set_is_one_job(capsys):
+    t_env = environment()
+    for name in ("p", "q"):
+        t_env.execute_sql(f"CREATE TABLE {name} (n INT) WITH ('connector' = 'print')")
+    statements = t_env.create_statement_set()
+    statements.add_insert_sql("INSERT INTO p SELECT id FROM t WHERE id = 1")
+    statements.add_insert("q", t_env.from_path("t").select(col("id")).where(col("id") == 2))
+    result = statements.execute()
+    result.wait()
+    assert sorted(lines(capsys)) == ["+I[1]", "+I[2]"]
+    assert [tuple(r) for r in result.collect()] == [(-1, -1)]
+    with pytest.raises(PlanError, match="no statements"):
+        statements.execute()
+    t_env.execute_sql(
+        "EXECUTE STATEMENT SET BEGIN INSERT INTO p VALUES (7); INSERT INTO q VALUES (8); END"
+    ).wait()
+    assert sorted(lines(capsys)) == ["+I[7]", "+I[8]"]
 
 
 def test_mistakes_are_errors_with_a_hint():
@@ -44,13 +109,197 @@ def test_mistakes_are_errors_with_a_hint():
     with pytest.raises(MillstreamError, match="connector"):
         t_env.execute_sql("CREATE TABLE q (a INT) WITH ('connector' = 'prnt')")
         t_env.execute_sql("INSERT INTO q SELECT id FROM t")
+    with pytest.raises(SqlError, match="line 1"):
+        t_env.execute_sql("SELECT nothing FROM t")
+    with pytest.raises(PlanError, match="INSERT only"):
+        t_env.create_statement_set().add_insert_sql("SELECT 1")
 
 
-def test_rows_in_rows_maps_and_arrays_come_back_as_they_were_given():
-    t_env = TableEnvironment.create()
-    row = (Row(1, "a"), {"k": 2}, [Row(None, "b")])
-    t = t_env.from_elements(
-        [row], "r ROW<n INT, s STRING>, m MAP<STRING, INT>, l ARRAY<ROW<n INT, s STRING>>"
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def test_tables_of_the_catalog():
+    t_env = environment()
+    found = sorted(map(tuple, t_env.final_rows(t_env.from_path("t"))))
+    assert found == [(1, "a"), (2, "b"), (3, "a")]
+    assert t_env.list_tables() == t_env.list_views() == t_env.list_temporary_views() == ["t"]
+    assert t_env.drop_temporary_view("t")
+    assert not t_env.drop_temporary_view("t")
+
+
+def test_descriptors_are_tables(capsys):
+    t_env = environment()
+    schema = Schema.new_builder().column("n", DataTypes.INT()).build()
+    t_env.create_temporary_table("p", PRINT.schema(schema).build())
+    t_env.from_path("t").select(col("id")).execute_insert("p").wait()
+    t_env.from_path("t").select(col("id")).insert_into(
+        PRINT.schema(schema).build()
+    ).execute().wait()
+    assert sorted(lines(capsys)) == sorted(["+I[1]", "+I[2]", "+I[3]"] * 2)
+    assert t_env.create_table("q", PRINT.schema(schema).build())
+    assert not t_env.create_table("q", PRINT.schema(schema).build(), ignore_if_exists=True)
+    assert t_env.drop_table("q")
+    with pytest.raises(PlanError, match="no table q"):
+        t_env.drop_table("q", ignore_if_not_exists=False)
+    generated = (
+        TableDescriptor.for_connector("datagen")
+        .schema(schema)
+        .option("number-of-rows", "3")
+        .build()
     )
-    (found,) = t_env.final_rows(t)
-    assert [found[0], found[1], found[2]] == [Row(n=1, s="a"), {"k": 2}, [Row(n=None, s="b")]]
+    assert len(t_env.final_rows(t_env.from_descriptor(generated))) == 3
+    assert FormatDescriptor.for_format("json").build().get_format() == "json"
+
+
+def test_types_of_elements_are_those_of_pyflink():
+    moment = datetime.datetime(2020, 1, 1)
+    values = (1, 1.5, "a", True, bytearray(b"x"), moment, moment.date(), moment.time())
+    nested = ([1, 2], {"a": 1}, Row(x=1, y="z"))
+    table = environment().from_elements([(*values, *nested)])
+    types = [field.type.as_summary() for field in table.relation.row_type.fields]
+    assert types == [
+        "BIGINT",
+        "DOUBLE",
+        "STRING",
+        "BOOLEAN",
+        "BYTES",
+        "TIMESTAMP_LTZ(6)",
+        "DATE",
+        "TIME(0)",
+        "ARRAY<BIGINT>",
+        "MAP<STRING NOT NULL, BIGINT>",
+        "ROW<`x` BIGINT, `y` STRING>",
+    ]
+    (found,) = table.execute().collect()
+    assert (found[8], found[9], tuple(found[10])) == ([1, 2], {"a": 1}, (1, "z"))
+
+
+def test_elements_have_many_forms():
+    t_env = environment()
+    schema = DataTypes.ROW(
+        [DataTypes.FIELD("a", DataTypes.INT()), DataTypes.FIELD("b", DataTypes.STRING())]
+    )
+    for elements, given, columns in [
+        ([(1, "x")], ["a", "b"], ["a", "b"]),
+        ([(1, "x")], None, ["_1", "_2"]),
+        ([{"b": "x", "a": 1}], None, ["a", "b"]),
+        ([Row(a=1, b="x")], None, ["a", "b"]),
+        ([(1, "x")], schema, ["a", "b"]),
+        ([row(1, "x")], schema, ["a", "b"]),
+        ([(1, "x")], "a INT, b STRING", ["a", "b"]),
+    ]:
+        table = t_env.from_elements(elements, given)
+        assert table._columns == columns
+        assert [tuple(r) for r in table.execute().collect()] == [(1, "x")]
+    single = t_env.from_elements([1, 2], DataTypes.INT())
+    assert [tuple(r) for r in single.execute().collect()] == [(1,), (2,)]
+    for wrong, message in [
+        ([(1, 2), (1,)], "rows have 2 and 1"),
+        ([(None,)], "not known"),
+        ([], "no rows"),
+    ]:
+        with pytest.raises(PlanError, match=message):
+            t_env.from_elements(wrong)
+    with pytest.raises(PlanError, match="column a is INT"):
+        t_env.from_elements([("x", "y")], schema)
+
+
+def test_pandas_in_and_out():
+    import pandas as pd
+
+    t_env = environment()
+    frame = pd.DataFrame({"n": [1, 2], "w": ["a", None]})
+    table = t_env.from_pandas(frame, ["x", "y"])
+    assert [f.type.as_summary() for f in table.relation.row_type.fields] == ["BIGINT", "STRING"]
+    found = table.where(col("x") > 1).to_pandas()
+    assert found.to_dict("list") == {"x": [2], "y": [None]}
+    assert list(t_env.sql_query("SELECT id FROM t WHERE id > 9").to_pandas().columns) == ["id"]
+
+
+# -- settings --------------------------------------------------------------------------------------
+
+
+def test_settings_name_the_catalog_and_the_mode():
+    settings = (
+        EnvironmentSettings.new_instance()
+        .in_batch_mode()
+        .with_built_in_catalog_name("c")
+        .with_built_in_database_name("d")
+        .with_configuration(Configuration.from_dict({"parallelism.default": "3"}))
+        .build()
+    )
+    t_env = TableEnvironment.create(settings)
+    assert (t_env.get_current_catalog(), t_env.get_current_database()) == ("c", "d")
+    assert t_env.list_databases() == ["d"]
+    assert not settings.is_streaming_mode()
+    assert t_env.get_config().get("parallelism.default", "1") == "3"
+    assert t_env._statements.settings().parallelism == 3
+
+
+def test_options_of_the_session_are_settings_of_its_jobs():
+    t_env = environment()
+    t_env.execute_sql("SET 'parallelism.default' = '5'")
+    t_env.get_config().set("execution.savepoint.path", "somewhere")
+    settings = t_env._statements.settings()
+    assert (settings.parallelism, settings.savepoint_path) == (5, "somewhere")
+    t_env.execute_sql("RESET")
+    assert t_env._statements.settings().savepoint_path is None
+    t_env.get_config().set_idle_state_retention(datetime.timedelta(hours=1))
+    assert t_env.get_config().get_idle_state_retention() == datetime.timedelta(hours=1)
+
+
+def test_state_without_bounds_can_be_refused(caplog):
+    t_env = environment()
+    query = t_env.sql_query("SELECT name, COUNT(*) FROM t GROUP BY name")
+    t_env.get_config().set("table.exec.unbounded-state", "refuse")
+    with pytest.raises(PlanError, match="Aggregate: grows with the groups"):
+        query.execute()
+    t_env.get_config().set("table.exec.unbounded-state", "warn")
+    query.explain()
+    assert "no bound" in caplog.text
+    t_env.get_config().set("table.exec.unbounded-state", "perhaps")
+    with pytest.raises(PlanError, match="perhaps"):
+        query.execute()
+
+
+def test_modules():
+    t_env = environment()
+    assert t_env.list_modules() == ["core"]
+    t_env.execute_sql("UNLOAD MODULE core")
+    assert t_env.list_full_modules() == []
+    t_env.execute_sql("LOAD MODULE core")
+    assert [(each.name(), each.used()) for each in t_env.list_full_modules()] == [("core", True)]
+    with pytest.raises(PlanError, match="no module hive"):
+        t_env.use_modules("hive")
+
+
+# -- explanations ----------------------------------------------------------------------------------
+
+
+def test_explain_says_what_each_operator_does(capsys):
+    t_env = environment()
+    text = t_env.explain_sql("SELECT name, COUNT(*) AS n FROM t GROUP BY name")
+    assert "changelogMode=[I,UB,UA,D], upsertKey=[(name)], state=[grows with the groups]" in text
+    assert "exchange, stage=[1]" in text
+    headings = [line for line in text.splitlines() if line.startswith("==")]
+    assert headings == [
+        "== Abstract Syntax Tree ==",
+        "== Optimized Physical Plan ==",
+        "== Optimized Execution Plan ==",
+    ]
+    t_env.execute_sql("EXPLAIN SELECT id FROM t").print()
+    assert lines(capsys)[0] == "== Abstract Syntax Tree =="
+    advice = t_env.from_path("t").distinct().explain(ExplainDetail.PLAN_ADVICE)
+    assert "advice[1]: the state of " in advice
+    t_env.execute_sql("CREATE TABLE p (n INT) WITH ('connector' = 'print')")
+    insert = t_env.explain_sql("INSERT INTO p SELECT id FROM t", ExplainDetail.JSON_EXECUTION_PLAN)
+    assert "Sink(table=[default_catalog.default_database.p], fields=[n]" in insert
+    assert '"nodes"' in insert
+    with pytest.raises(SqlError, match="EXPLAIN takes"):
+        t_env.explain_sql("SHOW TABLES")
+
+
+def test_a_notebook_shows_rows_and_plan():
+    html = environment().from_path("t")._repr_html_()
+    assert "<table" in html
+    assert "Abstract Syntax Tree" in html
