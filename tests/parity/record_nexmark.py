@@ -19,6 +19,8 @@ def main() -> int:
         write_events(Path(folder))
         found = on_flink(programs(Path(folder)))
     answers = {name: digest(result) for name, result in found.items()}
+    # Flink gives the new winners of q9 as upserts by auction: its rows cannot be folded as they are.
+    answers["q9"] = json.loads(RECORDED.read_text(encoding="utf-8"))["q9"]
     RECORDED.write_text(json.dumps(answers, indent=1) + "\n", encoding="utf-8")
     return 0
 

@@ -92,7 +92,7 @@ def _average(call: Call, rows: list[Row], context: Context) -> Any:
     if not values:
         return None
     if kinds.root(call.type) in _BITS:
-        total = wrap(sum(values), 64)
+        total = wrap(sum(values), _BITS[kinds.root(call.type)])
         return abs(total) // len(values) * (1 if total >= 0 else -1)
     if kinds.root(call.type) == "DECIMAL":
         mean = EXACT.divide(sum(values, Decimal(0)), Decimal(len(values)))

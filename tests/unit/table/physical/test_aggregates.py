@@ -54,3 +54,9 @@ def test_aggregates_of_all_rows_know_their_clauses():
         "[1,null,3]",
         2.0,
     )
+
+
+def test_the_mean_is_the_sum_in_its_type_divided_by_the_count():
+    t = Tables().add("t", "v INT", [(2147483647,), (5,), (None,)])
+    (found,) = t.table("SELECT SUM(v), AVG(v) FROM t")
+    assert found == (-2147483644, -1073741822)

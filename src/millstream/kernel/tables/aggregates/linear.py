@@ -132,7 +132,10 @@ class Sum(_Total):
 
 
 class Average(_Total):
-    """The mean of the values: of whole numbers a whole number, rounded towards zero."""
+    """The mean of the values: of whole numbers a whole number, rounded towards zero.
+
+    As in Flink it is SUM divided by COUNT, and the sum of whole numbers wraps around in their type.
+    """
 
     def results(self, state: Sequence[pa.Array]) -> pa.Array:
         numbers = state[0].to_numpy()
@@ -147,6 +150,7 @@ class Average(_Total):
         elif pa.types.is_floating(self.result_type):
             means = totals / divisors
         else:
+            totals = totals.astype(self.result_type.to_pandas_dtype()).astype(np.int64)
             means = totals // divisors
             means += (means < 0) & (means * divisors != totals)
         means = means.astype(self.result_type.to_pandas_dtype())
