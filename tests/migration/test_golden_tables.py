@@ -43,6 +43,6 @@ def test_each_of_these_layouts_has_a_golden_savepoint(tmp_path: Path) -> None:
         "numbers of equal rows",
         "ranked rows",
         "rows of partitions",
-        "rows that wait for their time",
+        "rows that wait for their time, and the time of the last that has left",
         "states of windows",
     }
