@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from millstream.common import JobStatus, Row
 from millstream.table import EnvironmentSettings, StreamTableEnvironment
-from tests.support.spark.spark_support import PATIENCE_SECONDS
+from tests.support.spark.spark_support import PATIENCE_SECONDS, wait_for_job
 
 pytestmark = pytest.mark.spark
 ENDLESS = "'connector' = 'datagen', 'rows-per-second' = '50'"
@@ -79,3 +80,49 @@ def test_insert_returns_at_once_and_a_set_is_one_job(
     assert result.get_resolved_schema().get_column_count() == 2
     found = t_env.sql_query("SELECT * FROM ones UNION ALL SELECT * FROM rest").to_pandas()
     assert sorted(found["n"]) == [1, 2, 3]
+
+
+def test_tables_and_streams_are_one_job(t_env: StreamTableEnvironment) -> None:
+    words = t_env._env.from_collection([("a", 1), ("b", 2), ("a", 3)])
+    t_env.create_temporary_view("words", words)
+    counts = t_env.sql_query("SELECT f0, COUNT(*) AS c FROM words GROUP BY f0")
+    changes = t_env.to_changelog_stream(counts).map(lambda row: (str(row.get_row_kind()), *row))
+    found = sorted(changes.execute_and_collect())
+    assert found == [("+I", "a", 2), ("+I", "b", 1)]
+
+
+def test_a_statement_goes_on_from_the_savepoint_that_it_was_stopped_with(
+    make_env: Any, tmp_path: Path
+) -> None:
+    database = tmp_path / "counts.db"
+    connection = sqlite3.connect(database)
+    connection.execute("CREATE TABLE counts (k BIGINT PRIMARY KEY, c BIGINT)")
+    connection.commit()
+
+    def session() -> StreamTableEnvironment:
+        t_env = StreamTableEnvironment.create(make_env())
+        t_env.execute_sql(
+            "CREATE TABLE numbers (id BIGINT) WITH ('connector' = 'datagen', "
+            "'rows-per-second' = '100', 'fields.id.kind' = 'sequence', "
+            "'fields.id.start' = '1', 'fields.id.end' = '1500')"
+        )
+        t_env.execute_sql(
+            "CREATE TABLE counts (k BIGINT, c BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH "
+            f"('connector' = 'jdbc', 'url' = 'jdbc:sqlite:{database}', 'table-name' = 'counts')"
+        )
+        return t_env
+
+    def counted() -> int:
+        return int(connection.execute("SELECT COALESCE(SUM(c), 0) FROM counts").fetchone()[0])
+
+    insert = "INSERT INTO counts SELECT MOD(id, 3), COUNT(*) FROM numbers GROUP BY MOD(id, 3)"
+    client = session().execute_sql(insert).get_job_client()
+    assert client is not None
+    wait_for_job(lambda: counted() > 0, client, "a count")
+    savepoint = client.stop_with_savepoint(str(tmp_path / "savepoints"))
+    assert 0 < counted() < 1_500
+    t_env = session()
+    t_env.execute_sql(f"SET 'execution.savepoint.path' = '{savepoint}'")
+    t_env.execute_sql(insert).wait()
+    rows = connection.execute("SELECT k, c FROM counts ORDER BY k").fetchall()
+    assert rows == [(0, 500), (1, 500), (2, 500)]
