@@ -23,13 +23,13 @@ from millstream.kernel.tables.operator import (
 )
 from millstream.kernel.tables.rows import Rows, concat_rows
 from millstream.kernel.tables.sections import SectionForm, SectionVisit
-from millstream.kernel.tables.spec import TableSpec
+from millstream.kernel.tables.spec import OneTableSpec
 
 __all__ = ["NormalizeSpec", "SingleRowSpec"]
 
 
 @dataclass(frozen=True)
-class NormalizeSpec(TableSpec):
+class NormalizeSpec(OneTableSpec):
     """An upsert stream as a table: of each key the last row, until a row with weight -1 deletes it.
 
     A row of weight 1 takes the place of the row with its key; a row of weight -1 deletes the row with
@@ -40,16 +40,8 @@ class NormalizeSpec(TableSpec):
     key: tuple[int, ...]
 
     @property
-    def inputs(self) -> tuple[RowTypeInfo, ...]:
-        return (self.row,)
-
-    @property
     def output(self) -> RowTypeInfo:
         return self.row
-
-    @property
-    def keys(self) -> tuple[tuple[int, ...], ...]:
-        return (self.key,)
 
     @property
     def placed_by(self) -> tuple[int, ...]:
@@ -118,7 +110,7 @@ class NormalizeOperator(TableOperator):
 
 
 @dataclass(frozen=True)
-class SingleRowSpec(TableSpec):
+class SingleRowSpec(OneTableSpec):
     """Passes rows on, and fails if a key has more than one at the end of an epoch.
 
     A subquery that stands for a value must not give several rows. ``key``: none if it has no partners.
@@ -128,16 +120,8 @@ class SingleRowSpec(TableSpec):
     key: tuple[int, ...] = ()
 
     @property
-    def inputs(self) -> tuple[RowTypeInfo, ...]:
-        return (self.row,)
-
-    @property
     def output(self) -> RowTypeInfo:
         return self.row
-
-    @property
-    def keys(self) -> tuple[tuple[int, ...], ...]:
-        return (self.key,)
 
     @property
     def placed_by(self) -> tuple[int, ...] | None:

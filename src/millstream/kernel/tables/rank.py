@@ -23,7 +23,7 @@ from millstream.kernel.tables.bags import Bag, SortColumn, bag_form, sort_column
 from millstream.kernel.tables.operator import Delta, Emission, TableOperator, row_codes
 from millstream.kernel.tables.rows import Rows, concat_rows
 from millstream.kernel.tables.sections import SectionVisit
-from millstream.kernel.tables.spec import TableSpec
+from millstream.kernel.tables.spec import OneTableSpec
 
 __all__ = ["RankKind", "RankOperator", "RankSpec", "SortColumn", "dedup_spec", "limit_spec"]
 
@@ -32,7 +32,7 @@ Marks = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class RankSpec(TableSpec):
+class RankSpec(OneTableSpec):
     """The rows of each partition whose rank is in a range.
 
     Parameters
@@ -70,23 +70,11 @@ class RankSpec(TableSpec):
     last_wins: bool = False
 
     @property
-    def inputs(self) -> tuple[RowTypeInfo, ...]:
-        return (self.row,)
-
-    @property
     def output(self) -> RowTypeInfo:
         if self.rank_name is None:
             return self.row
         kinds = [*self.row.field_types, ArrowTypeInfo(pa.int64())]
         return RowTypeInfo(kinds, [*self.row.get_field_names(), self.rank_name])
-
-    @property
-    def keys(self) -> tuple[tuple[int, ...], ...]:
-        return (self.key,)
-
-    @property
-    def takes_changes(self) -> tuple[bool, ...]:
-        return (self.changes,)
 
     @property
     def placed_by(self) -> tuple[int, ...] | None:

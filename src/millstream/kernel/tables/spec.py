@@ -12,7 +12,7 @@ from millstream.kernel.calls.context import OperatorInfo
 if TYPE_CHECKING:
     from millstream.kernel.tables.operator import TableOperator
 
-__all__ = ["ColumnKey", "TableSpec"]
+__all__ = ["ColumnKey", "OneTableSpec", "TableSpec", "TwoTableSpec"]
 
 
 @dataclass(frozen=True)
@@ -96,3 +96,45 @@ class TableSpec(ABC):
 
         ``timed``: all its inputs have event times. ``batch``: there is one epoch only.
         """
+
+
+class OneTableSpec(TableSpec):
+    """An operator over the rows of one table, which are placed by some of their columns."""
+
+    row: RowTypeInfo
+    key: tuple[int, ...]
+    changes: bool = True
+
+    @property
+    def inputs(self) -> tuple[RowTypeInfo, ...]:
+        return (self.row,)
+
+    @property
+    def keys(self) -> tuple[tuple[int, ...], ...]:
+        return (self.key,)
+
+    @property
+    def takes_changes(self) -> tuple[bool, ...]:
+        return (self.changes,)
+
+
+class TwoTableSpec(TableSpec):
+    """An operator over the rows of two tables; rows of equal keys come together."""
+
+    left: RowTypeInfo
+    right: RowTypeInfo
+    left_key: tuple[int, ...]
+    right_key: tuple[int, ...]
+    changes: tuple[bool, bool] = (True, True)
+
+    @property
+    def inputs(self) -> tuple[RowTypeInfo, ...]:
+        return self.left, self.right
+
+    @property
+    def keys(self) -> tuple[tuple[int, ...], ...]:
+        return self.left_key, self.right_key
+
+    @property
+    def takes_changes(self) -> tuple[bool, ...]:
+        return self.changes

@@ -16,13 +16,13 @@ from millstream.kernel.tables.bags import Bag, bag_form
 from millstream.kernel.tables.operator import Delta, Emission, TableOperator, row_codes
 from millstream.kernel.tables.rows import Rows
 from millstream.kernel.tables.sections import SectionVisit
-from millstream.kernel.tables.spec import TableSpec
+from millstream.kernel.tables.spec import OneTableSpec
 
 __all__ = ["UpsertSpec"]
 
 
 @dataclass(frozen=True)
-class UpsertSpec(TableSpec):
+class UpsertSpec(OneTableSpec):
     """One change of each key in an epoch: its row, or a row of weight -1 if it has none any more.
 
     What comes out are no differences: a row takes the place of the one with its key. Of several rows
@@ -46,20 +46,8 @@ class UpsertSpec(TableSpec):
     changes: bool = True
 
     @property
-    def inputs(self) -> tuple[RowTypeInfo, ...]:
-        return (self.row,)
-
-    @property
     def output(self) -> RowTypeInfo:
         return self.row
-
-    @property
-    def keys(self) -> tuple[tuple[int, ...], ...]:
-        return (self.key,)
-
-    @property
-    def takes_changes(self) -> tuple[bool, ...]:
-        return (self.changes,)
 
     @property
     def placed_by(self) -> tuple[int, ...]:

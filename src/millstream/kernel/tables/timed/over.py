@@ -19,7 +19,7 @@ from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.tables.aggregates.calls import AggregateCall, Aggregates
 from millstream.kernel.tables.bags import SortColumn
 from millstream.kernel.tables.operator import TableOperator
-from millstream.kernel.tables.spec import TableSpec
+from millstream.kernel.tables.spec import OneTableSpec
 from millstream.kernel.tables.timed.frames import Frame, WindowCall
 from millstream.kernel.tables.timed.times import unique
 
@@ -30,7 +30,7 @@ _DEFAULT = Frame()
 
 
 @dataclass(frozen=True)
-class OverSpec(TableSpec):
+class OverSpec(OneTableSpec):
     """OVER (PARTITION BY key ORDER BY order frame).
 
     Parameters
@@ -69,18 +69,6 @@ class OverSpec(TableSpec):
                 "before it",
                 hint="end the frame with CURRENT ROW",
             )
-
-    @property
-    def inputs(self) -> tuple[RowTypeInfo, ...]:
-        return (self.row,)
-
-    @property
-    def keys(self) -> tuple[tuple[int, ...], ...]:
-        return (self.key,)
-
-    @property
-    def takes_changes(self) -> tuple[bool, ...]:
-        return (self.changes,)
 
     @property
     def placed_by(self) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.bags import bag_form
 from millstream.kernel.tables.operator import Delta, row_codes
 from millstream.kernel.tables.rows import Rows
-from millstream.kernel.tables.spec import TableSpec
+from millstream.kernel.tables.spec import OneTableSpec
 from millstream.kernel.tables.timed.assign import with_windows
 from millstream.kernel.tables.timed.operator import Firing, TimedOperator, concat_deltas
 from millstream.kernel.tables.timed.times import as_local, as_utc, milliseconds, timestamps
@@ -35,7 +35,7 @@ _LATE = -1
 
 
 @dataclass(frozen=True)
-class SessionSpec(TableSpec):
+class SessionSpec(OneTableSpec):
     """Each row with its session: window_start, window_end and window_time come behind it.
 
     Parameters
@@ -60,18 +60,6 @@ class SessionSpec(TableSpec):
     changes: bool = False
     processing: bool = False
     zone: str | None = None
-
-    @property
-    def inputs(self) -> tuple[RowTypeInfo, ...]:
-        return (self.row,)
-
-    @property
-    def keys(self) -> tuple[tuple[int, ...], ...]:
-        return (self.key,)
-
-    @property
-    def takes_changes(self) -> tuple[bool, ...]:
-        return (self.changes,)
 
     @property
     def placed_by(self) -> tuple[int, ...] | None:

@@ -23,7 +23,7 @@ from millstream.kernel.tables.functions import ColumnFunction
 from millstream.kernel.tables.operator import Delta, row_codes, rows_equal
 from millstream.kernel.tables.rows import Rows, concat_rows
 from millstream.kernel.tables.sections import SectionForm
-from millstream.kernel.tables.spec import TableSpec
+from millstream.kernel.tables.spec import TwoTableSpec
 from millstream.kernel.tables.timed.operator import Firing, TimedOperator, section
 from millstream.kernel.tables.timed.times import milliseconds
 
@@ -35,7 +35,7 @@ an update takes the old row back as it was."""
 
 
 @dataclass(frozen=True)
-class TemporalJoinSpec(TableSpec):
+class TemporalJoinSpec(TwoTableSpec):
     """A join of rows with the versions of a table: FOR SYSTEM_TIME AS OF, by event time.
 
     Parameters
@@ -70,18 +70,6 @@ class TemporalJoinSpec(TableSpec):
     names: tuple[str, ...]
     condition: ColumnFunction | None = None
     changes: tuple[bool, bool] = (False, False)
-
-    @property
-    def inputs(self) -> tuple[RowTypeInfo, ...]:
-        return self.left, self.right
-
-    @property
-    def keys(self) -> tuple[tuple[int, ...], ...]:
-        return self.left_key, self.right_key
-
-    @property
-    def takes_changes(self) -> tuple[bool, ...]:
-        return self.changes
 
     @property
     def placed_by(self) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from millstream.kernel.tables.aggregates.calls import AggregateCall, Aggregates
 from millstream.kernel.tables.operator import Delta, row_codes
 from millstream.kernel.tables.rows import Rows, concat_rows
 from millstream.kernel.tables.sections import SectionForm
-from millstream.kernel.tables.spec import TableSpec
+from millstream.kernel.tables.spec import OneTableSpec
 from millstream.kernel.tables.timed.assign import WINDOW_COLUMNS
 from millstream.kernel.tables.timed.operator import Firing, TimedOperator
 from millstream.kernel.tables.timed.times import LOCAL, as_utc, milliseconds, timestamps, unique
@@ -32,7 +32,7 @@ __all__ = ["WindowAggregateSpec"]
 
 
 @dataclass(frozen=True)
-class WindowAggregateSpec(TableSpec):
+class WindowAggregateSpec(OneTableSpec):
     """GROUP BY window_start, window_end and other columns.
 
     Parameters
@@ -68,18 +68,6 @@ class WindowAggregateSpec(TableSpec):
     changes: bool = False
     processing: bool = False
     zone: str | None = None
-
-    @property
-    def inputs(self) -> tuple[RowTypeInfo, ...]:
-        return (self.row,)
-
-    @property
-    def keys(self) -> tuple[tuple[int, ...], ...]:
-        return (self.key,)
-
-    @property
-    def takes_changes(self) -> tuple[bool, ...]:
-        return (self.changes,)
 
     @property
     def placed_by(self) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from millstream.kernel.tables.bags import SortColumn, bag_form, sort_columns
 from millstream.kernel.tables.functions import ColumnFunction
 from millstream.kernel.tables.operator import Delta, row_codes
 from millstream.kernel.tables.rows import Rows
-from millstream.kernel.tables.spec import TableSpec
+from millstream.kernel.tables.spec import OneTableSpec, TwoTableSpec
 from millstream.kernel.tables.timed.frames import Partitions, WindowCall
 from millstream.kernel.tables.timed.operator import Firing, TimedOperator, concat_deltas
 from millstream.kernel.tables.timed.times import as_utc, milliseconds, unique
@@ -31,7 +31,7 @@ RankFunction = Literal["ROW_NUMBER", "RANK", "DENSE_RANK"]
 
 
 @dataclass(frozen=True)
-class WindowRankSpec(TableSpec):
+class WindowRankSpec(OneTableSpec):
     """The first rows of each key and window, by an order: Top-N, and with ``last`` 1 deduplication.
 
     Parameters
@@ -67,18 +67,6 @@ class WindowRankSpec(TableSpec):
     zone: str | None = None
 
     @property
-    def inputs(self) -> tuple[RowTypeInfo, ...]:
-        return (self.row,)
-
-    @property
-    def keys(self) -> tuple[tuple[int, ...], ...]:
-        return (self.key,)
-
-    @property
-    def takes_changes(self) -> tuple[bool, ...]:
-        return (self.changes,)
-
-    @property
     def placed_by(self) -> tuple[int, ...]:
         return self.key
 
@@ -104,7 +92,7 @@ class WindowRankSpec(TableSpec):
 
 
 @dataclass(frozen=True)
-class WindowJoinSpec(TableSpec):
+class WindowJoinSpec(TwoTableSpec):
     """A join of rows of the same window and key.
 
     Parameters
@@ -136,18 +124,6 @@ class WindowJoinSpec(TableSpec):
     condition: ColumnFunction | None = None
     changes: tuple[bool, bool] = (False, False)
     zone: str | None = None
-
-    @property
-    def inputs(self) -> tuple[RowTypeInfo, ...]:
-        return self.left, self.right
-
-    @property
-    def keys(self) -> tuple[tuple[int, ...], ...]:
-        return self.left_key, self.right_key
-
-    @property
-    def takes_changes(self) -> tuple[bool, ...]:
-        return self.changes
 
     @property
     def layout(self) -> str:
