@@ -51,6 +51,7 @@ class Tables:
         rows: list[Any],
         *,
         updating: bool = False,
+        upsert: bool = False,
         key: tuple[str, ...] = (),
         watermark: tuple[str, str] | None = None,
     ) -> Tables:
@@ -65,7 +66,7 @@ class Tables:
         if watermark is not None:
             expression = parse_and_bind_expression(watermark[1], row, self)
             mark = Watermark(watermark[0], expression, watermark[1])
-        source = TableRows([r if isinstance(r, Row) else Row(*r) for r in rows], updating)
+        source = TableRows([r if isinstance(r, Row) else Row(*r) for r in rows], updating, upsert)
         path = TablePath(self.current_catalog, self.current_database, name)
         options = (("connector", "values"),)
         self.entries[name] = TableEntry(

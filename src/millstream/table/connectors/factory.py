@@ -147,8 +147,13 @@ def stored_row(entry: TableEntry) -> RowType:
     return RowType(fields=tuple(RowField(each.name, each.type) for each in entry.stored))
 
 
-def read_table(env: StreamExecutionEnvironment, entry: TableEntry, zone: str) -> int:
-    """Add the source of a table; returns the node whose rows have all its columns."""
+def read_table(
+    env: StreamExecutionEnvironment, entry: TableEntry, zone: str, *, versions: bool = False
+) -> int:
+    """Add the source of a table; returns the node whose rows have all its columns.
+
+    ``versions``: upserts come as they are, and not as the last row of each key.
+    """
     connector, options = connector_of(entry)
     found = connector.read(env, entry, options)
     graph, node = env._graph, found.stream._id
@@ -163,7 +168,7 @@ def read_table(env: StreamExecutionEnvironment, entry: TableEntry, zone: str) ->
             function=None,
             output_type=info,
         ).id
-    if connector.changes(entry, options) == "upsert":
+    if connector.changes(entry, options) == "upsert" and not versions:
         node = with_last_rows(graph, node, entry)
     node = with_computed(graph, node, entry, zone)
     return with_watermark(env, node, entry, zone, options.millis("scan.watermark.idle-timeout"))

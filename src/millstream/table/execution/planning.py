@@ -69,7 +69,7 @@ class Planner:
         self.traits = Traits(self._scan)
         self._lowerings: dict[int, Lowering] = {}
         self._used: dict[_Table, set[str]] = {}
-        self._sources: dict[tuple[int, TableEntry], int] = {}
+        self._sources: dict[tuple[int, TableEntry, bool], int] = {}
 
     def planned(self, relation: Relation) -> Planned:
         """The query after all rewrites, with its properties.
@@ -133,9 +133,10 @@ class Planner:
         connector, options = connector_of(entry)
         if connector.prunes(options):
             entry = narrowed(entry, self._used[scan.table, scan.options])
-        known = id(graph), entry
+        known = id(graph), entry, scan.versions
         if known not in self._sources:
-            self._sources[known] = read_table(self.env, entry, self.zone)
+            made = read_table(self.env, entry, self.zone, versions=scan.versions)
+            self._sources[known] = made
         places = [each.name for each in entry.columns]
         wanted = [places.index(each.name) for each in scan.row_type.fields]
         if wanted == list(range(len(places))):
@@ -154,11 +155,11 @@ class Planner:
     def _scan(self, scan: Scan) -> ScanTraits:
         entry = self.entry(scan)
         connector, options = connector_of(entry)
-        updating = connector.changes(entry, options) != "append"
+        changes = connector.changes(entry, options)
         names = [each.name for each in scan.row_type.fields]
         whole = set(entry.primary_key) <= set(names)
         key = tuple(names.index(each) for each in entry.primary_key) if whole else ()
-        return ScanTraits(updating, key)
+        return ScanTraits(changes != "append", key, changes == "upsert")
 
 
 def refuse_updates(planned: Planned, sink: Sink, name: str) -> None:

@@ -87,10 +87,15 @@ class Relation:
 
 @dataclass(frozen=True)
 class Scan(Relation):
-    """A table of a catalog, with its computed columns. ``options``: those of an OPTIONS hint."""
+    """A table of a catalog, with its computed columns. ``options``: those of an OPTIONS hint.
+
+    ``versions``: each upsert is a row, and each deletion takes one back; else the table has the last row
+    of each key.
+    """
 
     table: TablePath
     options: tuple[tuple[str, str], ...] = ()
+    versions: bool = False
 
 
 @dataclass(frozen=True)

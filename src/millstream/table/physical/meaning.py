@@ -167,7 +167,8 @@ def column_of(relation: Relation, place: int) -> Meaning:
 
 @rows_of.register
 def _(relation: Scan) -> Meaning:
-    return ("Scan", str(relation.table), relation.options)
+    found = ("Scan", str(relation.table), relation.options)
+    return (*found, "versions") if relation.versions else found
 
 
 @column_of.register

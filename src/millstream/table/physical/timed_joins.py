@@ -113,5 +113,6 @@ def add_temporal_join(lowering: Lowering, relation: TemporalJoin) -> int:
         sides.names(),
         sides.condition(),
         tuple(lowering.traits.of(each).updating for each in (relation.left, versions.table)),  # type: ignore[arg-type]
+        versions.upserts,
     )
     return _add(lowering, relation, "Temporal Join", sides, spec)

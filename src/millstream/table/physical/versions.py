@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from millstream.common.errors import PlanError
 from millstream.table.expressions.tree import Cast, Expression, InputRef, Literal
-from millstream.table.logical.algebra import Project, Relation, TemporalJoin
+from millstream.table.logical.algebra import Project, Relation, Scan, TemporalJoin
 from millstream.table.logical.typing_rules import references, time_kind
 from millstream.table.physical.joins import JoinParts, join_parts
 from millstream.table.physical.traits import Traits
@@ -20,12 +20,13 @@ class Versions:
     """A versioned table. ``time``: the place of its time.
 
     ``parts``: its key, and what else has to be true. ``table`` has all versions: of a view that shows
-    the last row of each key, the rows below it.
+    the last row of each key, the rows below it; of a table of upserts, each upsert (``upserts``).
     """
 
     table: Relation
     time: int
     parts: JoinParts
+    upserts: bool
 
 
 def versions_of(join: TemporalJoin, traits: Traits) -> Versions:
@@ -43,7 +44,9 @@ def versions_of(join: TemporalJoin, traits: Traits) -> Versions:
             "with a view of its last rows: ROW_NUMBER() OVER (PARTITION BY key ORDER BY ts DESC) = 1",
         )
     width = len(join.left.row_type.fields)
-    return Versions(_all_versions(join.right, traits), times[0], _parts(join, keys, width))
+    table = _all_versions(join.right, traits)
+    upserts = any(isinstance(each, Scan) and each.versions for each in table.walk())
+    return Versions(table, times[0], _parts(join, keys, width), upserts)
 
 
 def _parts(join: TemporalJoin, keys: tuple[frozenset[int], ...], width: int) -> JoinParts:
@@ -73,8 +76,11 @@ def _column(expression: Expression) -> int | None:
 def _all_versions(table: Relation, traits: Traits) -> Relation:
     """A view of the last row of each key as all rows that have been the last one.
 
-    The view changes once in an epoch, and would not show versions in between.
+    The view changes once in an epoch, and would not show versions in between; so does a
+    table of upserts.
     """
+    if isinstance(table, Scan) and traits.gives_upserts(table):
+        return replace(table, versions=True)
     if isinstance(table, Project):
         return replace(table, input=_all_versions(table.input, traits))
     if not isinstance(table, Rank) or not _is_last_row(table) or traits.of(table.input).updating:

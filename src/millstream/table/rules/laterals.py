@@ -101,26 +101,33 @@ def _first_rows(limit: Limit, sort: Sort, width: int) -> tuple[Relation, list[Ex
 
 
 def _with_groups(relation: LateralJoin, top: Project | None, query: Aggregate) -> Relation:
-    """An aggregate of the rows that belong to a left row; of no rows COUNT is 0."""
+    """An aggregate of the rows that belong to a left row.
+
+    Where there are none, an inner join has no row, as in Flink: it joins with the groups. With LEFT JOIN
+    COUNT is 0.
+    """
     left = relation.left.row_type
     width = len(left.fields)
     right, conditions = decorrelated(query, width)
+    outer = relation.kind == "left"
     fields = tuple(
-        RowField(f.name, kinds.with_nullability(f.type, True)) for f in right.row_type.fields
+        RowField(f.name, kinds.with_nullability(f.type, True)) if outer else f
+        for f in right.row_type.fields
     )
     row = RowType(fields=(*left.fields, *fields))
-    joined = Join(row, relation.left, right, "left", all_of(conditions))
+    joined = Join(row, relation.left, right, relation.kind, all_of(conditions))
     values: list[Expression] = []
     for at, call in enumerate(query.calls):
         value: Expression = InputRef(fields[at].type, width + at, fields[at].name)
-        if isinstance(call.expression, Call) and call.expression.function == "COUNT":
+        is_count = isinstance(call.expression, Call) and call.expression.function == "COUNT"
+        if outer and is_count:
             value = bind("COALESCE", [value, Literal(kinds.not_null(kinds.BIGINT), 0)])
         values.append(value)
     if top is not None:
         values = [_over_values(each, values, width) for each in top.expressions]
     found = Project(relation.row_type, joined, (*references(left), *values))
     condition = conjuncts(relation.condition)
-    if condition and relation.kind == "left":
+    if condition and outer:
         raise too_deep()
     return Filter(relation.row_type, found, all_of(condition)) if condition else found
 

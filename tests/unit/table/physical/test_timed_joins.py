@@ -171,6 +171,51 @@ def test_versions_of_a_changelog():
     }
 
 
+UPSERTS = [
+    *RATES[:3],
+    back("yen", 1, t(25)),
+    *RATES[3:],
+    # As it was: no update, the version is over from its own time on.
+    back("eur", 119, t(40)),
+    ("eur", 120, t(55)),
+]
+
+
+@pytest.mark.parametrize("epochs", [1, 3, 6])
+@pytest.mark.parametrize("read", ["rates", "(SELECT rts, currency, rate + 0 AS rate FROM rates)"])
+def test_each_upsert_is_a_version_however_many_come_at_once(read: str, epochs: int):
+    tables = sales(UPSERTS, key=("currency",), upsert=True)
+    query = JOIN.format(kind="LEFT").replace("rates", "r0")
+    found = tables.table(f"WITH r0 AS (SELECT * FROM {read}) {query}", epochs=epochs)
+    assert set(found) == {(1, 114), (2, 116), (3, None), (4, None), (5, None)}
+
+
+def test_a_table_of_upserts_has_the_last_row_of_each_key_elsewhere():
+    tables = sales(UPSERTS, key=("currency",), upsert=True)
+    query = f"""SELECT COUNT(*) FROM ({JOIN.format(kind="")}) UNION ALL SELECT rate FROM rates"""
+    assert set(tables.table(query)) == {(2,), (120,)}
+
+
+def test_null_is_a_key_of_versions_as_in_flink():
+    rates = [*RATES, (None, 7, t(1))]
+    tables = sales(rates)
+    tables.entries["sales"] = (
+        Tables()
+        .add(
+            "sales",
+            "id INT, currency STRING, ts TIMESTAMP(3)",
+            [*SALES, (6, None, t(0)), (7, None, t(9))],
+            watermark=("ts", "ts - INTERVAL '60' SECOND"),
+        )
+        .entries["sales"]
+    )
+    view = """WITH last AS (SELECT currency, rate, rts FROM (
+                SELECT *, ROW_NUMBER() OVER (PARTITION BY currency ORDER BY rts DESC) AS n FROM rates)
+              WHERE n = 1) """
+    query = view + JOIN.format(kind="").replace("rates", "last")
+    assert set(tables.table(query)) == {(1, 114), (2, 116), (3, 1), (5, 119), (7, 7)}
+
+
 def test_versions_of_a_view_of_last_rows():
     tables = sales(RATES)
     view = """WITH last AS (SELECT currency, rate, rts FROM (

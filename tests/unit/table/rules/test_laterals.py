@@ -43,12 +43,17 @@ def tables() -> Tables:
         (
             """SELECT d.k, q.n, q.s FROM d, LATERAL (
                  SELECT COUNT(*) AS n, SUM(v) + 1 AS s FROM t WHERE t.k = d.k) AS q""",
+            {("x", 3, 10), ("y", 1, 3)},
+        ),
+        (
+            """SELECT d.k, q.n, q.s FROM d LEFT JOIN LATERAL (
+                 SELECT COUNT(*) AS n, SUM(v) + 1 AS s FROM t WHERE t.k = d.k) AS q ON TRUE""",
             {("x", 3, 10), ("y", 1, 3), ("z", 0, None)},
         ),
         (
             """SELECT d.k, q.s FROM d, LATERAL (
                  SELECT COUNT(*) + d.m AS s FROM t WHERE t.k = d.k) AS q""",
-            {("x", 4), ("y", 3), ("z", 3)},
+            {("x", 4), ("y", 3)},
         ),
         (
             """SELECT d.k, q.b, q.n FROM d, LATERAL (

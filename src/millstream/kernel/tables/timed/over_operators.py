@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -62,10 +63,25 @@ def results_of(spec: OverSpec, arrays: Sequence[pa.Array], rows: Partitions) -> 
         else:
             found = folded_frames(aggregates, state, low, high)
     values = iter(found)
+    by_time = spec.mode == "rowtime" and spec.frame.unit == "RANGE"
+    place = _places_by_time if by_time else Partitions.call
     return [
-        rows.call(call, arrays) if isinstance(call, WindowCall) else next(values)
+        place(rows, call, arrays) if isinstance(call, WindowCall) else next(values)
         for call in spec.calls
     ]
+
+
+def _places_by_time(rows: Partitions, call: WindowCall, arrays: Sequence[pa.Array]) -> pa.Array:
+    """The values of a function of places by row time, as Flink gives them.
+
+    Only ROW_NUMBER looks at single rows. For the others all rows of one time are added, and then each of
+    them has the value of the last one; ranks count rows.
+    """
+    if call.function == "ROW_NUMBER":
+        return rows.call(call, arrays)
+    if call.function in ("RANK", "DENSE_RANK"):
+        call = replace(call, function="ROW_NUMBER")
+    return rows.call(call, arrays).take(pa.array(rows.peer_ends - 1))
 
 
 def _needs_values(spec: OverSpec) -> bool:

@@ -55,9 +55,12 @@ class TemporalJoinSpec(TwoTableSpec):
     changes
         Of each side whether rows may be taken back. A row of the right side that is taken back ends the
         version, at its time, unless a version of a later time follows.
+    upserts
+        No update takes the old row back: what is taken back ends the version.
 
     A version that comes late is valid from the instant on that was not over when it came. A late left
-    row gets the version that was the last one when it came, if that is not later than itself.
+    row gets the version that was the last one when it came, if that is not later than itself. A key that
+    is NULL has versions as any other one: so it is in Flink.
     """
 
     left: RowTypeInfo
@@ -70,6 +73,7 @@ class TemporalJoinSpec(TwoTableSpec):
     names: tuple[str, ...]
     condition: ColumnFunction | None = None
     changes: tuple[bool, bool] = (False, False)
+    upserts: bool = False
 
     @property
     def placed_by(self) -> tuple[int, ...]:
@@ -160,7 +164,7 @@ class TemporalJoinOperator(TimedOperator):
         codes = row_codes(keys)
         lasts = np.append(codes[1:] != codes[:-1], True)
         since, there = (column.to_numpy().copy() for column in versions.arrays[-2:])
-        if len(versions) > 1:
+        if len(versions) > 1 and not self.spec.upserts:
             own = versions.arrays[:-2]
             same = rows_equal([a.slice(0, len(a) - 1) for a in own], [a.slice(1) for a in own])
             back = 1 + np.flatnonzero(same & (there[1:] == ENDED))
@@ -220,10 +224,6 @@ class TemporalJoinOperator(TimedOperator):
         pairs = zip(self.spec.left_key, self.spec.right_key, strict=True)
         columns = [pa.concat_arrays([rows.arrays[i], versions.arrays[j]]) for i, j in pairs]
         codes = row_codes(columns)
-        missing = np.zeros(len(codes), np.bool_)
-        for column in columns:
-            missing |= column.is_null().to_numpy(zero_copy_only=False)
-        codes[missing] = codes.max() + 1 + np.arange(int(missing.sum()))
         return codes[: len(rows)], codes[len(rows) :]
 
     def _checked(self, own: Sequence[pa.Array], versions: Rows, found: Ints) -> Ints:

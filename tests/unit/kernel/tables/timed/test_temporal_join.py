@@ -35,12 +35,15 @@ def on_time(given: list[Weighted], delay: int) -> list[Weighted]:
 
 
 def joined(kind: str, left: list[Weighted], right: list[Weighted]) -> Counter[Any]:
-    """Each left row with the last version at its time; a version of weight -1 is the end of one."""
+    """Each left row with the last version at its time; a version of weight -1 is the end of one.
+
+    As in Flink, NULL is a key as any other one.
+    """
     found: Counter[Any] = Counter()
     for row, _ in left:
         best: Any = None
         for other, weight in right:
-            if row[0] == other[0] is not None and other[2] <= row[2]:
+            if row[0] == other[0] and other[2] <= row[2]:
                 if best is None or other[2] >= best[0][2]:
                     best = other, weight
         if best is not None and best[1] > 0:
