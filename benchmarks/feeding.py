@@ -26,10 +26,11 @@ class Feeder:
         self._goal: Synchronized[int] = _processes.Value("q", 0)
         self._rate: Synchronized[float] = _processes.Value("d", 0.0)
         self._written: Synchronized[int] = _processes.Value("q", 0)
+        self._began: Synchronized[float] = _processes.Value("d", 0.0)
         self._done = _processes.Event()
         self.began = 0.0
         self.first = 0
-        shared = (self._goal, self._rate, self._written, self._done)
+        shared = (self._goal, self._rate, self._written, self._began, self._done)
         self.process = _processes.Process(
             target=_feed, args=(servers, topic, keys, *shared), daemon=True
         )
@@ -47,8 +48,12 @@ class Feeder:
         """Write so many records per second from now on."""
         while self.written < self._goal.value:
             time.sleep(PAUSE_SECONDS)
-        self.first, self.began = self.written, time.time()
+        self.first = self.written
         self._rate.value = rate
+        # The process may still be starting, and records are due from the moment it begins.
+        while not self._began.value:
+            time.sleep(PAUSE_SECONDS)
+        self.began = self._began.value
 
     def due(self, number: Any) -> Any:
         """When a record was due, in seconds of the time of day."""
@@ -70,6 +75,7 @@ def _feed(
     goal: Synchronized[int],
     rate: Synchronized[float],
     written: Synchronized[int],
+    begun: Synchronized[float],
     done: Event,
 ) -> None:
     to = topics.producer(servers, **{"linger.ms": 5, "compression.type": "lz4"})
@@ -77,6 +83,7 @@ def _feed(
     while not done.is_set():
         if rate.value and not began:
             began, first = time.time(), number
+            begun.value = began
         due = first + int((time.time() - began) * rate.value) if began else goal.value
         end = min(due, number + MOST_AT_ONCE)
         if end <= number:

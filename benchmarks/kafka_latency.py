@@ -58,8 +58,9 @@ def command(engine: str, servers: str, topic: str, folder: Path) -> list[str]:
 
 def latencies(servers: str, topic: str, feeder: Feeder, seconds: float) -> np.ndarray:
     """The latencies, in ms, of the records that are due in this time."""
+    # Whoever reads what came before is late for what comes now.
+    reader = topics.consumer(servers, f"out-{topic}", from_end=True)
     began = time.time()
-    reader = topics.consumer(servers, f"out-{topic}")
     found = []
     while time.time() < began + seconds + SLOWEST_SECONDS:
         messages = reader.consume(10_000, 0.02)

@@ -43,8 +43,8 @@ def write(to: Producer, topic: str, first: int, end: int, keys: int) -> None:
     to.poll(0)
 
 
-def consumer(servers: str, topic: str) -> Consumer:
-    """A consumer of all partitions, from their beginning, without what was not committed."""
+def consumer(servers: str, topic: str, *, from_end: bool = False) -> Consumer:
+    """A consumer of all partitions, from their beginning or end, without what was not committed."""
     found = Consumer(
         {
             "bootstrap.servers": servers,
@@ -53,7 +53,11 @@ def consumer(servers: str, topic: str) -> Consumer:
             "isolation.level": "read_committed",
         }
     )
-    found.assign([TopicPartition(topic, part, 0) for part in range(PARTITIONS)])
+    parts = [TopicPartition(topic, part, 0) for part in range(PARTITIONS)]
+    if from_end:
+        for part in parts:
+            part.offset = found.get_watermark_offsets(part, PATIENCE_SECONDS)[1]
+    found.assign(parts)
     return found
 
 
