@@ -58,7 +58,7 @@ def command(engine: str, servers: str, topic: str, folder: Path) -> list[str]:
 
 def latencies(servers: str, topic: str, feeder: Feeder, seconds: float) -> np.ndarray:
     """The latencies, in ms, of the records that are due in this time."""
-    # Whoever reads what came before is late for what comes now.
+    # A reader that begins with a backlog is late for the records that are measured.
     reader = topics.consumer(servers, f"out-{topic}", from_end=True)
     began = time.time()
     found = []
