@@ -17,11 +17,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from millstream.common.types import Row, RowKind
     from millstream.table.changelog_mode import ChangelogMode
+    from millstream.table.compiled_plan import CompiledPlan
     from millstream.table.data_view import DataView, ListView, MapView
     from millstream.table.environment_settings import EnvironmentSettings
     from millstream.table.explain_detail import ExplainDetail
     from millstream.table.expression import Expression
+    from millstream.table.model_descriptor import ModelDescriptor
     from millstream.table.module import Module, ModuleEntry
+    from millstream.table.plan_reference import PlanReference
+    from millstream.table.resolved_schema import ResolvedSchema
     from millstream.table.result_kind import ResultKind
     from millstream.table.schema import Schema
     from millstream.table.sql_dialect import SqlDialect
@@ -33,14 +37,14 @@ if TYPE_CHECKING:
         GroupWindowedTable,
         OverWindowedTable,
         Table,
-        TablePipeline,
         WindowGroupedTable,
     )
     from millstream.table.table_config import TableConfig
     from millstream.table.table_descriptor import FormatDescriptor, TableDescriptor
     from millstream.table.table_environment import StreamTableEnvironment, TableEnvironment
+    from millstream.table.table_pipeline import TablePipeline
     from millstream.table.table_result import TableResult
-    from millstream.table.table_schema import ResolvedSchema, TableSchema
+    from millstream.table.table_schema import TableSchema
     from millstream.table.types.data_types import DataTypes, UserDefinedType
     from millstream.table.udf import (
         AggregateFunction,
@@ -56,6 +60,7 @@ __all__ = [
     "AggregatedTable",
     "AsyncScalarFunction",
     "ChangelogMode",
+    "CompiledPlan",
     "DataTypes",
     "DataView",
     "EnvironmentSettings",
@@ -68,9 +73,11 @@ __all__ = [
     "GroupedTable",
     "ListView",
     "MapView",
+    "ModelDescriptor",
     "Module",
     "ModuleEntry",
     "OverWindowedTable",
+    "PlanReference",
     "ResolvedSchema",
     "ResultKind",
     "Row",
@@ -98,18 +105,23 @@ _MODULES = {
     "environment_settings": "EnvironmentSettings",
     "explain_detail": "ExplainDetail",
     "expression": "Expression",
+    "compiled_plan": "CompiledPlan",
+    "model_descriptor": "ModelDescriptor",
     "module": "Module ModuleEntry",
+    "plan_reference": "PlanReference",
+    "resolved_schema": "ResolvedSchema",
     "result_kind": "ResultKind",
     "schema": "Schema",
     "sql_dialect": "SqlDialect",
     "statement_set": "StatementSet",
     "table": "AggregatedTable FlatAggregateTable GroupedTable GroupWindowedTable OverWindowedTable "
-    "Table TablePipeline WindowGroupedTable",
+    "Table WindowGroupedTable",
     "table_config": "TableConfig",
     "table_descriptor": "FormatDescriptor TableDescriptor",
     "table_environment": "StreamTableEnvironment TableEnvironment",
+    "table_pipeline": "TablePipeline",
     "table_result": "TableResult",
-    "table_schema": "ResolvedSchema TableSchema",
+    "table_schema": "TableSchema",
     "types.data_types": "DataTypes UserDefinedType",
     "udf": "AggregateFunction AsyncScalarFunction FunctionContext ScalarFunction "
     "TableAggregateFunction TableFunction",
@@ -122,17 +134,10 @@ _HOMES = {
     for name in names.split()
 }
 _HOMES |= dict.fromkeys(("Row", "RowKind"), "millstream.common.types")
-_MISSING = {
-    "CompiledPlan": "plans are not stored: execute the statement, a savepoint fits it",
-    "PlanReference": "plans are not stored: execute the statement, a savepoint fits it",
-    "ModelDescriptor": "there are no models: call yours in a user function",
-}
 
 if not TYPE_CHECKING:  # With this function, a type checker would accept any name.
 
     def __getattr__(name: str) -> Any:
-        if name in _MISSING:
-            raise ImportError(f"there is no millstream.table.{name}: {_MISSING[name]}")
         if name not in _HOMES:
             raise AttributeError(f"module 'millstream.table' has no attribute {name!r}")
         from importlib import import_module

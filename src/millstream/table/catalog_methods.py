@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from millstream.common.errors import PlanError
 from millstream.table.catalog.manager import CatalogManager
+from millstream.table.catalog_objects import CatalogDescriptor
+from millstream.table.catalogs import Catalog
+from millstream.table.expression_base import literal_text, quoted
 from millstream.table.logical.algebra import TablePath
 from millstream.table.logical.entries import ViewEntry
 from millstream.table.module import ModuleEntry
@@ -31,6 +35,36 @@ class CatalogMethods:
         return self.names.path(parse_identifier(path).names)
 
     # -- catalogs and databases ------------------------------------------------------------------
+
+    def create_catalog(self, catalog_name: str, catalog_descriptor: CatalogDescriptor) -> None:
+        """Make a catalog of options, as ``CREATE CATALOG ... WITH (...)`` does.
+
+        Examples
+        --------
+        >>> from millstream.common import Configuration
+        >>> from millstream.table import TableEnvironment
+        >>> t_env = TableEnvironment.create()
+        >>> options = Configuration.from_dict({"type": "generic_in_memory"})
+        >>> t_env.create_catalog("shop", CatalogDescriptor.of("shop", options))
+        >>> t_env.list_catalogs()
+        ['default_catalog', 'shop']
+        """
+        comment = catalog_descriptor.comment
+        shown = f" COMMENT {literal_text(comment)}" if comment else ""
+        pairs = ", ".join(
+            f"{literal_text(key)} = {literal_text(value)}"
+            for key, value in catalog_descriptor.options.items()
+        )
+        self.execute_sql(f"CREATE CATALOG {quoted(catalog_name)}{shown} WITH ({pairs})")
+
+    def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
+        """Give a catalog, perhaps one of another session, a name in this one."""
+        self.names.add_catalog(replace(catalog._catalog, name=catalog_name))
+
+    def get_catalog(self, catalog_name: str) -> Catalog | None:
+        """The catalog of a name, None if there is none."""
+        known = catalog_name in self.names.catalogs
+        return Catalog(self.names, catalog_name) if known else None
 
     def get_current_catalog(self) -> str:
         """The name of the current catalog."""

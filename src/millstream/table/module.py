@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Module", "ModuleEntry"]
+from millstream.table.absent import absent
+
+__all__ = ["HiveModule", "Module", "ModuleEntry"]
 
 
 class Module:
@@ -34,3 +36,8 @@ class ModuleEntry:
 
     def __repr__(self) -> str:
         return f"ModuleEntry(name={self._name!r}, used={self._used})"
+
+
+HiveModule = absent(
+    __name__, "HiveModule", "register a user function under the name of Hive's: udf(...)"
+)

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from millstream.table.expression_base import quoted
+from millstream.table.resolved_schema import (
+    ComputedColumn,
+    MetadataColumn,
+    ResolvedSchema,
+)
 from millstream.table.table_schema import TableSchema
 from millstream.table.types.data_types import DataType, RowType, logical_of
 
@@ -95,10 +100,25 @@ class Schema:
                 self._key_name = unresolved_schema.primary_key_name
             return self
 
-        def from_resolved_schema(self, resolved_schema: TableSchema) -> Schema.Builder:
-            """Add the columns of a table."""
-            names, types = resolved_schema.get_field_names(), resolved_schema.get_field_data_types()
-            return self.from_fields(names, types)
+        def from_resolved_schema(
+            self, resolved_schema: ResolvedSchema | TableSchema
+        ) -> Schema.Builder:
+            """Add the columns of a table, its watermark and its primary key."""
+            given = resolved_schema
+            if isinstance(given, TableSchema):
+                return self.from_fields(given.get_field_names(), given.get_field_data_types())
+            for each in given.get_columns():
+                if isinstance(each, ComputedColumn):
+                    self.column_by_expression(each.name, each.expression)
+                elif isinstance(each, MetadataColumn):
+                    kind = each.get_data_type()
+                    self.column_by_metadata(each.name, kind, each.metadata_key, each.virtual)
+                else:
+                    self.column(each.name, each.get_data_type())
+            for mark in given.get_watermark_specs():
+                self.watermark(mark.get_rowtime_attribute(), mark.get_watermark_expression())
+            key = given.get_primary_key()
+            return self if key is None else self.primary_key_named(key.name, *key.columns)
 
         def from_row_data_type(self, data_type: DataType) -> Schema.Builder:
             """Add the fields of a row type as columns."""

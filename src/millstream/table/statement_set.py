@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from millstream.common.errors import PlanError
-from millstream.table.table import Table, TablePipeline
+from millstream.table.absent import PLANS, not_here
+from millstream.table.table import Table
+from millstream.table.table_pipeline import TablePipeline
 from millstream.table.table_result import TableResult
 
 __all__ = ["StatementSet"]
@@ -70,8 +71,5 @@ class StatementSet:
         print(self.explain(*extra_details))
 
     def compile_plan(self) -> Any:
-        """Refused: plans are not stored."""
-        message = "there are no stored plans"
-        raise PlanError(
-            "NOT_SUPPORTED", message, hint="execute the statements; savepoints fit them"
-        )
+        """Refuse: plans are not stored."""
+        raise not_here("compile_plan", PLANS)

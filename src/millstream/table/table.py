@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from millstream.common.errors import PlanError
+from millstream.table.absent import not_here
 from millstream.table.expression import Expression
 from millstream.table.expression_base import misplaced, quoted
 from millstream.table.logical.algebra import Relation
+from millstream.table.resolved_schema import ResolvedSchema
 from millstream.table.resolving import QueryText, names_of
+from millstream.table.table_pipeline import TablePipeline
 from millstream.table.table_result import TableResult
-from millstream.table.table_schema import ResolvedSchema, TableSchema
+from millstream.table.table_schema import TableSchema
 from millstream.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
@@ -30,12 +33,16 @@ __all__ = [
 class Table:
     """A table that a query makes. It is computed when it is executed or inserted.
 
-    ``t_env`` is the environment that made it: it finds names and runs queries.
+    ``t_env`` is the environment that made it: it finds names and runs queries. ``schema``: of a table
+    of a catalog, what it declares; a query has columns only.
     """
 
-    def __init__(self, relation: Relation, t_env: Any) -> None:
+    def __init__(
+        self, relation: Relation, t_env: Any, schema: ResolvedSchema | None = None
+    ) -> None:
         self.relation = relation
         self._t_env = t_env
+        self._schema = schema
 
     def _query(self, *others: Table) -> QueryText:
         names = self._t_env.names
@@ -266,9 +273,40 @@ class Table:
         return self.group_by().flat_aggregate(func)
 
     def with_watermark(self, column: str, delay: Any) -> Table:
-        """The table with a column as its time, as in Spark; ``delay`` is an interval of SQL or `lit`."""
+        """The table with a column as its time, as in Spark.
+
+        Rows that come later than ``delay`` behind the latest time are late for windows.
+
+        Parameters
+        ----------
+        column
+            A timestamp; the table keeps three digits of its seconds.
+        delay
+            ``"5 seconds"``, a `timedelta`, or an interval: ``lit(5).seconds``,
+            ``"INTERVAL '5' SECOND"``.
+
+        Examples
+        --------
+        >>> from millstream.table import TableEnvironment
+        >>> t_env = TableEnvironment.create()
+        >>> clicks = t_env.sql_query("SELECT TIMESTAMP '2024-01-31 10:00:00.000' AS ts, 7 AS n")
+        >>> clicks.with_watermark("ts", "5 seconds").print_schema()
+        (
+          `ts` TIMESTAMP(3) NOT NULL *ROWTIME*,
+          `n` INT NOT NULL,
+          WATERMARK FOR `ts`: TIMESTAMP(3) NOT NULL AS `ts` - INTERVAL '5' SECOND
+        )
+        """
         found: Table = self._t_env.watermarked(self, column, delay)
         return found
+
+    def to_changelog(self, *arguments: Expression) -> Table:
+        """Refuse: changes as rows with a column ``op`` are made of a stream."""
+        raise not_here("to_changelog", "use to_changelog_stream(table), whose rows have kinds")
+
+    def from_changelog(self, *arguments: Expression) -> Table:
+        """Refuse: rows with a column ``op`` become a table by a stream."""
+        raise not_here("from_changelog", "use from_changelog_stream(stream) with Row.of_kind(...)")
 
     def to_pandas(self) -> pd.DataFrame:
         """The rows at the end of the job as a pandas frame."""
@@ -280,8 +318,8 @@ class Table:
         return TableSchema.of(self.relation.row_type)
 
     def get_resolved_schema(self) -> ResolvedSchema:
-        """The columns."""
-        return ResolvedSchema.of(self.relation.row_type)
+        """The columns; of a table of a catalog also what it computes, its watermark and its key."""
+        return self._schema or ResolvedSchema.of_row_type(self.relation.row_type)
 
     def print_schema(self) -> None:
         """Print names and types of the columns."""
@@ -320,38 +358,6 @@ class Table:
         return (
             f"{rows}<details><summary>plan</summary><pre>{escape(self.explain())}</pre></details>"
         )
-
-
-class TablePipeline:
-    """A table and where it is written to."""
-
-    def __init__(self, table: Table, target: Any, overwrite: bool) -> None:
-        self.table = table
-        self.target = target
-        self.overwrite = overwrite
-
-    def execute(self) -> TableResult:
-        """Write."""
-        return self.table.execute_insert(self.target, self.overwrite)
-
-    def explain(self, *extra_details: int) -> str:
-        """The plan as a text."""
-        statements = self.table._t_env.create_statement_set()
-        found: str = statements.add(self).explain(*extra_details)
-        return found
-
-    def print_explain(self, *extra_details: int) -> None:
-        """Print the plan."""
-        print(self.explain(*extra_details))
-
-    def get_sink_identifier(self) -> str | None:
-        """The name of the table that is written; None for a descriptor."""
-        return self.target if isinstance(self.target, str) else None
-
-    def compile_plan(self) -> Any:
-        """Refused: plans are not stored."""
-        message = "there are no stored plans"
-        raise PlanError("NOT_SUPPORTED", message, hint="execute the statement; savepoints fit it")
 
 
 class GroupedTable:

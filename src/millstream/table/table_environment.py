@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from millstream.common.configuration import Configuration
@@ -24,18 +25,20 @@ from millstream.table.environment_settings import EnvironmentSettings
 from millstream.table.execution.statements import Statements, Write
 from millstream.table.explain_detail import detail_names
 from millstream.table.expression import Expression
+from millstream.table.flink_methods import FlinkMethods
 from millstream.table.function_registration import FunctionRegistration
 from millstream.table.inserting import entry_of_descriptor, write_of_statement, write_of_table
 from millstream.table.logical.algebra import Relation, Scan, TablePath
 from millstream.table.logical.binder import bind_query
 from millstream.table.logical.entries import TableColumn, TableEntry, ViewEntry
 from millstream.table.logical.problems import Problems
+from millstream.table.resolved_schema import ResolvedSchema
 from millstream.table.resolving import QueryText
 from millstream.table.result_kind import ResultKind
 from millstream.table.schema import Schema
 from millstream.table.sql import statements as ast
 from millstream.table.sql.nodes import Source
-from millstream.table.sql.parser import parse
+from millstream.table.sql.parser import parse, parse_identifier
 from millstream.table.sql.queries import Query
 from millstream.table.statement_set import StatementSet
 from millstream.table.table import Table
@@ -44,6 +47,7 @@ from millstream.table.table_descriptor import TableDescriptor
 from millstream.table.table_result import TableResult, inserted_result, ok_result, text_result
 from millstream.table.types.logical import RowType
 from millstream.table.values import given_row
+from millstream.table.watermarks import time_items, watermarked_entry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +57,7 @@ __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 _WIDTH = "table.display.max-column-width"
 
 
-class TableEnvironment(CatalogMethods, FunctionRegistration):
+class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
     """Runs SQL over the tables of its catalogs.
 
     Statements run as jobs on Spark, each one job; those that only change catalogs run at once. See
@@ -254,7 +258,11 @@ class TableEnvironment(CatalogMethods, FunctionRegistration):
 
     def from_path(self, path: str) -> Table:
         """Return a table or view of a catalog."""
-        return self.sql_query(f"SELECT * FROM {path}")
+        found = self.sql_query(f"SELECT * FROM {path}")
+        entry = self.names.find_table(parse_identifier(path).names)
+        if isinstance(entry, TableEntry):
+            found._schema = ResolvedSchema.of_table(entry)
+        return found
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
         """Return the table of a descriptor, without a name in a catalog."""
@@ -324,12 +332,19 @@ class TableEnvironment(CatalogMethods, FunctionRegistration):
         source = TableRows(rows)
         return self._unnamed_table(TableEntry(self._new_path(), columns, options, source=source))
 
+    def watermarked(self, table: Table, column: str, delay: Any) -> Table:
+        """A table with a column as its time, see `Table.with_watermark`."""
+        rows = table._selected(time_items(table.relation, column)).relation
+        entry = watermarked_entry(rows, column, delay, self.names, self._new_path())
+        return self._unnamed_table(replace(entry, source=self._statements.rows_of(rows)))
+
     def _new_path(self) -> TablePath:
         return self.names.path((f"unnamed${len(self._unnamed) + 1}",))
 
     def _unnamed_table(self, entry: TableEntry) -> Table:
         self._unnamed[entry.path] = entry
-        return Table(Scan(entry.row_type, entry.path), self)
+        relation = Scan(entry.row_type, entry.path)
+        return Table(relation, self, ResolvedSchema.of_table(entry))
 
     def create_temporary_view(
         self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
@@ -359,6 +374,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration):
             zone=self._statements.zone,
             width=self._width,
             close=rows.close,
+            wait_for=rows.wait,
         )
 
     def insert_table(self, table: Table, target: Any, overwrite: bool = False) -> TableResult:

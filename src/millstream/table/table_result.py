@@ -9,8 +9,9 @@ from typing import Any
 
 from millstream.common.types import Row
 from millstream.datastream.job_client import JobClient
+from millstream.table.resolved_schema import ResolvedSchema
 from millstream.table.result_kind import ResultKind
-from millstream.table.table_schema import ResolvedSchema, TableSchema
+from millstream.table.table_schema import TableSchema
 from millstream.table.tableau import MAX_WIDTH, tableau
 from millstream.table.types.logical import BigIntType, RowField, RowType, VarCharType
 
@@ -64,8 +65,8 @@ class TableResult:
     """Rows with their columns, and perhaps the job that makes them.
 
     ``rows`` is asked once. ``streaming``: `print` shows the kinds of rows. ``by_type``: its columns are
-    as wide as their types say, so that rows can be printed as they come. ``wait_for``: waits for the end
-    of the job. ``raw``: values are printed without a table.
+    as wide as their types say, so that rows can be printed as they come. ``wait_for``: waits for the
+    first row, at most so many seconds. ``raw``: values are printed without a table.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class TableResult:
         streaming: bool = False,
         zone: str = "UTC",
         width: int = MAX_WIDTH,
-        wait_for: Callable[[int | None], Any] | None = None,
+        wait_for: Callable[[float | None], Any] | None = None,
         close: Callable[[], Any] | None = None,
         raw: bool = False,
         by_type: bool = False,
@@ -93,16 +94,25 @@ class TableResult:
         self.zone = zone
         self.width = width
         self._wait_for = wait_for
+        self._waited = False
 
     def get_job_client(self) -> JobClient | None:
         """The job, None if the statement started none."""
         return self._job_client
 
     def wait(self, timeout_ms: int | None = None) -> None:
-        """Wait until the job ends, or until its first row is there if it has rows."""
-        if self._wait_for is not None:
-            self._wait_for(timeout_ms)
+        """Wait until the first row of a query is there, or until the job of an INSERT ends.
+
+        Raises
+        ------
+        TimeoutError
+            That takes more than ``timeout_ms`` milliseconds.
+        """
+        if self._waited:
             return
+        if self._wait_for is not None:
+            self._wait_for(None if timeout_ms is None else timeout_ms / 1_000)
+        self._waited = True
         first = next(self._rows, None)
         if first is not None:
             self._rows._rows = itertools.chain([first], self._rows._rows)
@@ -113,7 +123,7 @@ class TableResult:
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """The columns."""
-        return ResolvedSchema.of(self.row_type)
+        return ResolvedSchema.of_row_type(self.row_type)
 
     def get_result_kind(self) -> int:
         """`ResultKind.SUCCESS`, or `ResultKind.SUCCESS_WITH_CONTENT`."""
@@ -173,14 +183,11 @@ def inserted_result(sinks: list[str], job_client: JobClient) -> TableResult:
         job_client.wait()
         yield Row(*([-1] * len(sinks)))
 
-    def wait_for(timeout_ms: int | None) -> None:
-        job_client.wait(None if timeout_ms is None else timeout_ms / 1_000)
-
     return TableResult(
         RowType(tuple(RowField(name, BigIntType()) for name in sinks)),
         rows(),
         job_client=job_client,
-        wait_for=wait_for,
+        wait_for=job_client.wait,
         raw=True,
         close=lambda: job_client.cancel().result(),
     )

@@ -9,7 +9,7 @@ from millstream.table.types.data_types import DataType, RowField, RowType, data_
 from millstream.table.types.logical import LogicalType
 from millstream.table.types.logical import RowType as LogicalRowType
 
-__all__ = ["ResolvedSchema", "TableSchema"]
+__all__ = ["TableSchema"]
 
 
 class TableSchema:
@@ -111,25 +111,3 @@ class TableSchema:
             """The schema."""
             names, types = [n for n, _ in self._fields], [t for _, t in self._fields]
             return TableSchema(names, types)
-
-
-class ResolvedSchema(TableSchema):
-    """The columns of a table whose types are known."""
-
-    def get_column_names(self) -> list[str]:
-        """The names."""
-        return self.get_field_names()
-
-    def get_column_data_types(self) -> list[DataType]:
-        """The types."""
-        return self.get_field_data_types()
-
-    def get_column_count(self) -> int:
-        """The number of columns."""
-        return self.get_field_count()
-
-    def __repr__(self) -> str:
-        lines = [f"  `{name}` {type_}" for name, type_ in self._summaries()]
-        return "(\n" + ",\n".join(lines) + "\n)"
-
-    __str__ = __repr__

@@ -1,9 +1,10 @@
-"""Lists the public names of Flink's DataStream API; for PyFlink's own environment.
+"""Lists the public names of Flink's DataStream and Table API, for PyFlink's own environment.
 
     python introspect.py names.json
 
 Python names are those of PyFlink's modules. Java names are those of public methods that PyFlink's class
-of the same name does not have, in PyFlink's spelling.
+of the same name does not have, in PyFlink's spelling. Names of tables are those of PyFlink's modules
+that have a list of public names; a function has no names of its own.
 """
 
 from __future__ import annotations
@@ -137,6 +138,20 @@ def attributes(thing: type) -> list[str]:
     )
 
 
+def table_names() -> dict[str, dict[str, list[str]]]:
+    """The attributes of each public class of tables, by module; a function has none."""
+    root = importlib.import_module("pyflink.table")
+    found: dict[str, dict[str, list[str]]] = {"pyflink.table": {n: [] for n in root.__all__}}
+    for each in pkgutil.iter_modules(root.__path__, "pyflink.table."):
+        module = importlib.import_module(each.name) if not each.ispkg else None
+        for name in getattr(module, "__all__", ()):
+            thing = getattr(module, name, None)
+            if inspect.isclass(thing) or callable(thing):
+                members = attributes(thing) if inspect.isclass(thing) else []
+                found.setdefault(each.name, {})[name] = members
+    return dict(sorted(found.items()))
+
+
 def java_names(python: dict[str, dict[str, list[str]]]) -> dict[str, list[str]]:
     from pyflink.java_gateway import get_gateway
 
@@ -170,7 +185,7 @@ def snake(name: str) -> str:
 
 def main() -> int:
     python = python_names()
-    names = {"python": python, "java": java_names(python)}
+    names = {"python": python, "java": java_names(python), "tables": table_names()}
     Path(sys.argv[1]).write_text(json.dumps(names, indent=1, sort_keys=True) + "\n", "utf-8")
     return 0
 

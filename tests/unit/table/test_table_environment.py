@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import json
 
 import pytest
 
 from millstream.common import Configuration, Row
 from millstream.common.errors import MillstreamError, PlanError
+from millstream.datastream.streams.collect import CollectBuffer
 from millstream.table import (
     DataTypes,
     EnvironmentSettings,
@@ -18,8 +20,10 @@ from millstream.table import (
     TableDescriptor,
     TableEnvironment,
 )
-from millstream.table.expressions import col, row
+from millstream.table.expressions import col, lit, row
 from millstream.table.sql.errors import SqlError
+from millstream.table.table_result import TableResult
+from millstream.table.window import Tumble
 
 PRINT = TableDescriptor.for_connector("print")
 
@@ -303,3 +307,169 @@ def test_a_notebook_shows_rows_and_plan():
     html = environment().from_path("t")._repr_html_()
     assert "<table" in html
     assert "Abstract Syntax Tree" in html
+
+
+# -- what is told about tables ---------------------------------------------------------------------
+
+DECLARED = """CREATE TABLE declared (
+    id INT NOT NULL COMMENT 'a number',
+    ts TIMESTAMP(3),
+    more AS id + 1,
+    p AS PROCTIME(),
+    seen TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+    WATERMARK FOR ts AS ts - INTERVAL '5' SECOND,
+    PRIMARY KEY (id) NOT ENFORCED
+) WITH ('connector' = 'upsert-kafka')"""
+
+
+def test_the_schema_of_a_table_has_all_it_declares(capsys):
+    t_env = environment()
+    t_env.execute_sql(DECLARED)
+    t_env.from_path("declared").print_schema()
+    assert lines(capsys) == [
+        "(",
+        "  `id` INT NOT NULL COMMENT 'a number',",
+        "  `ts` TIMESTAMP(3) *ROWTIME*,",
+        "  `more` INT NOT NULL AS `id` + 1,",
+        "  `p` TIMESTAMP_LTZ(3) NOT NULL *PROCTIME* AS PROCTIME(),",
+        "  `seen` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,",
+        "  WATERMARK FOR `ts`: TIMESTAMP(3) AS `ts` - INTERVAL '5' SECOND,",
+        "  CONSTRAINT `PK_id` PRIMARY KEY (`id`) NOT ENFORCED",
+        ")",
+    ]
+    t_env.sql_query("SELECT id, ts FROM declared").print_schema()
+    assert lines(capsys) == ["(", "  `id` INT NOT NULL,", "  `ts` TIMESTAMP(3) *ROWTIME*", ")"]
+
+
+def test_a_resolved_schema_is_asked_for_its_parts():
+    t_env = environment()
+    t_env.execute_sql(DECLARED)
+    schema = t_env.from_path("declared").get_resolved_schema()
+    assert schema.get_column_count() == 5
+    assert schema.get_column("more").get_expression().as_summary_string() == "`id` + 1"
+    assert (schema.get_column("seen").is_virtual(), schema.get_column(9)) == (True, None)
+    (mark,) = schema.get_watermark_specs()
+    assert mark.get_rowtime_attribute() == "ts"
+    assert (schema.get_primary_key().get_columns(), schema.get_primary_key_indexes()) == (
+        ["id"],
+        [0],
+    )
+    assert schema.to_physical_row_data_type().field_names() == ["id", "ts"]
+    assert schema.to_sink_row_data_type().field_names() == ["id", "ts"]
+    assert schema.to_source_row_data_type().field_names() == schema.get_column_names()
+    assert schema == t_env.from_path("declared").get_resolved_schema()
+
+
+def test_describe_shows_columns_in_backticks(capsys):
+    t_env = environment()
+    t_env.execute_sql(DECLARED)
+    found = [tuple(row) for row in t_env.execute_sql("DESCRIBE declared").collect()]
+    assert [(row[0], row[4], row[5]) for row in found] == [
+        ("id", None, None),
+        ("ts", None, "`ts` - INTERVAL '5' SECOND"),
+        ("more", "AS `id` + 1", None),
+        ("p", "AS PROCTIME()", None),
+        ("seen", "METADATA FROM 'timestamp' VIRTUAL", None),
+    ]
+
+
+def test_every_detail_of_explain_is_taken():
+    t_env = environment()
+    query = "SELECT name, COUNT(*) FROM t GROUP BY name"
+    plain, costs = (
+        t_env.explain_sql(query, *each) for each in ((), (ExplainDetail.ESTIMATED_COST,))
+    )
+    assert plain == costs
+    everything = [
+        ExplainDetail.ESTIMATED_COST,
+        ExplainDetail.CHANGELOG_MODE,
+        ExplainDetail.JSON_EXECUTION_PLAN,
+        ExplainDetail.PLAN_ADVICE,
+    ]
+    text = t_env.sql_query(query).explain(*everything)
+    _, _, graph = text.partition("== Physical Execution Plan ==\n")
+    nodes = json.loads(graph)["nodes"]
+    known = {node["id"] for node in nodes}
+    assert {each["id"] for node in nodes for each in node["predecessors"]} < known
+    assert {"Data Source", "Data Sink"} <= {node["pact"] for node in nodes}
+    t_env.execute_sql("CREATE TABLE p (name STRING, n BIGINT) WITH ('connector' = 'print')")
+    statements = t_env.create_statement_set().add_insert_sql(f"INSERT INTO p {query}")
+    assert "== Physical Execution Plan ==" in statements.explain(*everything)
+
+
+# -- waiting ---------------------------------------------------------------------------------------
+
+
+def test_wait_ends_with_the_time():
+    buffer = CollectBuffer()
+    row_type = environment().sql_query("SELECT 1").relation.row_type
+    rows = iter(buffer.take, [])
+    result = TableResult(row_type, rows, wait_for=buffer.wait)
+    with pytest.raises(TimeoutError):
+        result.wait(1)
+    buffer.deliver(1, [(Row(7), None)])
+    result.wait(1)
+    result.wait()
+    assert next(result.collect()) == [Row(7)]
+
+
+def test_wait_keeps_the_first_row_of_a_query():
+    result = environment().execute_sql("SELECT id FROM t")
+    result.wait(10_000)
+    assert [tuple(row) for row in result.collect()] == [(1,), (2,), (3,)]
+
+
+# -- a time for a query ----------------------------------------------------------------------------
+
+
+def second(number):
+    return datetime.datetime(2024, 1, 1, 0, 0, number)
+
+
+def clicks(times, kind="TIMESTAMP(6)"):
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    return t_env.from_elements([(second(each), each) for each in times], f"ts {kind}, n INT")
+
+
+def sums(table):
+    windows = table.window(Tumble.over(lit(10).seconds).on(col("ts")).alias("w"))
+    found = windows.group_by(col("w")).select(col("w").start, col("n").sum).execute().collect()
+    return [(row[0].second, row[1]) for row in found]
+
+
+@pytest.mark.parametrize(
+    "delay",
+    ["5 seconds", "INTERVAL '5' SECOND", datetime.timedelta(seconds=5), lit(5).seconds],
+    ids=["spark", "sql", "python", "expression"],
+)
+def test_with_watermark_makes_a_column_the_time(delay):
+    # The 3 after 14 comes in time, the one after 25 is late.
+    table = clicks([1, 14, 3, 25, 3, 41])
+    assert sums(table.with_watermark("ts", delay)) == [(0, 4), (10, 14), (20, 25), (40, 41)]
+
+
+def test_with_watermark_without_delay_drops_more():
+    assert sums(clicks([1, 14, 3, 25]).with_watermark("ts", "0 seconds")) == [
+        (0, 1),
+        (10, 14),
+        (20, 25),
+    ]
+
+
+def test_with_watermark_takes_queries_that_change_rows():
+    table = clicks([1, 2, 1], "TIMESTAMP(3)").group_by(col("ts")).select(col("ts"), col("n").sum)
+    found = table.with_watermark("ts", "1 second")
+    assert sorted(tuple(row) for row in found._t_env.final_rows(found)) == [
+        (second(1), 2),
+        (second(2), 2),
+    ]
+
+
+def test_with_watermark_of_what_is_no_time():
+    with pytest.raises(PlanError, match="the time of a table is a timestamp, and n is INT"):
+        clicks([1]).with_watermark("n", "1 second")
+    with pytest.raises(PlanError, match="there is no column tss") as caught:
+        clicks([1]).with_watermark("tss", "1 second")
+    assert caught.value.hint == "did you mean ts?"
+    with pytest.raises(PlanError, match="is not a span of time"):
+        clicks([1]).with_watermark("ts", "soon")

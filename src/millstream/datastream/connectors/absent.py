@@ -70,6 +70,8 @@ ABSENT: Mapping[str, AbsentConnector] = {
 class AbsentClass(type):
     """The class of names that are not here: calls, subclasses and attributes are refused.
 
+    Its attribute ``_absence`` is the code of the error, and what a program uses instead.
+
     Examples
     --------
     >>> from millstream.datastream.connectors.pulsar import PulsarSource
@@ -79,6 +81,8 @@ class AbsentClass(type):
     ...     print(error.code, error.message[:42])
     CONNECTOR_ABSENT there is no PulsarSource: read Pulsar with
     """
+
+    _absence: tuple[str, str]
 
     def __new__(mcs, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> AbsentClass:
         for parent in bases:
@@ -96,17 +100,14 @@ class AbsentClass(type):
         raise cls._refusal()
 
     def _refusal(cls) -> PlanError:
-        module = cls.__module__.rpartition(".")[2]
-        return PlanError(
-            "CONNECTOR_ABSENT",
-            f"there is no {cls.__name__}: {ABSENT[module].instead}",
-            location=user_location(),
-        )
+        code, instead = cls._absence
+        return PlanError(code, f"there is no {cls.__name__}: {instead}", location=user_location())
 
 
 def absent_name(module: str) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a module of the table, which makes its names."""
-    known = ABSENT[module.rpartition(".")[2]].names
+    absent = ABSENT[module.rpartition(".")[2]]
+    known, absence = absent.names, ("CONNECTOR_ABSENT", absent.instead)
     made: dict[str, AbsentClass] = {}
 
     def found(name: str) -> Any:
@@ -116,7 +117,7 @@ def absent_name(module: str) -> Callable[[str], Any]:
         if name not in known:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         if name not in made:
-            made[name] = AbsentClass(name, (), {"__module__": module})
+            made[name] = AbsentClass(name, (), {"__module__": module, "_absence": absence})
         return made[name]
 
     return found

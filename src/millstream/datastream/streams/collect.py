@@ -49,10 +49,22 @@ class CollectBuffer:
                 self._values.extend(value for value, _ in records)
                 self._changed.notify_all()
 
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait until records are here or the job has ended, at most this many seconds.
+
+        Raises
+        ------
+        TimeoutError
+            The time is over, and there are none.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._values or self._ended, timeout):
+                raise TimeoutError(f"the job has given no record in {timeout} s")
+
     def take(self) -> list[Any]:
         """Wait for records and return all there are; none once the job has ended."""
         with self._changed:
-            self._changed.wait_for(lambda: self._values or self._ended)
+            self.wait()
             values = list(self._values)
             self._values.clear()
             self._changed.notify_all()
@@ -94,6 +106,10 @@ class CloseableIterator(Iterator[T]):
     def next(self) -> T:
         """Return the next record."""
         return self.__next__()
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait until the first record is here, or the job has ended, at most this many seconds."""
+        self._buffer.wait(timeout)
 
     def take(self, limit: int) -> list[T]:
         """Return the first records, at most ``limit``, and stop the job."""

@@ -93,7 +93,7 @@ def _add(builder: TableBuilder, action: ast.AddColumns) -> None:
             raise catalog_error(
                 "DUPLICATE_WATERMARK", "the table has a watermark already", "MODIFY it"
             )
-        text = builder.problems.text(mark.value)
+        text = builder.text(mark.value)
         builder.watermark = (str(mark.column), mark.value, text, builder.source)
     if action.distribution is not None:
         spread = action.distribution

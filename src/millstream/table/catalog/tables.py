@@ -15,7 +15,8 @@ from millstream.table.logical.entries import TableColumn, TableEntry, ViewEntry,
 from millstream.table.logical.problems import Problems, nearest
 from millstream.table.logical.typing_rules import plain_type
 from millstream.table.sql import statements as ast
-from millstream.table.sql.nodes import Source
+from millstream.table.sql.expressions import ColumnRef
+from millstream.table.sql.nodes import Node, Source
 from millstream.table.sql.parser import parse_expression
 from millstream.table.types.logical import (
     LocalZonedTimestampType,
@@ -80,8 +81,19 @@ class TableBuilder:
             raise self.problems.error(error.code, error.message, place, error.hint) from None
         assert isinstance(node, ast.ComputedColumn)
         self.computed[name] = (node.value, self.source)
-        text = self.problems.text(node.value)
+        text = self.text(node.value)
         return TableColumn(name, kinds.NULL, "computed", text=text, comment=node.comment)
+
+    def text(self, node: Node) -> str:
+        """An expression of the statement in SQL, with its columns in backticks, as Flink shows it."""
+        sql, at, parts = self.source.text, node.span.start, []
+        names = [
+            each for ref in node.walk() if isinstance(ref, ColumnRef) for each in ref.name.parts
+        ]
+        for name in sorted(names, key=lambda each: each.span.start):
+            parts += [sql[at : name.span.start], "`" + name.text.replace("`", "``") + "`"]
+            at = name.span.stop
+        return " ".join("".join([*parts, sql[at : node.span.stop]]).split())
 
     def copy_column(self, column: TableColumn) -> None:
         """Take a column of another table; a computed one is bound again, over the new columns."""
@@ -266,7 +278,7 @@ def _watermark(builder: TableBuilder, node: ast.WatermarkSpec, like: ast.TableLi
             raise builder.problems.error(
                 "DUPLICATE_WATERMARK", message, node, "write OVERWRITING WATERMARKS"
             )
-    text = builder.problems.text(node.value)
+    text = builder.text(node.value)
     builder.watermark = (".".join(node.column.names), node.value, text, builder.source)
 
 

@@ -103,6 +103,7 @@ _MODULES = {
     "jdbc": "jdbc",
     "kafka": "kafka",
     "print": "simple",
+    "query": "queries",
     "socket": "socket",
     "spark": "spark",
     "upsert-kafka": "kafka",

@@ -22,6 +22,7 @@ from millstream.plan.graph import JobGraph
 from millstream.plan.options import JobOptions
 from millstream.table.catalog.manager import CatalogManager
 from millstream.table.connectors.changes import paired
+from millstream.table.connectors.queries import QueryRows
 from millstream.table.execution.explaining import Explained, Explainer
 from millstream.table.execution.inserts import add_insert
 from millstream.table.execution.planning import Planned, Planner
@@ -155,6 +156,15 @@ class Statements:
         for write, query in zip(writes, planned, strict=True):
             add_insert(planner, query, write.entry, self.names.option, write.output_mode)
         return planner, planned
+
+    def rows_of(self, relation: Relation) -> QueryRows:
+        """The rows of a query as the source of a table; each job that reads it plans it anew."""
+
+        def add() -> int:
+            planner = self.planner()
+            return planner.add(self.planned(planner, relation))
+
+        return QueryRows(add, self.planner().planned(relation).traits.updating)
 
     # -- explanations ----------------------------------------------------------------------------
 

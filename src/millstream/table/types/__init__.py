@@ -11,6 +11,8 @@ from typing import Any
 
 def __getattr__(name: str) -> Any:
     """A name of `pyflink.table.types`."""
+    if name in ("Row", "RowKind"):
+        return getattr(import_module("millstream.common.types"), name)
     if name[:1].isupper():
         data_types = import_module("millstream.table.types.data_types")
         if name in data_types.__all__:

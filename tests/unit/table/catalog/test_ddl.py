@@ -41,7 +41,7 @@ def test_alter_table_moves_columns_and_binds_again() -> None:
 def test_describe_shows_keys_and_watermarks() -> None:
     found = rows("DESCRIBE u", catalog())
     assert found[1] == ("k", "STRING", False, "PRI(k)", None, None)
-    assert found[4] == ("ts", "TIMESTAMP(3) *ROWTIME*", True, None, None, "ts")
+    assert found[4] == ("ts", "TIMESTAMP(3) *ROWTIME*", True, None, None, "`ts`")
 
 
 def test_use_show_and_set() -> None:
