@@ -7,7 +7,8 @@
   `n` INT NOT NULL
 )
 
-A name loads its module when it is used for the first time.
+A name loads its module when it is used for the first time. ``CompiledPlan``, ``PlanReference`` and
+``ModelDescriptor`` can be imported too, for programs that do not use them: they are not here.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from millstream.common.types import Row, RowKind
     from millstream.table.changelog_mode import ChangelogMode
-    from millstream.table.compiled_plan import CompiledPlan
+    from millstream.table.compiled_plan import CompiledPlan as CompiledPlan
     from millstream.table.data_view import DataView, ListView, MapView
     from millstream.table.environment_settings import EnvironmentSettings
     from millstream.table.explain_detail import ExplainDetail
     from millstream.table.expression import Expression
-    from millstream.table.model_descriptor import ModelDescriptor
+    from millstream.table.model_descriptor import ModelDescriptor as ModelDescriptor
     from millstream.table.module import Module, ModuleEntry
-    from millstream.table.plan_reference import PlanReference
+    from millstream.table.plan_reference import PlanReference as PlanReference
     from millstream.table.resolved_schema import ResolvedSchema
     from millstream.table.result_kind import ResultKind
     from millstream.table.schema import Schema
@@ -60,7 +61,6 @@ __all__ = [
     "AggregatedTable",
     "AsyncScalarFunction",
     "ChangelogMode",
-    "CompiledPlan",
     "DataTypes",
     "DataView",
     "EnvironmentSettings",
@@ -73,11 +73,9 @@ __all__ = [
     "GroupedTable",
     "ListView",
     "MapView",
-    "ModelDescriptor",
     "Module",
     "ModuleEntry",
     "OverWindowedTable",
-    "PlanReference",
     "ResolvedSchema",
     "ResultKind",
     "Row",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from millstream.common.errors import PlanError
+from millstream.common.errors import PlanError, user_location
 from millstream.datastream.connectors.absent import AbsentClass
 
 __all__ = ["MODELS", "PLANS", "absent", "not_here"]
@@ -24,7 +24,12 @@ def absent(module: str, name: str, instead: str) -> Any:
     ...     print(error.message)
     there is no HiveCatalog: use the catalog of Spark
     """
-    return AbsentClass(name, (), {"__module__": module, "_absence": ("NOT_SUPPORTED", instead)})
+    space = {"__module__": module, "_absence": _not_supported, "_instead": instead}
+    return AbsentClass(name, (), space)
+
+
+def _not_supported(message: str) -> PlanError:
+    return PlanError("NOT_SUPPORTED", message, location=user_location())
 
 
 def not_here(what: str, instead: str) -> PlanError:

@@ -1,4 +1,4 @@
-"""What is in catalogs, as programs name and describe it."""
+"""Things in catalogs, as programs name and describe them."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class CatalogDescriptor:
 
 
 class _Described:
-    """What the things in catalogs have in common."""
+    """The methods that things in catalogs have in common."""
 
     comment: str | None = None
 

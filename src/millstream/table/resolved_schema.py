@@ -93,7 +93,7 @@ class Column(ABC):
 
     @abstractmethod
     def explain_extras(self) -> str | None:
-        """What stands behind its type, None for a physical column."""
+        """The text behind its type, None for a physical column."""
 
     def as_summary_string(self) -> str:
         """The column as `Table.print_schema` prints it."""
@@ -211,7 +211,7 @@ class WatermarkSpec:
 
 @dataclass(frozen=True)
 class Constraint(ABC):
-    """What rows of a table have to be like."""
+    """A condition for the rows of a table."""
 
     name: str
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 
 import pytest
@@ -403,14 +404,14 @@ def test_every_detail_of_explain_is_taken():
 def test_wait_ends_with_the_time():
     buffer = CollectBuffer()
     row_type = environment().sql_query("SELECT 1").relation.row_type
-    rows = iter(buffer.take, [])
+    rows = itertools.chain.from_iterable(iter(buffer.take, []))
     result = TableResult(row_type, rows, wait_for=buffer.wait)
     with pytest.raises(TimeoutError):
         result.wait(1)
     buffer.deliver(1, [(Row(7), None)])
     result.wait(1)
     result.wait()
-    assert next(result.collect()) == [Row(7)]
+    assert next(result.collect()) == Row(7)
 
 
 def test_wait_keeps_the_first_row_of_a_query():

@@ -70,7 +70,7 @@ ABSENT: Mapping[str, AbsentConnector] = {
 class AbsentClass(type):
     """The class of names that are not here: calls, subclasses and attributes are refused.
 
-    Its attribute ``_absence`` is the code of the error, and what a program uses instead.
+    Its attribute ``_absence`` makes the error of a message, ``_instead`` is what a program uses.
 
     Examples
     --------
@@ -82,7 +82,8 @@ class AbsentClass(type):
     CONNECTOR_ABSENT there is no PulsarSource: read Pulsar with
     """
 
-    _absence: tuple[str, str]
+    _absence: Callable[[str], PlanError]
+    _instead: str
 
     def __new__(mcs, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> AbsentClass:
         for parent in bases:
@@ -100,14 +101,17 @@ class AbsentClass(type):
         raise cls._refusal()
 
     def _refusal(cls) -> PlanError:
-        code, instead = cls._absence
-        return PlanError(code, f"there is no {cls.__name__}: {instead}", location=user_location())
+        return cls._absence(f"there is no {cls.__name__}: {cls._instead}")
+
+
+def _no_connector(message: str) -> PlanError:
+    return PlanError("CONNECTOR_ABSENT", message, location=user_location())
 
 
 def absent_name(module: str) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a module of the table, which makes its names."""
     absent = ABSENT[module.rpartition(".")[2]]
-    known, absence = absent.names, ("CONNECTOR_ABSENT", absent.instead)
+    known, space = absent.names, {"_absence": _no_connector, "_instead": absent.instead}
     made: dict[str, AbsentClass] = {}
 
     def found(name: str) -> Any:
@@ -117,7 +121,7 @@ def absent_name(module: str) -> Callable[[str], Any]:
         if name not in known:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         if name not in made:
-            made[name] = AbsentClass(name, (), {"__module__": module, "_absence": absence})
+            made[name] = AbsentClass(name, (), {"__module__": module, **space})
         return made[name]
 
     return found

@@ -158,7 +158,7 @@ class Statements:
         return planner, planned
 
     def rows_of(self, relation: Relation) -> QueryRows:
-        """The rows of a query as the source of a table; each job that reads it plans it anew."""
+        """The rows of a query as the source of a table; each job that reads it plans it for itself."""
 
         def add() -> int:
             planner = self.planner()
