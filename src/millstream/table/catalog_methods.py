@@ -93,17 +93,17 @@ class CatalogMethods:
     # -- tables and views ------------------------------------------------------------------------
 
     def create_temporary_table(
-        self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool = False
+        self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool = False
     ) -> None:
-        """Make a table of a descriptor, for this session."""
-        self.execute_sql(descriptor.ddl(path, True, ignore_if_exists))
+        """Make a table of a descriptor, for this session. PyFlink spells the last name so."""
+        self.execute_sql(descriptor.ddl(path, True, ignoreIfExists))
 
     def create_table(
-        self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool = False
+        self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool = False
     ) -> bool:
         """Make a table of a descriptor in its catalog; False if there was one."""
         known = self._path(path) in {each.path for each in self._here(permanent=True)}
-        self.execute_sql(descriptor.ddl(path, False, ignore_if_exists))
+        self.execute_sql(descriptor.ddl(path, False, ignoreIfExists))
         return not known
 
     def create_view(self, view_path: str, table: Table, ignore_if_exists: bool = False) -> bool:

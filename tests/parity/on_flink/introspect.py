@@ -138,18 +138,33 @@ def attributes(thing: type) -> list[str]:
     )
 
 
-def table_names() -> dict[str, dict[str, list[str]]]:
-    """The attributes of each public class of tables, by module; a function has none."""
+def table_names() -> dict[str, dict[str, dict[str, list[str]]]]:
+    """The attributes of each public class of tables with the names of their parameters, by module.
+
+    A function has one attribute, "()".
+    """
     root = importlib.import_module("pyflink.table")
-    found: dict[str, dict[str, list[str]]] = {"pyflink.table": {n: [] for n in root.__all__}}
+    found: dict[str, Any] = {"pyflink.table": {name: {} for name in root.__all__}}
     for each in pkgutil.iter_modules(root.__path__, "pyflink.table."):
         module = importlib.import_module(each.name) if not each.ispkg else None
         for name in getattr(module, "__all__", ()):
             thing = getattr(module, name, None)
-            if inspect.isclass(thing) or callable(thing):
-                members = attributes(thing) if inspect.isclass(thing) else []
+            if inspect.isclass(thing):
+                members = {name: parameters(getattr(thing, name)) for name in attributes(thing)}
                 found.setdefault(each.name, {})[name] = members
+            elif callable(thing):
+                found.setdefault(each.name, {})[name] = {"()": parameters(thing)}
     return dict(sorted(found.items()))
+
+
+def parameters(thing: Any) -> list[str]:
+    """The names under which arguments can be given."""
+    if not inspect.isroutine(thing):
+        return []
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    found = inspect.signature(thing).parameters.values()
+    own = ("self", "cls")
+    return [each.name for each in found if each.kind in by_name and each.name not in own]
 
 
 def java_names(python: dict[str, dict[str, list[str]]]) -> dict[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from millstream.datastream.connectors.absent import AbsentClass
 from millstream.table import TableEnvironment
 
 NAMES = Path(__file__).parents[2] / "parity" / "flink_names.json"
-TABLES: dict[str, dict[str, list[str]]] = json.loads(NAMES.read_text(encoding="utf-8"))["tables"]
+TABLES: dict[str, dict[str, dict[str, list[str]]]] = json.loads(NAMES.read_text(encoding="utf-8"))[
+    "tables"
+]
 JAVA = {"UserDefinedType": {"from_sql_type", "java_udt", "module", "to_sql_type"}}
 """What Java's side of PyFlink calls; programs do not."""
 
@@ -28,10 +31,33 @@ def test_names_are_where_pyflink_has_them(module: str) -> None:
         found = getattr(here, name, None)
         if found is None:
             missing.append(name)
-        elif not isinstance(found, AbsentClass):
+        elif not isinstance(found, AbsentClass) and "()" not in members:
             wanted = set(members) - JAVA.get(name, set())
             missing += [f"{name}.{each}" for each in sorted(wanted) if not hasattr(found, each)]
     assert missing == []
+
+
+@pytest.mark.parametrize("module", TABLES)
+def test_arguments_can_be_given_by_pyflinks_names(module: str) -> None:
+    here = importlib.import_module(module.replace("pyflink", "millstream", 1))
+    missing = []
+    for name, members in TABLES[module].items():
+        found = getattr(here, name)
+        if isinstance(found, AbsentClass) or inspect.isabstract(found):
+            continue
+        for member, parameters in members.items():
+            thing = found if member == "()" else getattr(found, member, None)
+            if inspect.isroutine(thing):
+                missing += [
+                    f"{name}.{member}({each}=)" for each in parameters if not takes(thing, each)
+                ]
+    assert missing == []
+
+
+def takes(function: Any, name: str) -> bool:
+    """Whether an argument can be given by a name."""
+    known = inspect.signature(function).parameters
+    return name in known or any(each.kind is each.VAR_KEYWORD for each in known.values())
 
 
 def test_star_imports_take_the_names_of_catalogs() -> None:

@@ -142,7 +142,7 @@ def test_descriptors_are_tables(capsys):
     ).execute().wait()
     assert sorted(lines(capsys)) == sorted(["+I[1]", "+I[2]", "+I[3]"] * 2)
     assert t_env.create_table("q", PRINT.schema(schema).build())
-    assert not t_env.create_table("q", PRINT.schema(schema).build(), ignore_if_exists=True)
+    assert not t_env.create_table("q", PRINT.schema(schema).build(), ignoreIfExists=True)
     assert t_env.drop_table("q")
     with pytest.raises(PlanError, match="no table q"):
         t_env.drop_table("q", ignore_if_not_exists=False)
