@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
@@ -303,6 +304,84 @@ def test_pandas_aggregates_get_all_rows_of_a_group():
         "mean", udaf(lambda v: v.mean(), result_type="DOUBLE", func_type="pandas")
     )
     assert rows_of(t_env, "SELECT k, mean(v) FROM t GROUP BY k") == [("a", 20.0), ("b", 20.0)]
+
+
+# Aggregates in time: no accumulator is merged, so none needs ``merge``.
+
+
+def timed(tmp_path: Path) -> Any:
+    """A table of files with a watermark, and functions over it."""
+    lines = ["a,1,1", "a,2,2", "b,3,3", "a,4,3", "a,5,3", "a,6,14", "b,7,15", "a,8,16"]
+    rows = [each.split(",") for each in lines]
+    text = "\n".join(f"{k},{v},2024-01-01 00:00:{int(s):02}" for k, v, s in rows)
+    (tmp_path / "t.csv").write_text(text + "\n")
+    t_env = TableEnvironment.create()
+    t_env.execute_sql(
+        f"""CREATE TABLE t (k STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS
+            ts - INTERVAL '1' SECOND)
+            WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'csv')"""
+    )
+    t_env.create_temporary_function("words", udaf(Words(), result_type="STRING"))
+    t_env.create_temporary_function("wavg", udaf(WeightedAvg()))
+    t_env.create_temporary_function(
+        "total", udaf(lambda v: int(v.sum()), result_type="BIGINT", func_type="pandas")
+    )
+    return t_env
+
+
+CALLS = "words(CAST(v AS STRING)) AS w, wavg(v, 1) AS m, total(v) AS t"
+WINDOWS = {
+    "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND)": [
+        ("a", "1/2/4/5 11,21,41,51", 3.0, 12),
+        ("a", "6/8 61,81", 7.0, 14),
+        ("b", "3 31", 3.0, 3),
+        ("b", "7 71", 7.0, 7),
+    ],
+    "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND, INTERVAL '20' SECOND)": [
+        ("a", "1/2/4/5 11,21,41,51", 3.0, 12),
+        ("a", "1/2/4/5/6/8 11,21,41,51,61,81", 26 / 6, 26),
+        ("a", "6/8 61,81", 7.0, 14),
+        ("b", "3 31", 3.0, 3),
+        ("b", "3/7 31,71", 5.0, 10),
+        ("b", "7 71", 7.0, 7),
+    ],
+    "SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '5' SECOND)": [
+        ("a", "1/2/4/5 11,21,41,51", 3.0, 12),
+        ("a", "6/8 61,81", 7.0, 14),
+        ("b", "3 31", 3.0, 3),
+        ("b", "7 71", 7.0, 7),
+    ],
+}
+
+
+@pytest.mark.parametrize("phases", ["ONE_PHASE", "TWO_PHASE"])
+@pytest.mark.parametrize("window", WINDOWS)
+def test_aggregates_of_windows(window: str, phases: str, tmp_path: Path):
+    t_env = timed(tmp_path)
+    t_env.get_config().set("table.optimizer.agg-phase-strategy", phases)
+    query = f"SELECT k, {CALLS} FROM {window} GROUP BY k, window_start, window_end"
+    assert rows_of(t_env, query) == WINDOWS[window]
+
+
+FRAMES = {
+    "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW": [1.0, 1.5, 3.0, 3.0, 18 / 5, 26 / 6],
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW": [1.0, 1.5, 7 / 3, 3.0, 18 / 5, 26 / 6],
+    "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW": [1.0, 1.5, 3.0, 4.5, 5.5, 7.0],
+    "RANGE BETWEEN INTERVAL '2' SECOND PRECEDING AND CURRENT ROW": [1.0, 1.5, 3.0, 3.0, 6.0, 7.0],
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_aggregates_over_rows_before(frame: str, tmp_path: Path):
+    t_env = timed(tmp_path)
+    over = f"OVER (PARTITION BY k ORDER BY ts {frame})"
+    calls = [f"{each} {over}" for each in ("wavg(v, 1)", "words(CAST(v AS STRING))", "total(v)")]
+    query = f"SELECT v, {', '.join(calls)}, k FROM t"
+    found = sorted(row for row in rows_of(t_env, query) if row[-1] == "a")
+    assert [row[1] for row in found] == FRAMES[frame]
+    seen = [[int(each) for each in row[2].split()[0].split("/")] for row in found]
+    assert [row[3] for row in found] == [sum(each) for each in seen]
+    assert [sum(each) / len(each) for each in seen] == FRAMES[frame]
 
 
 class Top2(TableAggregateFunction):

@@ -46,6 +46,30 @@ class Accumulator(ABC):
     def results(self, state: Sequence[pa.Array]) -> pa.Array:
         """The values of groups."""
 
+    def prefixes(self, state: Sequence[pa.Array], firsts: Ints) -> list[pa.Array]:
+        """Of each row the state of all rows from the first one of its group on.
+
+        ``firsts``: the place of that row. States are folded in pairs, at twice the distance each time:
+        as often as the longest group has binary digits.
+        """
+        found = list(state)
+        number = len(firsts)
+        reach = np.arange(number) - firsts
+        distance = 1
+        while number and distance <= int(reach.max()):
+            rows = np.flatnonzero(reach >= distance)
+            order = np.column_stack([rows - distance, rows]).ravel()
+            folded = self.fold(found, Groups(order, np.arange(0, len(order), 2)))
+            places = np.arange(number)
+            places[rows] = number + np.arange(len(rows))
+            chosen = pa.array(places)
+            found = [
+                pa.concat_arrays([old, new]).take(chosen)
+                for old, new in zip(found, folded, strict=True)
+            ]
+            distance *= 2
+        return found
+
     def is_empty(self, state: Sequence[pa.Array]) -> Marks:
         """The groups in which nothing is left: as if no record had come."""
         return np.ones(len(state[0]), np.bool_)

@@ -186,6 +186,15 @@ class Aggregates:
             found += accumulator.fold(part, groups)
         return found
 
+    def prefixes(self, state: Sequence[pa.Array], firsts: Ints) -> list[pa.Array]:
+        """Of each row the state of all rows from the first one of its group on, whose place is given."""
+        totals = np.cumsum(state[0].to_numpy())
+        before = np.append(0, totals)[firsts]
+        found = [pa.array(totals - before)]
+        for accumulator, part in self._parts(state):
+            found += accumulator.prefixes(part, firsts)
+        return found
+
     def results(self, state: Sequence[pa.Array]) -> list[pa.Array]:
         """The values of groups, a column for each aggregate."""
         return [accumulator.results(part) for accumulator, part in self._parts(state)]

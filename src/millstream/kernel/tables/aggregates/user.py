@@ -57,8 +57,19 @@ class UserAggregate(Accumulator):
         ]
         return [pa.array(found, pa.binary())]
 
-    def _folded(self, parts: Sequence[bytes]) -> Any:
-        function, accumulator = self.function, None
+    def prefixes(self, state: Sequence[pa.Array], firsts: Ints) -> list[pa.Array]:
+        # Record by record: OVER asks no function for ``merge``.
+        found: list[bytes] = []
+        accumulator: Any = None
+        for place, part in enumerate(state[0].to_pylist()):
+            if firsts[place] == place:
+                accumulator = None
+            accumulator = self._folded([part], accumulator)
+            found.append(pickle.dumps((_STATE, accumulator)))
+        return [pa.array(found, pa.binary())]
+
+    def _folded(self, parts: Sequence[bytes], accumulator: Any = None) -> Any:
+        function = self.function
         for part in map(pickle.loads, parts):
             if part[0] == _STATE:
                 if accumulator is None:

@@ -18,7 +18,7 @@ from millstream.kernel.records.groups import Groups
 from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.aggregates.calls import Aggregates
 
-__all__ = ["Frame", "Partitions", "WindowCall", "folded_frames", "prefixes"]
+__all__ = ["Frame", "Partitions", "WindowCall", "folded_frames"]
 
 FOLDED = 1 << 20
 """So many rows of frames are folded at once."""
@@ -157,30 +157,6 @@ def _tiles(places: Ints, sizes: Ints, buckets: int) -> Ints:
     in_large = places // (small + 1)
     in_small = more + (places - border) // np.maximum(small, 1)
     found: Ints = np.where(places < border, in_large, in_small) + 1
-    return found
-
-
-def prefixes(aggregates: Aggregates, state: Sequence[pa.Array], firsts: Ints) -> list[pa.Array]:
-    """Of each row the state of all rows from the first one of its partition on.
-
-    States are folded in pairs, at twice the distance each time: as often as the longest partition has
-    binary digits.
-    """
-    found = list(state)
-    number = len(firsts)
-    reach = np.arange(number) - firsts
-    distance = 1
-    while number and distance <= int(reach.max()):
-        rows = np.flatnonzero(reach >= distance)
-        order = np.column_stack([rows - distance, rows]).ravel()
-        folded = aggregates.fold(found, Groups(order, np.arange(0, len(order), 2)))
-        places = np.arange(number)
-        places[rows] = number + np.arange(len(rows))
-        taken = pa.array(places)
-        found = [
-            pa.concat_arrays([old, new]).take(taken) for old, new in zip(found, folded, strict=True)
-        ]
-        distance *= 2
     return found
 
 

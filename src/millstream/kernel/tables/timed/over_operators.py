@@ -24,7 +24,6 @@ from millstream.kernel.tables.timed.frames import (
     Partitions,
     WindowCall,
     folded_frames,
-    prefixes,
 )
 from millstream.kernel.tables.timed.lateness import firing_times, in_order
 from millstream.kernel.tables.timed.operator import Firing, TimedOperator
@@ -57,7 +56,7 @@ def results_of(spec: OverSpec, arrays: Sequence[pa.Array], rows: Partitions) -> 
         state = aggregates.rows(arrays, np.ones(number, np.int64))
         low, high = rows.frames(spec.frame)
         if spec.frame.start is None and spec.frame.end == 0:
-            whole = prefixes(aggregates, state, rows.firsts)
+            whole = aggregates.prefixes(state, rows.firsts)
             lasts = pa.array(high - 1)
             found = aggregates.results([column.take(lasts) for column in whole])
         else:
@@ -195,7 +194,7 @@ class _StatefulOver(TimedOperator):
         order = np.lexsort((times, codes))
         taken = pa.array(order)
         rows = Partitions(codes[order], times[order])
-        whole = prefixes(aggregates, [column.take(taken) for column in states], rows.firsts)
+        whole = aggregates.prefixes([column.take(taken) for column in states], rows.firsts)
         high = rows.peer_ends if self._has_peers else rows.every + 1
         fresh = np.flatnonzero(order >= len(past))
         lasts = pa.array(high[fresh] - 1)

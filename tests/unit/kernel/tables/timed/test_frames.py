@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from millstream.common.typesystem.arrow_info import arrow_row
 from millstream.kernel.tables.aggregates.calls import AggregateCall, Aggregates
-from millstream.kernel.tables.timed.frames import Frame, Partitions, folded_frames, prefixes
+from millstream.kernel.tables.timed.frames import Frame, Partitions, folded_frames
 from tests.support.strategies import examples
 
 SUM = Aggregates(
@@ -24,7 +24,7 @@ def test_prefixes_are_running_sums(lengths: list[int]) -> None:
     numbers = np.arange(len(codes))
     state = SUM.rows([pa.array(numbers, pa.int32())], np.ones(len(codes), np.int64))
     firsts = Partitions(codes, numbers).firsts
-    (found,) = SUM.results(prefixes(SUM, state, firsts))
+    (found,) = SUM.results(SUM.prefixes(state, firsts))
     assert found.to_pylist() == [
         sum(range(first, i + 1)) for i, first in enumerate(firsts.tolist())
     ]
