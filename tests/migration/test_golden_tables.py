@@ -40,9 +40,15 @@ def test_each_of_these_layouts_has_a_golden_savepoint(tmp_path: Path) -> None:
     assert found >= {
         "both sides of a join",
         "groups of a table",
+        "last rows of keys",
         "numbers of equal rows",
         "ranked rows",
+        "rows of an interval by side",
         "rows of partitions",
+        "rows of sessions",
+        "rows of windows",
+        "rows of windows by side",
         "rows that wait for their time, and the time of the last that has left",
         "states of windows",
+        "waiting rows and versions",
     }

@@ -289,7 +289,7 @@ class Compiler:
         if node.kind == "columns":
             type_info = self.component.graph[node.inputs[0]].output_type
             assert type_info is not None
-            return ColumnsStep(info, node.function, type_info)
+            return ColumnsStep(info, node.function, type_info, self.wall_clock_ms)
         steps = {"map": MapStep, "filter": FilterStep, "flat_map": FlatMapStep}
         return self._with_policy(node, steps[node.kind](info, node.function))
 

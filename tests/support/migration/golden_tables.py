@@ -27,6 +27,7 @@ EPOCHS = 4
 GIVEN = "given.json"
 START = datetime.datetime(2024, 1, 1)
 AGGREGATES = "COUNT(*), SUM(v), AVG(v), MIN(v), MAX(v), COUNT(DISTINCT v)"
+WINDOWS = "TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND))"
 CASES = {
     "groups": f"SELECT b, {AGGREGATES} FROM t GROUP BY b",
     "groups of changes": f"SELECT b, {AGGREGATES} FROM c GROUP BY b",
@@ -45,6 +46,17 @@ CASES = {
     "rows of partitions": "SELECT a, LAG(v) OVER (PARTITION BY b ORDER BY v, a, ts) FROM c",
     "sums over time": "SELECT a, SUM(v) OVER (PARTITION BY b ORDER BY ts) FROM t",
     "waiting rows": "SELECT a, v FROM t ORDER BY ts",
+    "rows of near times": "SELECT x.a, x.v, y.b FROM t x LEFT JOIN t y ON x.a = y.v AND x.ts BETWEEN "
+    "y.ts - INTERVAL '4' SECOND AND y.ts + INTERVAL '6' SECOND",
+    "versions": "SELECT t.a, t.v, u.v FROM t LEFT JOIN u FOR SYSTEM_TIME AS OF t.ts ON t.a = u.a",
+    "first rows of windows": "SELECT a, v, n, window_start FROM (SELECT *, ROW_NUMBER() OVER (PARTITION "
+    f"BY window_start, window_end, b ORDER BY v DESC, a) AS n FROM {WINDOWS}) WHERE n <= 2",
+    "joined windows": f"SELECT x.a, x.v, y.b, x.window_start FROM (SELECT * FROM {WINDOWS}) x "
+    f"FULL JOIN (SELECT * FROM {WINDOWS}) y ON x.a = y.v AND x.window_start = y.window_start "
+    "AND x.window_end = y.window_end",
+    "sessions": "SELECT b, window_start, window_end, SUM(v) FROM TABLE(SESSION(TABLE t PARTITION BY b, "
+    "DESCRIPTOR(ts), INTERVAL '3' SECOND)) GROUP BY b, window_start, window_end",
+    "last rows of keys": "SELECT b, COUNT(*), SUM(v) FROM u GROUP BY b",
     "groups that expire": "SELECT /*+ STATE_TTL('t' = '8 s') */ b, COUNT(*) FROM t GROUP BY b",
 }
 
@@ -58,8 +70,17 @@ def tables() -> Tables:
         rows.append((i * 7 % 5, [None, "x", "y", "z"][i * 5 % 4], i * 11 % 13, time))
     changes = [*rows[:8], back(*rows[2]), *rows[8:16], back(*rows[0]), back(*rows[9]), *rows[16:]]
     found = Tables(ttl=StateTtl(event=True))
-    found.add("t", columns, rows, watermark=("ts", "ts - INTERVAL '2' SECOND"))
-    return found.add("c", columns, changes, updating=True)
+    late = ("ts", "ts - INTERVAL '2' SECOND")
+    found.add("t", columns, rows, watermark=late)
+    found.add("c", columns, changes, updating=True)
+    # Keys 0 to 4 again and again; two of them are deleted in between.
+    upserts = [
+        *rows[:13],
+        back(*rows[12][:3], rows[13][3]),
+        *rows[13:22],
+        back(*rows[21][:3], rows[22][3]),
+    ]
+    return found.add("u", columns, [*upserts, *rows[22:]], upsert=True, key=("a",), watermark=late)
 
 
 def shown(rows: Counter[Any]) -> Counter[str]:

@@ -21,8 +21,17 @@ from millstream.kernel.records.columns import Columns, as_list, field_types
 from millstream.kernel.records.order import Ints, arrival_step, run_ordinals
 from millstream.kernel.steps.stateless import Flow, Step
 
-__all__ = ["ColumnsStep", "FilterStep", "FlatStep", "ProjectStep", "TableStep"]
+__all__ = [
+    "ColumnsStep",
+    "FilterStep",
+    "FlatStep",
+    "ProjectStep",
+    "TableStep",
+    "processing_ms",
+]
 
+NOW = b"millstream.now_ms"
+"""In the metadata of a batch: the processing time, which tests give themselves."""
 OfBatch = Callable[[pa.RecordBatch], pa.Array]
 """A `ColumnFunction` of `millstream.kernel.tables.functions`."""
 
@@ -34,6 +43,12 @@ class Made:
     arrays: Sequence[pa.Array]
     rows: Ints | None = None
     several: bool = False
+
+
+def processing_ms(batch: pa.RecordBatch) -> int | None:
+    """The processing time of a batch in milliseconds; None if nobody has said it."""
+    found = (batch.schema.metadata or {}).get(NOW)
+    return None if found is None else int(found)
 
 
 class TableStep(Protocol):
@@ -126,16 +141,24 @@ class ColumnsStep(Step):
     takes_weights = True
     counts_records = True
 
-    def __init__(self, info: OperatorInfo, step: TableStep, type_info: TypeInformation) -> None:
+    def __init__(
+        self,
+        info: OperatorInfo,
+        step: TableStep,
+        type_info: TypeInformation,
+        now_ms: Callable[[], int],
+    ) -> None:
         super().__init__(info)
         self.step = step
+        self._now_ms = now_ms
         self.type_info = type_info
         self._names = [str(i) for i in range(len(field_types(type_info)))]
         if isinstance(type_info, RowTypeInfo):
             self._names = type_info.get_field_names()
 
     def push(self, flow: Flow) -> None:
-        batch = pa.RecordBatch.from_arrays(self._arrays(flow), names=self._names)
+        now = {NOW: str(self._now_ms())}
+        batch = pa.RecordBatch.from_arrays(self._arrays(flow), self._names, metadata=now)
         try:
             made = self.step.run(batch)
         except MillstreamError:

@@ -169,19 +169,25 @@ def read_table(
             function=None,
             output_type=info,
         ).id
-    if connector.changes(entry, options) == "upsert" and not versions:
-        node = with_last_rows(graph, node, entry)
+    upserts = connector.changes(entry, options) == "upsert" and not versions
+    if upserts and entry.watermark is None:
+        node = with_last_rows(graph, node, entry, stored_row(entry))
     node = with_computed(graph, node, entry, zone)
-    return with_watermark(env, node, entry, zone, options.millis("scan.watermark.idle-timeout"))
+    idle_ms = options.millis("scan.watermark.idle-timeout")
+    node = with_watermark(env, node, entry, zone, idle_ms)
+    if upserts and entry.watermark is not None:
+        # As in Flink, watermarks follow the upserts, and not the rows that they take back.
+        node = with_last_rows(graph, node, entry, entry.row_type)
+    return node
 
 
-def with_last_rows(graph: JobGraph, node: int, entry: TableEntry) -> int:
+def with_last_rows(graph: JobGraph, node: int, entry: TableEntry, row: RowType) -> int:
     """Add the operator that makes a table of upserts: it keeps the last row of each key."""
     if not entry.primary_key:
         raise cannot(entry, "has upserts and no key", "declare PRIMARY KEY (...) NOT ENFORCED")
-    names = [each.name for each in entry.stored]
+    names = [each.name for each in row.fields]
     key = tuple(names.index(each) for each in entry.primary_key)
-    spec = NormalizeSpec(row_info(stored_row(entry)), key)
+    spec = NormalizeSpec(row_info(row), key)
     # Rows are kept with the columns that are read: with others it is another state.
     uid = f"sql-last-rows-{entry.path}-{digest_of(names)}"
     return add_table(graph, "Last Rows", [node], spec, uid=uid).id

@@ -22,6 +22,8 @@ class Context:
     zone_name: str = "UTC"
     now_nanos: int = 0  # since 1970 in UTC
     length: int = 0
+    # The time of PROCTIME(), where it is not that of the machine.
+    processing_nanos: int | None = None
     # Generators of RAND with a seed go on from batch to batch.
     generators: dict[Any, Any] = field(default_factory=dict, compare=False)
 

@@ -391,11 +391,21 @@ _now(
     "The moment at which the row is processed.",
     "CURRENT_ROW_TIMESTAMP()",
 )
-_now(
+
+
+@function(
     "PROCTIME",
-    "TIMESTAMP_LTZ(3)!",
-    "The moment at which the row is processed, as a time attribute.",
+    TEMPORAL,
     "PROCTIME()",
+    "",
+    "TIMESTAMP_LTZ(3)!",
+    pass_context=True,
+    deterministic=False,
 )
+def _proctime(context: Context) -> int:
+    """The moment at which the row is processed, as a time attribute."""
+    given = context.processing_nanos
+    return context.now_nanos if given is None else given
+
 
 _ = (parse_time, timestamp_text)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from millstream.common.typeinfo import RowTypeInfo
 from millstream.common.typesystem.arrow_info import arrow_row
+from millstream.kernel.steps.columns import processing_ms
 from millstream.kernel.tables.functions import Column, ColumnFunction
 from millstream.table.expressions.context import Context
 from millstream.table.expressions.tree import Expression, InputRef
@@ -25,8 +26,9 @@ __all__ = ["Compiled", "Recast", "compiled", "copied_columns", "row_info"]
 class Compiled:
     """An expression over the columns of a batch.
 
-    ``zone``: the session's time zone. The time of NOW and PROCTIME is the one at which a batch is
-    computed; functions that do not ask for it give the same result for every cut of the input.
+    ``zone``: the session's time zone. The time of NOW is the one at which a batch is computed, and that
+    of PROCTIME the processing time of the job, which tests give themselves; functions that do not ask
+    for it give the same result for every cut of the input.
     """
 
     expression: Expression
@@ -35,7 +37,11 @@ class Compiled:
     generators: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.Array:
-        context = Context(self.zone, time.time_ns(), batch.num_rows, self.generators)
+        now = processing_ms(batch)
+        processing = None if now is None else now * 1_000_000
+        context = Context(
+            self.zone, time.time_ns(), batch.num_rows, processing, generators=self.generators
+        )
         found = evaluate(self.expression, batch, context)
         if isinstance(found, pa.ChunkedArray):
             found = found.combine_chunks()

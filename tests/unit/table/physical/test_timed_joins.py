@@ -190,10 +190,11 @@ def test_each_upsert_is_a_version_however_many_come_at_once(read: str, epochs: i
     assert set(found) == {(1, 114), (2, 116), (3, None), (4, None), (5, None)}
 
 
-def test_a_table_of_upserts_has_the_last_row_of_each_key_elsewhere():
+@pytest.mark.parametrize("epochs", [1, 3, 6])
+def test_a_table_of_upserts_has_the_last_row_of_each_key_elsewhere(epochs: int):
     tables = sales(UPSERTS, key=("currency",), upsert=True)
     query = f"""SELECT COUNT(*) FROM ({JOIN.format(kind="")}) UNION ALL SELECT rate FROM rates"""
-    assert set(tables.table(query)) == {(2,), (120,)}
+    assert set(tables.table(query, epochs=epochs)) == {(2,), (120,)}
 
 
 def test_null_is_a_key_of_versions_as_in_flink():

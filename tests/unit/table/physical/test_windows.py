@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 
 import pytest
 
@@ -119,6 +120,42 @@ def test_windows_by_the_time_of_day():
     session = query.replace("TUMBLE", "SESSION")
     first, second = specs(f"WITH p AS (SELECT *, PROCTIME() AS pt FROM t) {session}")
     assert first.processing and second.processing
+
+
+TIMED = "(TABLE p, DESCRIPTOR(pt), INTERVAL '5' SECOND, INTERVAL '10' SECOND)"
+BY_PROCESSING_TIME = {
+    "TUMBLE(TABLE p, DESCRIPTOR(pt), INTERVAL '10' SECOND)": [
+        ("a", 0, 10, 3), ("b", 0, 10, 3), ("a", 10, 20, 4), ("b", 10, 20, 5),
+    ],
+    f"HOP{TIMED}": [
+        ("a", -5, 5, 3), ("a", 0, 10, 3), ("b", 0, 10, 3), ("a", 5, 15, 4), ("b", 5, 15, 3),
+        ("a", 10, 20, 4), ("b", 10, 20, 5),
+    ],
+    f"CUMULATE{TIMED}": [
+        ("a", 0, 5, 3), ("a", 0, 10, 3), ("b", 0, 10, 3), ("a", 10, 15, 4), ("a", 10, 20, 4),
+        ("b", 10, 20, 5),
+    ],
+    "SESSION(TABLE p PARTITION BY k, DESCRIPTOR(pt), INTERVAL '7' SECOND)": [
+        ("a", 0, 11, 3), ("b", 8, 15, 3), ("a", 12, 19, 4), ("b", 16, 23, 5),
+    ],
+}  # fmt: skip
+"""Of rows that come every four seconds; what is not over at the end, after 24 seconds, never comes."""
+
+
+@pytest.mark.parametrize("windows", BY_PROCESSING_TIME)
+def test_rows_of_windows_by_the_time_of_day(windows):
+    tables = Tables()
+    given = [("a", 1), ("a", 2), ("b", 3), ("a", 4), ("b", 5), ("a", 6)]
+    tables.add("t", "k STRING, v INT", given)
+    query = f"""WITH p AS (SELECT *, PROCTIME() AS pt FROM t)
+                SELECT k, {BOTH}, SUM(v) FROM {windows} GROUP BY k, {BOTH}"""
+    found = tables.table(query, epochs=1, ms_per_epoch=4_000)
+    plain = [(k, _second(start), _second(end), total) for k, start, end, total in found]
+    assert sorted(plain) == sorted(BY_PROCESSING_TIME[windows])
+
+
+def _second(time: datetime) -> int:
+    return int((time - datetime(1970, 1, 1)).total_seconds())
 
 
 @pytest.mark.parametrize("reads", [1, 2, 3])
