@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from random import SystemRandom
 
@@ -32,8 +33,17 @@ def test_flink_still_gives_the_recorded_tables(tmp_path: Path) -> None:
     assert printed_by_flink(asked) == {name: recorded()[name] for name in names}
 
 
-def test_fresh_random_queries_end_with_flinks_tables(tmp_path: Path) -> None:
-    seeds = [SystemRandom().randrange(10**9) for _ in range(24)]
+def test_random_queries_end_with_flinks_tables(tmp_path: Path) -> None:
+    """Compare queries that have no recorded tables: the same in each run, or others on request.
+
+    A run with ``MILLSTREAM_FRESH_QUERIES=200`` searches for differences; a change is not to fail because
+    of one that it has not made.
+    """
+    fresh = int(os.environ.get("MILLSTREAM_FRESH_QUERIES", "0"))
+    seeds = [SystemRandom().randrange(10**9) for _ in range(fresh)] or [
+        942453913,
+        *range(9000, 9023),
+    ]
     programs = {f"r{seed}": random_program(seed) for seed in seeds}
     asked = {name: for_flink(program, tmp_path / name) for name, program in programs.items()}
     for name, answer in printed_by_flink(asked).items():

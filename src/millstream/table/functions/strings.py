@@ -245,7 +245,7 @@ def _overlay(text: str, new: str, start: int, length: int | None = None) -> str:
 )
 def _substring(text: str, start: int, length: int | None = None) -> str | None:
     """A part of the text, from a place (from 1, negative: from the end) on, to the end or of so
-    many characters.
+    many characters. Places before the text give nothing.
     """
     if length is not None and length < 0:
         return None
@@ -255,10 +255,9 @@ def _substring(text: str, start: int, length: int | None = None) -> str | None:
         begin = len(text) + start
     else:
         begin = 0
-    if begin >= len(text):
+    if not 0 <= begin < len(text):
         return ""
-    end = len(text) if length is None else min(begin + length, len(text))
-    return text[max(begin, 0) : max(end, 0)]
+    return text[begin:] if length is None else text[begin : begin + length]
 
 
 @function("LEFT", STRING, "LEFT(string, integer)", "STRING INT", _part_of)

@@ -78,3 +78,13 @@ def test_a_time_that_does_not_fit_is_an_error_with_the_cast() -> None:
     cast = bind_cast(InputRef(kinds.timestamp(3), 0, "t"), kinds.timestamp(9))
     with pytest.raises(EvaluationError, match=r"CAST\(t AS TIMESTAMP\(9\)\)"):
         evaluate(cast, early)
+
+
+@pytest.mark.parametrize(
+    ("start", "part"), [(-2, "bc"), (-3, "abc"), (-4, ""), (0, "abc"), (4, "")]
+)
+def test_places_before_and_behind_a_text_give_nothing(start: int, part: str) -> None:
+    """Flink gives the empty text for a place before the first character, not the whole text."""
+    text = pa.record_batch({"s": pa.array(["abc"])})
+    call = bind("SUBSTRING", [S, _int(start)])
+    assert evaluate(call, text).to_pylist() == [part]
