@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from millstream.common.errors import PlanError
+from millstream.common.types import Row, RowKind
 from millstream.connectors.sink import Changelog, Sink
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.datastream.streams.data_stream import DataStream
@@ -153,7 +154,8 @@ def read_table(
 ) -> int:
     """Add the source of a table; returns the node whose rows have all its columns.
 
-    ``versions``: upserts come as they are, and not as the last row of each key.
+    ``versions``: each row that comes is a version of its key, and what is taken back was deleted. So an
+    update does not take the old row back, and upserts come as they are, not as the last row of each key.
     """
     connector, options = connector_of(entry)
     found = connector.read(env, entry, options)
@@ -161,6 +163,9 @@ def read_table(
     _name_sources(graph, node, entry)
     info = row_info(stored_row(entry))
     if found.kinds:
+        if versions:
+            stream: DataStream[Any] = DataStream(env, graph, node)
+            node = stream.filter(_is_no_old_row).name("New Rows")._id
         node = graph.add(
             StatelessNode,
             name="Changes",
@@ -179,6 +184,10 @@ def read_table(
         # As in Flink, watermarks follow the upserts, and not the rows that they take back.
         node = with_last_rows(graph, node, entry, entry.row_type)
     return node
+
+
+def _is_no_old_row(row: Row) -> bool:
+    return row.get_row_kind() is not RowKind.UPDATE_BEFORE
 
 
 def with_last_rows(graph: JobGraph, node: int, entry: TableEntry, row: RowType) -> int:

@@ -159,7 +159,7 @@ class Planner:
         names = [each.name for each in scan.row_type.fields]
         whole = set(entry.primary_key) <= set(names)
         key = tuple(names.index(each) for each in entry.primary_key) if whole else ()
-        return ScanTraits(changes != "append", key, changes == "upsert")
+        return ScanTraits(changes != "append", key)
 
 
 def refuse_updates(planned: Planned, sink: Sink, name: str) -> None:

@@ -89,8 +89,8 @@ class Relation:
 class Scan(Relation):
     """A table of a catalog, with its computed columns. ``options``: those of an OPTIONS hint.
 
-    ``versions``: each upsert is a row, and each deletion takes one back; else the table has the last row
-    of each key.
+    ``versions``: each new row of a key is a row, and each deletion takes one back; else the table has
+    the last row of each key.
     """
 
     table: TablePath

@@ -56,14 +56,10 @@ _ARRIVAL = {"FIRST_VALUE", "LAST_VALUE", "LISTAGG", "ARRAY_AGG"}
 
 @dataclass(frozen=True)
 class ScanTraits:
-    """Properties of a table in the catalog: whether rows are taken back, and the places of its key.
-
-    ``upserts``: its source gives a row for each change of a key, without the old one.
-    """
+    """Properties of a table in the catalog: whether rows are taken back, and the places of its key."""
 
     updating: bool = False
     key: tuple[int, ...] = ()
-    upserts: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,10 +92,6 @@ class Traits:
             # The relation is kept: its id is not given to another one as long as this lives.
             known = self._found[id(relation)] = relation, self._of(relation)
         return known[1]
-
-    def gives_upserts(self, scan: Scan) -> bool:
-        """Whether the source of a table gives upserts."""
-        return self._scan(scan).upserts
 
     @singledispatchmethod
     def _of(self, relation: Relation) -> TableTraits:

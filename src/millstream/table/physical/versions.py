@@ -20,7 +20,7 @@ class Versions:
     """A versioned table. ``time``: the place of its time.
 
     ``parts``: its key, and what else has to be true. ``table`` has all versions: of a view that shows
-    the last row of each key, the rows below it; of a table of upserts, each upsert (``upserts``).
+    the last row of each key, the rows below it; of a table that changes, each new row (``upserts``).
     """
 
     table: Relation
@@ -77,9 +77,9 @@ def _all_versions(table: Relation, traits: Traits) -> Relation:
     """A view of the last row of each key as all rows that have been the last one.
 
     The view changes once in an epoch, and would not show versions in between; so does a
-    table of upserts.
+    table that changes.
     """
-    if isinstance(table, Scan) and traits.gives_upserts(table):
+    if isinstance(table, Scan) and traits.of(table).updating:
         return replace(table, versions=True)
     if isinstance(table, Project):
         return replace(table, input=_all_versions(table.input, traits))

@@ -86,5 +86,5 @@ def test_a_time_that_does_not_fit_is_an_error_with_the_cast() -> None:
 def test_places_before_and_behind_a_text_give_nothing(start: int, part: str) -> None:
     """Flink gives the empty text for a place before the first character, not the whole text."""
     text = pa.record_batch({"s": pa.array(["abc"])})
-    call = bind("SUBSTRING", [S, _int(start)])
+    call = bind("SUBSTRING", [InputRef(kinds.STRING, 0, "s"), _int(start)])
     assert evaluate(call, text).to_pylist() == [part]

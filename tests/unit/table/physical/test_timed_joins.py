@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from millstream.common.errors import MillstreamError
+from millstream.common.types import Row, RowKind
 from tests.support.sql import Tables, back
 
 START = datetime(2024, 1, 1)
@@ -153,16 +154,18 @@ def test_rows_meet_the_version_of_their_time():
     assert set(tables.table(JOIN.format(kind="LEFT"))) == expected | {(4, None)}
 
 
-def test_versions_of_a_changelog():
+@pytest.mark.parametrize("epochs", [1, 2, 3, 6])
+def test_versions_of_a_changelog(epochs: int):
+    """An update ends no version before its own time, wherever epochs cut it from the old row."""
     changes = [
         *RATES[:2],
-        back("eur", 114, t(0)),
+        Row.of_kind(RowKind.UPDATE_BEFORE, "eur", 114, t(0)),
         *RATES[2:3],
         back("eur", 116, t(45)),
         back("yen", 1, t(30)),
     ]
     tables = sales(changes, key=("currency",), updating=True)
-    assert set(tables.table(JOIN.format(kind="LEFT"))) == {
+    assert set(tables.table(JOIN.format(kind="LEFT"), epochs=epochs)) == {
         (1, 114),
         (2, 116),
         (3, None),
