@@ -23,7 +23,7 @@ class ExpressionBase:
 
     Kinds: "text" (the parts one behind the other), "call" (a function and its arguments), "literal",
     and those that only some places know: "column", "alias", "order", "over", "window", "columns",
-    "flatten", "user", "table", "rows" and "distinct".
+    "flatten", "user", "table", "rows", "bound", "range" and "distinct".
     """
 
     def __init__(
@@ -122,6 +122,12 @@ class Rendering:
     def _rows(self, value: ExpressionBase) -> str:
         return f"{value._parts[0]} ROWS"
 
+    def _bound(self, value: ExpressionBase) -> str:
+        return f"{value._parts[0]} RANGE"
+
+    def _range(self, value: ExpressionBase) -> str:
+        return f"range_{value._data}"
+
     def _flatten(self, value: ExpressionBase) -> str:
         return f"{self.render(value._parts[0])}.*"
 
@@ -144,6 +150,9 @@ def quoted(name: str) -> str:
     >>> quoted("a`b")
     '`a``b`'
     """
+    if not isinstance(name, str):
+        message = f"a name is a text, got {name!r}"
+        raise PlanError("BAD_NAME", message, hint="write col('a') for a column, lit(1) for a value")
     return "`" + name.replace("`", "``") + "`"
 
 

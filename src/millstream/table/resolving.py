@@ -99,15 +99,21 @@ class QueryText(Rendering):
 
     def _named(self, part: Any, every: list[str]) -> list[str]:
         if isinstance(part, ExpressionBase) and part._kind == "range":
-            first, last = (
-                each - 1 if isinstance(each, int) else every.index(each) for each in part._data
-            )
+            first, last = (self._place(each, every) for each in part._data)
             return every[first : last + 1]
         if isinstance(part, int):
             return [every[part - 1]]
         if isinstance(part, ExpressionBase) and part._kind == "column":
             return [part._name]
         return [str(part)]
+
+    def _place(self, column: str | int, every: list[str]) -> int:
+        if isinstance(column, int):
+            return column - 1
+        if column not in every:
+            message = f"there is no column {column} for range_(...)"
+            raise PlanError("UNKNOWN_COLUMN", message, hint=f"the table has {', '.join(every)}")
+        return every.index(column)
 
     def _fields(self, value: ExpressionBase) -> list[str]:
         """The fields of a row value, one expression for each."""
@@ -157,11 +163,15 @@ class QueryText(Rendering):
         if window.before is None:
             return ""
         unit = "ROWS" if window.before._kind == "rows" else "RANGE"
-        start = self._bound(window.before, "PRECEDING")
-        end = "CURRENT ROW" if window.behind is None else self._bound(window.behind, "FOLLOWING")
+        start = self._frame_bound(window.before, "PRECEDING")
+        end = (
+            "CURRENT ROW"
+            if window.behind is None
+            else self._frame_bound(window.behind, "FOLLOWING")
+        )
         return f" {unit} BETWEEN {start} AND {end}"
 
-    def _bound(self, value: ExpressionBase, side: str) -> str:
+    def _frame_bound(self, value: ExpressionBase, side: str) -> str:
         text = str(value._parts[0]) if value._kind in ("rows", "bound") else self.render(value)
         return "CURRENT ROW" if text == "CURRENT" else f"{text} {side}"
 
@@ -170,6 +180,9 @@ class QueryText(Rendering):
 
     def _flatten(self, value: ExpressionBase) -> str:
         raise misplaced(value)
+
+    # They are parts of with_columns(...) and of windows, and no values.
+    _range = _rows = _bound = _flatten
 
 
 def names_of(fields: Sequence[Any], wrong: Callable[[Any], Exception]) -> list[str]:

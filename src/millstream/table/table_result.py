@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any
@@ -184,10 +185,20 @@ def inserted_result(sinks: list[str], job_client: JobClient) -> TableResult:
         yield Row(*([-1] * len(sinks)))
 
     return TableResult(
-        RowType(tuple(RowField(name, BigIntType()) for name in sinks)),
+        RowType(tuple(RowField(name, BigIntType()) for name in _numbered(sinks))),
         rows(),
         job_client=job_client,
         wait_for=job_client.wait,
         raw=True,
         close=lambda: job_client.cancel().result(),
     )
+
+
+def _numbered(names: list[str]) -> list[str]:
+    """The names of sinks; one that is written several times has numbers, as in Flink."""
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(f"{name}_{seen[name]}" if names.count(name) > 1 else name)
+    return found

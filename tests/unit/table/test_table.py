@@ -9,10 +9,12 @@ import pytest
 from millstream.common.errors import PlanError
 from millstream.table.expressions import (
     UNBOUNDED_RANGE,
+    UNBOUNDED_ROW,
     call_sql,
     col,
     lit,
     range_,
+    row_interval,
     with_columns,
     without_columns,
 )
@@ -142,6 +144,21 @@ def test_mistakes_are_told() -> None:
         bool(col("a") == 1)
     with pytest.raises(SqlError, match="there is no column z"):
         t.select(col("z"))
+    with pytest.raises(PlanError, match="there is no column z for range_"):
+        t.select(with_columns(range_("a", "z")))
+    with pytest.raises(PlanError, match="a name is a text, got 1"):
+        t.select(col(1))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [range_("a", "b"), row_interval(2), UNBOUNDED_ROW, UNBOUNDED_RANGE],
+    ids=["range", "rows", "row", "bound"],
+)
+def test_parts_of_windows_and_ranges_are_no_values(part: Any) -> None:
+    with pytest.raises(PlanError, match="cannot stand here") as caught:
+        table(A).select(part)
+    assert str(part) in caught.value.message
 
 
 def test_the_schema_is_printed_as_by_flink(capsys: pytest.CaptureFixture[str]) -> None:

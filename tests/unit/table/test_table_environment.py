@@ -414,6 +414,19 @@ def test_wait_ends_with_the_time():
     assert next(result.collect()) == Row(7)
 
 
+def test_a_table_that_is_written_twice_has_two_columns_in_the_result(capsys):
+    t_env = environment()
+    t_env.execute_sql("CREATE TABLE p (id INT) WITH ('connector' = 'print')")
+    statements = t_env.create_statement_set()
+    statements.add_insert_sql("INSERT INTO p SELECT id FROM t WHERE id < 2")
+    statements.add_insert_sql("INSERT INTO p SELECT id FROM t WHERE id > 2")
+    result = statements.execute()
+    result.wait()
+    assert sorted(lines(capsys)) == ["+I[1]", "+I[3]"]
+    full = "default_catalog.default_database.p"
+    assert result.get_resolved_schema().get_column_names() == [f"{full}_1", f"{full}_2"]
+
+
 def test_wait_keeps_the_first_row_of_a_query():
     result = environment().execute_sql("SELECT id FROM t")
     result.wait(10_000)
