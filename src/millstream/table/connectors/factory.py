@@ -50,14 +50,16 @@ COMMON = (Option("connector", required=True), Option("scan.watermark.idle-timeou
 
 @dataclass(frozen=True)
 class ReadRows:
-    """The rows that a connector reads. ``kinds``: they are objects that have their kinds themselves."""
+    """The rows that a connector reads."""
 
     stream: DataStream
-    kinds: bool = False
 
 
 class Connector(ABC):
     """A kind of tables. What a connector does not define, its tables cannot do."""
+
+    gives_kinds = False
+    """Whether rows of a table that changes are objects that have their kinds themselves."""
 
     @abstractmethod
     def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
@@ -162,7 +164,8 @@ def read_table(
     graph, node = env._graph, found.stream._id
     _name_sources(graph, node, entry)
     info = row_info(stored_row(entry))
-    if found.kinds:
+    changes = connector.changes(entry, options)
+    if connector.gives_kinds and changes != "append":
         if versions:
             stream: DataStream[Any] = DataStream(env, graph, node)
             node = stream.filter(_is_no_old_row).name("New Rows")._id
@@ -174,7 +177,7 @@ def read_table(
             function=None,
             output_type=info,
         ).id
-    upserts = connector.changes(entry, options) == "upsert" and not versions
+    upserts = changes == "upsert" and not versions
     if upserts and entry.watermark is None:
         node = with_last_rows(graph, node, entry, stored_row(entry))
     node = with_computed(graph, node, entry, zone)

@@ -44,6 +44,8 @@ class TableRows:
 class RowsOfProgram(Connector):
     """``values``: a table whose entry has `TableRows` as its source; as a sink it collects."""
 
+    gives_kinds = True
+
     def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
         return ()
 
@@ -61,7 +63,7 @@ class RowsOfProgram(Connector):
         row = stored_row(entry)
         source = CollectionSource.of([values.stored_row(each, row) for each in found.rows])
         info = row_info(row)
-        return ReadRows(env._source(entry.path.name, source, info), found.updating or found.upsert)
+        return ReadRows(env._source(entry.path.name, source, info))
 
     def lookup(self, entry: TableEntry, options: Options, key: Sequence[str]) -> RowLookup:
         if not isinstance(entry.source, TableRows) or entry.source.updating:

@@ -92,6 +92,8 @@ def _time(timestamp: int | None) -> Any:
 
 
 class _Streams(Connector):
+    gives_kinds = True
+
     def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
         return ()
 
@@ -117,7 +119,7 @@ class _Streams(Connector):
             rows = stream.process(_WithTime(stored), info)
         else:
             rows = stream.map(stored, info)
-        return ReadRows(rows.name(f"Rows of {entry.path.name}"), kinds)
+        return ReadRows(rows.name(f"Rows of {entry.path.name}"))
 
 
 def _source(entry: TableEntry) -> StreamRows:

@@ -159,7 +159,9 @@ class Planner:
         names = [each.name for each in scan.row_type.fields]
         whole = set(entry.primary_key) <= set(names)
         key = tuple(names.index(each) for each in entry.primary_key) if whole else ()
-        return ScanTraits(changes != "append", key)
+        # The old row of an update and a deletion look alike in messages.
+        versions = changes == "upsert" or (connector.gives_kinds and changes == "retract")
+        return ScanTraits(changes != "append", key, versions)
 
 
 def refuse_updates(planned: Planned, sink: Sink, name: str) -> None:

@@ -56,10 +56,14 @@ _ARRIVAL = {"FIRST_VALUE", "LAST_VALUE", "LISTAGG", "ARRAY_AGG"}
 
 @dataclass(frozen=True)
 class ScanTraits:
-    """Properties of a table in the catalog: whether rows are taken back, and the places of its key."""
+    """Properties of a table in the catalog: whether rows are taken back, and the places of its key.
+
+    ``versions``: it can be read without the old rows of updates.
+    """
 
     updating: bool = False
     key: tuple[int, ...] = ()
+    versions: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,10 @@ class Traits:
             # The relation is kept: its id is not given to another one as long as this lives.
             known = self._found[id(relation)] = relation, self._of(relation)
         return known[1]
+
+    def has_versions(self, scan: Scan) -> bool:
+        """Whether a table can be read as versions: without the old rows of updates."""
+        return self._scan(scan).versions
 
     @singledispatchmethod
     def _of(self, relation: Relation) -> TableTraits:

@@ -79,7 +79,7 @@ def _all_versions(table: Relation, traits: Traits) -> Relation:
     The view changes once in an epoch, and would not show versions in between; so does a
     table that changes.
     """
-    if isinstance(table, Scan) and traits.of(table).updating:
+    if isinstance(table, Scan) and traits.has_versions(table):
         return replace(table, versions=True)
     if isinstance(table, Project):
         return replace(table, input=_all_versions(table.input, traits))

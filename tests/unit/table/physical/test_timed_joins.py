@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from millstream.common.errors import MillstreamError
 from millstream.common.types import Row, RowKind
+from millstream.table import TableEnvironment
 from tests.support.sql import Tables, back
 
 START = datetime(2024, 1, 1)
@@ -174,6 +177,13 @@ def test_versions_of_a_changelog(epochs: int):
     }
 
 
+@pytest.mark.parametrize("epochs", [1, 2, 3])
+def test_a_deletion_of_the_row_as_it_was_is_no_update(epochs: int):
+    changes = [*RATES[:2], back("eur", 114, t(0)), *RATES[2:3]]
+    tables = sales(changes, key=("currency",), updating=True)
+    assert set(tables.table(JOIN.format(kind=""), epochs=epochs)) == {(2, 116), (3, 1), (5, 116)}
+
+
 UPSERTS = [
     *RATES[:3],
     back("yen", 1, t(25)),
@@ -264,3 +274,36 @@ def test_tables_without_key_or_time_are_refused():
         MillstreamError, match=r"whole primary key of the table: \(currency, rate\)"
     ):
         tables.table(JOIN.format(kind=""))
+
+
+STEPS = [(114, 0), (116, 20), (119, 40)]
+
+
+def test_versions_of_messages_with_old_rows(tmp_path: Path):
+    """An update of debezium-json has the old row; it is no deletion."""
+    old, new, last = (
+        {"currency": "eur", "rate": r, "rts": f"2024-01-01 00:00:{s:02}"} for r, s in STEPS
+    )
+    messages = [
+        {"before": None, "after": old, "op": "c"},
+        {"before": old, "after": new, "op": "u"},
+        {"before": new, "after": last, "op": "u"},
+        {"before": {**last, "rts": "2024-01-01 00:00:45"}, "after": None, "op": "d"},
+    ]
+    (tmp_path / "rates.json").write_text("".join(json.dumps(each) + "\n" for each in messages))
+    t_env = TableEnvironment.create()
+    t_env.execute_sql(
+        f"""CREATE TABLE rates (currency STRING, rate INT, rts TIMESTAMP(3), PRIMARY KEY (currency)
+            NOT ENFORCED, WATERMARK FOR rts AS rts - INTERVAL '60' SECOND) WITH (
+            'connector' = 'filesystem', 'path' = '{tmp_path}/rates.json', 'format' = 'debezium-json')"""
+    )
+    t_env.execute_sql(
+        f"""CREATE TABLE sales (id INT, currency STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts -
+            INTERVAL '60' SECOND) WITH ('connector' = 'filesystem', 'path' = '{tmp_path / "sales"}',
+            'format' = 'csv')"""
+    )
+    (tmp_path / "sales").mkdir()
+    sold = "".join(f"{i},{c},{ts.isoformat(' ')}\n" for i, c, ts in SALES)
+    (tmp_path / "sales/part").write_text(sold)
+    found = t_env.final_rows(t_env.sql_query(JOIN.format(kind="LEFT")))
+    assert {tuple(row) for row in found} == {(1, 114), (2, 116), (3, None), (4, None), (5, None)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -102,6 +103,21 @@ def test_updates_that_take_the_old_row_back_end_it_when_the_new_one_begins(
         known[row[0]] = row
     left = on_time(left, delay)
     run = TimedRun(spec_of("left", changes=True), [left, changes], times=[2, 2], delay=delay)
+    assert run.table(plan) == joined("left", left, versions)
+
+
+@given(left=rows, right=endings, plan=plans)
+@examples(60)
+def test_what_upserts_take_back_is_over_from_its_time_on(
+    left: list[Weighted], right: list[Any], plan: Plan
+) -> None:
+    # Several changes have one time, and some take a row back as it was: the last one counts.
+    versions = [
+        ((k, v, at(n // 3)), -1 if gone else 1) for n, ((k, v, _), gone) in enumerate(right)
+    ]
+    left = on_time(left, 60)
+    spec = replace(spec_of("left", changes=True), upserts=True)
+    run = TimedRun(spec, [left, versions], times=[2, 2], delay=60)
     assert run.table(plan) == joined("left", left, versions)
 
 
