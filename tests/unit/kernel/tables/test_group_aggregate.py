@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -71,7 +73,20 @@ def value_of(one: tuple[AggregateCall, Any], found: list[Weighted]) -> Any:
         arguments = [(row, 1) for row in dict.fromkeys(consolidate(arguments))]
     if not made.arguments:
         return sum(weight for _, weight in arguments)
+    if made.function == "STDDEV_SAMP":
+        return deviation(arguments)
     return aggregate(bound, arguments, Context())
+
+
+def deviation(rows: list[Weighted]) -> int | None:
+    """The deviation of a sample. Operators are exact; the reference adds fractions, as Flink does."""
+    known = [(Fraction(number), weight) for (number,), weight in rows if number is not None]
+    count = sum(weight for _, weight in known)
+    if count < 2:
+        return None
+    mean = sum(number * weight for number, weight in known) / count
+    squares = sum((number - mean) ** 2 * weight for number, weight in known)
+    return int(math.sqrt(squares / (count - 1)))
 
 
 def expected(
