@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Programs that are compared with Flink all run: the page of parity names them one by one.
     """
-    from tests.support.strategies import MANY_CASES, in_one_way, thinned
+    from tests.support.strategies import MANY_CASES, VERY_MANY_CASES, in_one_way, thinned
 
     tests: dict[Any, list[pytest.Item]] = {}
     for item in items:
@@ -57,6 +57,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             left = [cases[place] for place in in_one_way(sizes)]
         if len(left) > MANY_CASES and "parity" not in parent.path.parts:
             left = thinned(left, f"{parent.nodeid}::{name}")
+            if len(left) > VERY_MANY_CASES:
+                left = thinned(left, name)
         left_out |= {*cases} - {*left}
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))

@@ -60,6 +60,8 @@ def sampled(choices: Sequence[T], seed: str) -> Sequence[T]:
 
 MANY_CASES = 12
 """Above that many cases of one test, `make check` takes every third (`tests/conftest.py`)."""
+VERY_MANY_CASES = 40
+"""Above that many of those that are left, it takes every third again."""
 
 
 def thinned(cases: Iterable[T], seed: str, *, one_in: int = 3) -> list[T]:
