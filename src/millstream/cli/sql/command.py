@@ -35,12 +35,8 @@ def run_sql(args: argparse.Namespace, console: Console) -> int:
         prompt(session, Path(args.history) if args.history else DEFAULT_HISTORY)
     elif not given:
         _run_text(session, sys.stdin.read())
-    try:
-        # Jobs live in this process: they end with it.
-        session.jobs.wait()
-    except KeyboardInterrupt:
-        session.jobs.cancel()
-        raise
+    # Jobs live in this process: they end with it.
+    session.jobs.wait()
     return ExitCode.OK
 
 

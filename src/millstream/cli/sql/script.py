@@ -39,7 +39,7 @@ class StatementText:
 
 @dataclass(frozen=True)
 class Script:
-    """The statements of a text, and the beginning of another one that is not complete."""
+    """The complete statements of a text, and the text behind the last semicolon."""
 
     statements: tuple[StatementText, ...]
     rest: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from millstream.cli.console import Console
@@ -145,7 +145,9 @@ class Session:
         if (self.t_env.names.option(SYNC) or "").lower() == "true":
             client.wait()
             job.told = True
-            self._result({"job": job.id, "status": job.status.name}, f"Job {job.id} has ended.")
+            self.console.result(
+                {"job": job.id, "status": job.status.name}, f"Job {job.id} has ended."
+            )
         else:
             text = f"Job {job.id} runs: {job.name}"
             self.console.result({"job": job.id, "name": job.name}, text, job.id)
@@ -169,7 +171,7 @@ class Session:
         if not tree.with_savepoint:
             job.client.cancel().result()
             job.told = True
-            self._result({"job": job.id}, f"Job {job.id} was stopped.")
+            self.console.result({"job": job.id}, f"Job {job.id} was stopped.")
             return True
         path = job.client.stop_with_savepoint(drain=tree.with_drain)
         job.told = True
@@ -220,7 +222,7 @@ class Session:
     def _show_plain(self, result: TableResult) -> None:
         """A result that is there at once: of SHOW, DESCRIBE, EXPLAIN; or OK."""
         if result.get_result_kind() == ResultKind.SUCCESS:
-            self._result({"result": "OK"}, "OK")
+            self.console.result({"result": "OK"}, "OK")
             return
         if self.console.as_json:
             self._write_json(result)
@@ -239,9 +241,6 @@ class Session:
             for row, text in zip(rows, texts, strict=True)
         ]
         self.console.result({"columns": columns, "rows": found}, "")
-
-    def _result(self, data: Mapping[str, Any], text: str) -> None:
-        self.console.result(data, text)
 
     def _write(self, line: str) -> None:
         self.console.result({}, line, line)

@@ -1,8 +1,8 @@
 """The windowing table function SESSION: rows of a key with no pause of a gap between them.
 
-A row waits for the end of its session, and leaves with it. The row that comes when the session before it
-is over begins a new one; a row whose own session would be over is late, unless it touches one that is
-still open.
+A row waits for the end of its session, and leaves with it. If the watermark has passed the end of the
+last session, the next row begins a new session. If the watermark has passed the end of the session that
+a row would begin, the row is late, unless it belongs to a session that is still open.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ class SessionSpec(OneTableSpec):
     time
         The place of the time column. A row without a time has no session, and is dropped.
     gap
-        How long the pause between two sessions is at least, in milliseconds; one that is just as long
-        does not divide them.
+        The longest pause between two rows of one session, in milliseconds.
     changes, processing, zone
         As in `WindowAggregateSpec`.
     """
