@@ -7,7 +7,13 @@ asked for.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+# Type checkers and the reference see the names here; a program loads them when it asks for them.
+if TYPE_CHECKING:
+    from millstream.table.catalog_objects import *  # noqa: F403
+    from millstream.table.catalogs import *  # noqa: F403
+    from millstream.table.resolved_schema import *  # noqa: F403
 
 _HOMES = ("catalog_objects", "resolved_schema", "catalogs")
 _FLINK = [
