@@ -39,7 +39,7 @@ test: java lint types docs unit spark connectors parity ## Run all checks and al
 # without it, it takes 20 s more.
 FIRST := tests/unit/kernel tests/unit/datastream tests/unit/testing tests/unit/spark
 SECOND := tests/properties tests/unit/connectors
-PART := $(BIN)/pytest -q -m 'not spark and not servers and not parity and not processes'
+PART := $(BIN)/pytest -q -m 'not spark and not servers and not parity and not slow'
 check: export MILLSTREAM_EXAMPLES ?= 0.05
 check: lint ## Run what needs no JVM: ruff, mypy, tests with a twentieth of the examples
 	@$(BIN)/python tools/side_by_side.py $(BIN)/mypy "$(PART) $(FIRST)" "$(PART) $(SECOND)" \

@@ -39,11 +39,11 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 
 @pytest.hookimpl(tryfirst=True)  # as long as the cases of a test are in their order
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In `make check`, take each case of a matrix in one way, and of tests with many cases some.
+    """In `make check`, take each case of a matrix in one way, and of tests with many cases a few.
 
-    Programs that are compared with Flink all run: the page of parity names them one by one.
+    The programs of `test_programs.py` all run: the page of parity names them one by one.
     """
-    from tests.support.strategies import MANY_CASES, VERY_MANY_CASES, in_one_way, thinned
+    from tests.support.strategies import MANY_CASES, in_one_way, thinned
 
     tests: dict[Any, list[pytest.Item]] = {}
     for item in items:
@@ -55,10 +55,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         sizes = [len(mark.args[1]) for mark in cases[0].iter_markers("parametrize")]
         if math.prod(sizes) == len(cases):  # else fixtures have values, too
             left = [cases[place] for place in in_one_way(sizes)]
-        if len(left) > MANY_CASES and "parity" not in parent.path.parts:
-            left = thinned(left, f"{parent.nodeid}::{name}")
-            if len(left) > VERY_MANY_CASES:
-                left = thinned(left, name)
+        if len(left) > MANY_CASES and parent.path.name != "test_programs.py":
+            one_in = math.ceil(len(left) / MANY_CASES)
+            left = thinned(left, f"{parent.nodeid}::{name}", one_in=one_in)
         left_out |= {*cases} - {*left}
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))

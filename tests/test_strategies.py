@@ -42,7 +42,7 @@ def test_make_check_takes_every_case_and_every_way(monkeypatch: pytest.MonkeyPat
     cases = list(product("ab", "xyz"))
     assert [cases[n] for n in in_one_way([2, 3])] == [("a", "x"), ("a", "z"), ("b", "y")]
     # Never more than a test asks for.
-    assert [examples(n).max_examples for n in (3, 40, 200)] == [3, 3, 10]
+    assert [examples(n).max_examples for n in (2, 40, 200)] == [2, 2, 10]
     assert [scaled(n, fewest=1) for n in (2, 20, 200)] == [1, 1, 10]
     assert schedules(slots=(1, 3), cuts=(1, "all")) == {
         "cuts": (1, "all"),

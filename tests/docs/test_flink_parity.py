@@ -18,7 +18,7 @@ from typing import Any
 from millstream.datastream.connectors.absent import AbsentClass
 
 ROOT = Path(__file__).parents[2]
-NOT_IN_THE_NORMAL_SUITE = {"spark", "parity", "processes"}
+NOT_IN_THE_NORMAL_SUITE = {"spark", "parity", "slow"}
 # Where classes live that only Java has a module for; those of windows are all in `window`.
 JAVA_HOMES = [
     "millstream.datastream",

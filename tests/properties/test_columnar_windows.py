@@ -477,6 +477,7 @@ def is_by_column(stream: Any, source: Any) -> bool:
     return columnar_window(stream._node, source._node.output_type) is not None
 
 
+@pytest.mark.slow
 def test_many_keys_fill_several_buffers_of_state() -> None:
     records = [(f"k{i % 20_000}", 1, i) for i in range(40_000)]
     build = program([records], TumblingEventTimeWindows.of(50_000), "sum", typed=True)

@@ -30,8 +30,8 @@ settings.register_profile(
 # Taken by name, not loaded: the profile of other tests in the same run stays what it is.
 CI = settings.get_profile("ci")
 
-# Generation begins with the smallest example: of three, two are random.
-FEWEST = 3
+# Generation begins with the smallest example: of two, one is random.
+FEWEST = 2
 
 NAMES = ("a", "b", "c", "d")
 TIMES = st.integers(-30, 60)
@@ -58,10 +58,8 @@ def sampled(choices: Sequence[T], seed: str) -> Sequence[T]:
     return [choices[zlib.crc32(seed.encode()) % len(choices)]]
 
 
-MANY_CASES = 12
-"""Above that many cases of one test, `make check` takes every third (`tests/conftest.py`)."""
-VERY_MANY_CASES = 40
-"""Above that many of those that are left, it takes every third again."""
+MANY_CASES = 6
+"""How many cases of one test `make check` takes at most (`tests/conftest.py`)."""
 
 
 def thinned(cases: Iterable[T], seed: str, *, one_in: int = 3) -> list[T]:

@@ -318,7 +318,7 @@ sys.stdin.readline()
 """
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_of_drivers_that_start_at_the_same_moment_exactly_one_wins(tmp_path: Path) -> None:
     racers = [
         subprocess.Popen(

@@ -107,6 +107,7 @@ WITH_NAMES: dict[str, Callable[[list[str]], object]] = {
 """The content of each file with many names of files in it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(FILES, "large"))
 def test_a_large_file_of_many_names_is_read(tmp_path: Path, name: str) -> None:
     """A source may have read a million files: these lists have no small limit."""

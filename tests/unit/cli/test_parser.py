@@ -37,7 +37,7 @@ def test_the_module_is_the_command() -> None:
     assert "exit codes:" in done.stdout
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_help_and_lists_do_not_load_pyspark(tmp_path: Path) -> None:
     code = (
         "import sys; from millstream.cli.main import main; main({!r}); "

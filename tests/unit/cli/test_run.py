@@ -174,7 +174,7 @@ def test_explain_prints_what_the_program_plans(run: Run, run_json: Json) -> None
 # -- processes of their own ------------------------------------------------------------------------
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_a_detached_program_that_ends_soon_is_finished(
     run_json: Json, registry: Registry, tmp_path: Path
 ) -> None:
@@ -187,7 +187,7 @@ def test_a_detached_program_that_ends_soon_is_finished(
     assert log.read_text() == "done\n"
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_a_detached_program_that_fails_shows_the_end_of_its_log(
     run: Run, registry: Registry, tmp_path: Path
 ) -> None:
@@ -209,7 +209,7 @@ def left_over() -> Iterator[list[int]]:
             os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 @pytest.mark.parametrize("supervise", [[], ["--supervise"]], ids=["alone", "supervised"])
 def test_a_detached_job_is_waited_for_until_it_runs(
     run_json: Json,
@@ -247,7 +247,7 @@ def test_a_detached_job_is_waited_for_until_it_runs(
     assert (job == data["pid"]) is (not supervise)
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_a_detached_job_that_says_nothing_is_left_to_itself(
     run: Run, registry: Registry, left_over: list[int]
 ) -> None:
@@ -258,7 +258,7 @@ def test_a_detached_job_that_says_nothing_is_left_to_itself(
     assert out.startswith("The program has been started; it has not said yet that it runs")
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_a_supervised_program_that_is_killed_runs_again(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,7 +167,7 @@ def python(code: str, *arguments: str) -> str:
     return answer.stdout.strip()
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["millstream", "millstream.datastream", "millstream.metrics"])
 def test_importing_loads_no_engine(module: str) -> None:
     code = (
@@ -177,7 +177,7 @@ def test_importing_loads_no_engine(module: str) -> None:
     assert python(code) == "[]"
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_building_a_graph_loads_no_pyspark() -> None:
     code = (
         "import sys; from millstream.datastream import StreamExecutionEnvironment as E; "
@@ -188,7 +188,7 @@ def test_building_a_graph_loads_no_pyspark() -> None:
     assert python(code) == "False False"
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_any_module_can_be_imported_first() -> None:
     root = Path(millstream.datastream.__file__).parent
     names = [

@@ -54,6 +54,7 @@ def test_an_idempotent_sink_passes(sink: Callable[[str], PartSink]) -> None:
     assert len(passed) == EVERY + 2 and "replayed in other parts" in passed
 
 
+@pytest.mark.slow
 def test_a_two_phase_sink_passes() -> None:
     passed = check_sink(in_database(StagingSink), read_words, crashes=CRASHES)
     assert len(passed) == EVERY + 5 and "the driver dies in recover()" in passed

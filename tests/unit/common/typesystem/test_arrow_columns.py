@@ -275,7 +275,7 @@ def test_objects_are_pickled() -> None:
     assert pickle.loads(pickled.to_arrow_arrays(["x"])[0][0].as_py()) == "x"
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_classes_of_the_main_script_are_named_not_copied(tmp_path: Path) -> None:
     # A copy of the class with every record would make two classes of one: workers are given it.
     script = tmp_path / "app.py"

@@ -57,6 +57,7 @@ def test_the_contract_holds_whatever_fails(place: Place, mode: str) -> None:
     assert len(passed) == 11
 
 
+@pytest.mark.slow
 def test_the_contract_holds_for_deletes(place: Place) -> None:
     """The table has a row for each record of the kit; a reader sees the rows that are gone."""
     rows = [numbered(number) for number in range(1_000)]

@@ -65,6 +65,7 @@ def test_other_seeds_give_other_rows_and_other_fields_none() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", sampled([1, 3], "contract"))
 def test_it_keeps_the_contract(parts: int) -> None:
     count = 50 if parts == 1 else None

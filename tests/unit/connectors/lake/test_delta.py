@@ -56,14 +56,14 @@ def seen(folder: Path) -> list[tuple[str, int]]:
     return list(zip(found["f0"].to_pylist(), found["f1"].to_pylist(), strict=True))
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"partition_by": ["f1"]}])
 def test_appends_keep_the_contract(options: dict[str, Any]) -> None:
     passed = check_sink(lambda folder: DeltaSink.append(str(folder / "t"), **options), seen)
     assert {"a zombie driver", "epochs are taken back", "the driver dies in commit()"} <= {*passed}
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_merges_keep_the_contract() -> None:
     passed = check_sink(lambda folder: DeltaSink.upsert(str(folder / "t"), keys=["f1"]), seen)
     assert {"a zombie driver", "epochs are taken back", "the driver dies in commit()"} <= {*passed}

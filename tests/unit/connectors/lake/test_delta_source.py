@@ -49,12 +49,12 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "table"
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_it_keeps_the_contract_of_sources(place: Path) -> None:
     check_source(lambda: DeltaSource.of(str(place), channels=3), expected=rows(*range(20)))
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_partitions_columns_and_filters_keep_the_contract_too(tmp_path: Path) -> None:
     place = tmp_path / "table"
     for first in (0, 5):

@@ -21,7 +21,7 @@ from millstream.testing.connectors import check_sink, check_source
 from tests.support.lake import Attempt, parquet_files
 
 # Importing pyiceberg alone takes seconds.
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.slow
 
 
 def in_folder(folder: Path) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def test_both_import_paths() -> None:
         assert getattr(connectors, name) is getattr(kafka, name)
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_importing_it_does_not_import_the_client() -> None:
     program = (
         "import sys, millstream.datastream.connectors.kafka as k; print(k.KafkaSource.builder())"

@@ -10,7 +10,7 @@ import pytest
 
 import millstream
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.slow
 
 BUILD = """
 from millstream.datastream import StreamExecutionEnvironment

@@ -179,7 +179,7 @@ stream.map(Add())
 """
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_what_classes_of_the_main_script_use_is_found_without_a_jvm(tmp_path: Path) -> None:
     script = tmp_path / "app.py"
     script.write_text(MAIN)

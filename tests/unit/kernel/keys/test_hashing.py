@@ -144,7 +144,7 @@ SEEDS = sampled(("1", "2"), "seeds")
 """Of Python's `hash()` in other processes; this one has a seed of its own."""
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_hashes_do_not_depend_on_the_process() -> None:
     code = (
         "from millstream.kernel.keys.hashing import stable_hash as h; "
@@ -224,7 +224,7 @@ def test_pickling_changes_no_encoding_and_no_stand_in() -> None:
     assert dict.fromkeys(stored) == dict.fromkeys(identities(POOL))
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_no_encoding_depends_on_the_process() -> None:
     code = (
         "from tests.support.key_pool import POOL; "

@@ -65,6 +65,7 @@ class Alarms(KeyedProcessFunction):
             yield ctx.get_current_key(), timestamp
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", sampled([1, 1_000], "timers"))
 def test_a_million_timers_all_fire_in_order(keys: int) -> None:
     # All of them on one key is what no program does; a hundred thousand are enough there.

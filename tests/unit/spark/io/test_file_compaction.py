@@ -155,6 +155,7 @@ def all_lines(folder: Path) -> Iterable[str]:
                 yield from Path(info.path).read_text().splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epochs", sampled([1, 2], "compaction"))
 def test_a_sink_with_compaction_keeps_its_contract(epochs: int) -> None:
     check_sink(

@@ -420,6 +420,7 @@ def test_what_was_committed_is_published_once_after_a_kill(
     assert lines(tmp_path) == ["0.0", "0.1", "1.0", "1.1", "2.0", "2.1"]
 
 
+@pytest.mark.slow
 def test_a_driver_may_be_killed_at_any_step_of_a_commit_or_of_a_recovery(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,6 +103,7 @@ def read_triples(folder: Path) -> Iterable[Any]:
             yield (str(path.parent.relative_to(folder)), False, line)
 
 
+@pytest.mark.slow
 def test_a_sink_with_buckets_and_sizes_keeps_its_contract() -> None:
     def make(folder: Path) -> FileSink:
         builder = FileSink.text(str(folder)).to_builder()

@@ -164,7 +164,7 @@ def make_wheel(folder: Path, name: str, code: str) -> None:
         wheel.writestr(f"{info}/RECORD", "")
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_what_cannot_be_had(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="NO_SUCH_FILE"):
         placed(Dependencies(files=(str(tmp_path / "nothing.py"),)))

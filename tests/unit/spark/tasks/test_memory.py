@@ -29,7 +29,7 @@ mmap.mmap(-1, 500 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 """
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
 @pytest.mark.parametrize(
     ("make", "fits"),
