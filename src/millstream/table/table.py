@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from millstream.common.errors import PlanError
-from millstream.table.absent import not_here
 from millstream.table.expression import Expression
 from millstream.table.expression_base import misplaced, quoted
 from millstream.table.logical.algebra import Relation
@@ -301,12 +301,52 @@ class Table:
         return found
 
     def to_changelog(self, *arguments: Expression) -> Table:
-        """Refuse: changes as rows with a column ``op`` are made of a stream."""
-        raise not_here("to_changelog", "use to_changelog_stream(table), whose rows have kinds")
+        """Each change of the table as a row that stays: its kind in a column ``op``, then the columns.
+
+        Parameters
+        ----------
+        arguments
+            ``descriptor("name").as_argument("op")``: the name of the column.
+            ``map_("INSERT", "i", ...).as_argument("op_mapping")``: codes of kinds; others are dropped.
+
+        Examples
+        --------
+        >>> from millstream.table import TableEnvironment
+        >>> t_env = TableEnvironment.create()
+        >>> t_env.from_elements([("ann", 5)], ["name", "n"]).to_changelog().execute().print()
+        +----+--------------------------------+--------------------------------+----------------------+
+        | op |                             op |                           name |                    n |
+        +----+--------------------------------+--------------------------------+----------------------+
+        | +I |                         INSERT |                            ann |                    5 |
+        +----+--------------------------------+--------------------------------+----------------------+
+        1 row in set
+        """
+        return self._called("TO_CHANGELOG", arguments)
 
     def from_changelog(self, *arguments: Expression) -> Table:
-        """Refuse: rows with a column ``op`` become a table by a stream."""
-        raise not_here("from_changelog", "use from_changelog_stream(stream) with Row.of_kind(...)")
+        """The table that rows with codes of changes make; the column of codes goes.
+
+        Parameters
+        ----------
+        arguments
+            ``descriptor("name").as_argument("op")``: the column of the codes, by default ``op``.
+            ``map_("c, r", "INSERT", ...).as_argument("op_mapping")``: what codes mean.
+
+        Examples
+        --------
+        >>> from millstream.table import TableEnvironment
+        >>> t_env = TableEnvironment.create()
+        >>> log = [("INSERT", 1, "ann"), ("INSERT", 2, "bob"), ("DELETE", 1, "ann")]
+        >>> table = t_env.from_elements(log, ["op", "id", "name"]).from_changelog()
+        >>> table.to_pandas().values.tolist()
+        [[2, 'bob']]
+        """
+        return self._called("FROM_CHANGELOG", arguments)
+
+    def _called(self, function: str, arguments: Sequence[Expression]) -> Table:
+        query = self._query()
+        given = [f"input => TABLE {query.sources[0]}", *map(query.render, arguments)]
+        return self._made(query.bound(f"SELECT * FROM {function}({', '.join(given)})"))
 
     def to_pandas(self) -> pd.DataFrame:
         """The rows at the end of the job as a pandas frame."""

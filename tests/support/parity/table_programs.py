@@ -159,6 +159,25 @@ NUMBERS = Rows.of(
     ("-D", "a", *_LARGE, at("12:00:01"), on(15), at("23:59:59").time()),
     ("+I", "b", *_EQUAL, at("13:00:00"), on(3), at("03:03:03").time()),
 )
+# Changes that are rows, as a system outside of Flink writes them.
+CHANGE_LOG = Rows.of(
+    "op STRING, id INT, name STRING",
+    ("INSERT", 1, "ann"),
+    ("INSERT", 2, "bob"),
+    ("UPDATE_BEFORE", 1, "ann"),
+    ("UPDATE_AFTER", 1, "eve"),
+    ("INSERT", 3, "bob"),
+    ("DELETE", 2, "bob"),
+)
+CODED_LOG = Rows.of(
+    "id INT, code STRING, name STRING",
+    (1, "c", "ann"),
+    (2, "r", "bob"),
+    (1, "b", "ann"),
+    (1, "a", "eve"),
+    (3, "c", None),
+    (2, "d", "bob"),
+)
 
 TABLES = {
     "orders": ORDERS,
@@ -173,6 +192,8 @@ TABLES = {
     "quotes": QUOTES,
     "nested": NESTED,
     "numbers": NUMBERS,
+    "changelog": CHANGE_LOG,
+    "coded": CODED_LOG,
 }
 _PROGRAM = re.compile(r"^-- (\w+): ([\w, ]+)\n((?:(?!--).*\n)*)", re.MULTILINE)
 

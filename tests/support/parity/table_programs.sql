@@ -649,3 +649,81 @@ SELECT id, n FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY price DESC NULLS LAST, 
 -- nested_functions: nested
 SELECT id, CARDINALITY(pairs), ARRAY_CONTAINS(words, 'x'), MAP_KEYS(pairs), words[2], r.a + 1,
   ARRAY_JOIN(words, '-', 'none'), r IS NULL FROM nested;
+
+---- Changes as rows, and back
+
+-- to_changelog: changes
+SELECT * FROM TO_CHANGELOG(input => TABLE changes);
+
+-- to_changelog_of_rows: orders
+SELECT * FROM TO_CHANGELOG(TABLE orders);
+
+-- to_changelog_codes: changes
+SELECT * FROM TO_CHANGELOG(input => TABLE changes, op => DESCRIPTOR(code),
+  op_mapping => MAP['INSERT', 'i', 'UPDATE_BEFORE', 'b', 'UPDATE_AFTER', 'a', 'DELETE', 'd']);
+
+-- to_changelog_deleted: changes
+SELECT * FROM TO_CHANGELOG(input => TABLE changes, op => DESCRIPTOR(deleted),
+  op_mapping => MAP['INSERT, UPDATE_AFTER', 'false', 'DELETE', 'true']);
+
+-- to_changelog_calc: changes
+CREATE VIEW high AS SELECT customer, amount * 2 AS m FROM changes WHERE amount > 2;
+SELECT * FROM TO_CHANGELOG(input => TABLE high);
+
+-- to_changelog_union: changes, customers
+CREATE VIEW names AS SELECT customer FROM changes UNION ALL SELECT name FROM customers;
+SELECT * FROM TO_CHANGELOG(input => TABLE names);
+
+-- to_changelog_count: changes
+CREATE VIEW counts AS SELECT customer, COUNT(*) AS n, MAX(amount) AS m FROM changes GROUP BY customer;
+SELECT * FROM TO_CHANGELOG(input => TABLE counts);
+
+-- to_changelog_having: changes
+CREATE VIEW counts AS SELECT customer, COUNT(*) AS n FROM changes GROUP BY customer HAVING COUNT(*) > 1;
+SELECT * FROM TO_CHANGELOG(input => TABLE counts);
+
+-- to_changelog_global: changes
+CREATE VIEW counts AS SELECT COUNT(*) AS n, SUM(amount) AS s FROM changes;
+SELECT * FROM TO_CHANGELOG(input => TABLE counts);
+
+-- to_changelog_twice: changes
+CREATE VIEW counts AS SELECT n, COUNT(*) AS m FROM
+  (SELECT customer, COUNT(*) AS n FROM changes GROUP BY customer) GROUP BY n;
+SELECT * FROM TO_CHANGELOG(input => TABLE counts);
+
+-- to_changelog_windows: events
+CREATE VIEW sums AS SELECT k, window_start, SUM(v) AS s FROM
+  TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL '5' SECOND) GROUP BY k, window_start, window_end;
+SELECT * FROM TO_CHANGELOG(input => TABLE sums);
+
+-- to_changelog_counted: changes
+SELECT op, COUNT(*) FROM TO_CHANGELOG(input => TABLE changes) GROUP BY op;
+
+-- to_changelog_time: events
+SELECT * FROM TO_CHANGELOG(input => TABLE events);
+
+-- to_changelog_op_twice: changelog
+SELECT * FROM TO_CHANGELOG(input => TABLE changelog, op => DESCRIPTOR(kind));
+
+-- from_changelog: changelog
+SELECT * FROM FROM_CHANGELOG(input => TABLE changelog);
+
+-- from_changelog_codes: coded
+SELECT * FROM FROM_CHANGELOG(input => TABLE coded, op => DESCRIPTOR(code),
+  op_mapping => MAP['c, r', 'INSERT', 'b', 'UPDATE_BEFORE', 'a', 'UPDATE_AFTER', 'd', 'DELETE']);
+
+-- from_changelog_count: changelog
+SELECT name, COUNT(*), MAX(id) FROM FROM_CHANGELOG(TABLE changelog) GROUP BY name;
+
+-- from_changelog_join: changelog, customers
+SELECT * FROM FROM_CHANGELOG(TABLE changelog) AS l LEFT JOIN customers AS c ON l.name = c.name;
+
+-- from_to_changelog: changes
+CREATE VIEW log AS SELECT * FROM TO_CHANGELOG(input => TABLE changes);
+SELECT * FROM FROM_CHANGELOG(input => TABLE log);
+
+-- to_from_changelog: coded
+CREATE VIEW people AS SELECT * FROM FROM_CHANGELOG(input => TABLE coded, op => DESCRIPTOR(code),
+  op_mapping => MAP['c, r', 'INSERT', 'b', 'UPDATE_BEFORE', 'a', 'UPDATE_AFTER', 'd', 'DELETE'])
+  WHERE id < 3;
+SELECT * FROM TO_CHANGELOG(input => TABLE people);

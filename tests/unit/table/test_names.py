@@ -97,8 +97,6 @@ def test_methods_that_are_not_here_say_what_is() -> None:
         lambda: table.insert_into("t").compile_plan(),
         lambda: t_env.create_model("m", None),
         lambda: t_env.drop_temporary_model("m"),
-        lambda: table.to_changelog(),
-        lambda: table.from_changelog(),
     ]
     for call in calls:
         with pytest.raises(PlanError) as caught:

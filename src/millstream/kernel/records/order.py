@@ -191,6 +191,28 @@ class OrderKeys:
             return self.through(_FIRST)
         return replace(self, path=np.char.add(self.path, _codes(ordinals + 1)))
 
+    def follow(self, one: Ints, other: Ints, arrival: bytes = b"") -> npt.NDArray[np.bool_]:
+        """Whether rows come from the same cause as others, as its next emission.
+
+        ``arrival``: what has been added to all paths since they were emitted.
+        """
+        same = np.ones(len(one), np.bool_)
+        for name in COLUMNS:
+            column = getattr(self, name)
+            same &= column[one] == column[other]
+        if isinstance(self.path, bytes) or not len(one):
+            return np.zeros(len(one), np.bool_)
+        width = self.path.dtype.itemsize
+        before, after = (
+            np.ascontiguousarray(self.path[each]).view(np.uint8).reshape(len(one), width)
+            for each in (one, other)
+        )
+        differ = before != after
+        last = np.maximum((after != 0).sum(axis=1) - 1 - len(arrival), 0)
+        found: npt.NDArray[np.bool_]
+        found = same & (differ.sum(axis=1) == 1) & differ[np.arange(len(one)), last]
+        return found
+
     def through(self, step: bytes) -> OrderKeys:
         """The keys with the same bytes added to all paths."""
         plain = isinstance(self.path, bytes)

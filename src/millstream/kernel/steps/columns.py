@@ -22,6 +22,7 @@ from millstream.kernel.records.order import Ints, arrival_step, run_ordinals
 from millstream.kernel.steps.stateless import Flow, Step
 
 __all__ = [
+    "ChangesStep",
     "ColumnsStep",
     "FilterStep",
     "FlatStep",
@@ -38,11 +39,15 @@ OfBatch = Callable[[pa.RecordBatch], pa.Array]
 
 @dataclass
 class Made:
-    """Rows that a step has made: their columns, and the rows they came from; None: one of each."""
+    """Rows that a step has made: their columns, and the rows they came from; None: one of each.
+
+    ``weights``: whether they come or are taken back; None: as the rows that they came from.
+    """
 
     arrays: Sequence[pa.Array]
     rows: Ints | None = None
     several: bool = False
+    weights: Ints | None = None
 
 
 def processing_ms(batch: pa.RecordBatch) -> int | None:
@@ -134,6 +139,29 @@ class FlatStep:
         return self.text
 
 
+@dataclass(frozen=True)
+class ChangesStep:
+    """Rows that only come as changes of a table: some of their columns, and a weight for each.
+
+    ``weights``: 1 for a row that comes, -1 for one that is taken back.
+    """
+
+    weights: Callable[[pa.RecordBatch], Ints]
+    columns: tuple[int, ...]
+    output: RowTypeInfo
+    text: str = "changes"
+
+    def run(self, batch: pa.RecordBatch) -> Made:
+        columns = [batch.column(place) for place in self.columns]
+        return Made(columns, weights=self.weights(batch))
+
+    def kept(self, place: int) -> int | None:
+        return self.columns.index(place) if place in self.columns else None
+
+    def describe(self) -> str:
+        return self.text
+
+
 class ColumnsStep(Step):
     """Runs a step over columns. ``type_info``: the type of the records, which may come as objects."""
 
@@ -166,6 +194,11 @@ class ColumnsStep(Step):
         except Exception as error:
             raise self.failure(error, batch.slice(0, 1).to_pylist()) from error
         values = Columns(self.step.output, list(made.arrays))
+        if made.weights is not None:
+            rows = flow.row_numbers()
+            keys = flow.base_keys.take(rows)
+            self.send(Flow(values, flow.base_ts[rows], keys, None, made.weights))
+            return
         if made.rows is None:
             self.send(flow.replace(values))
             return

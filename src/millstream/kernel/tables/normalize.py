@@ -14,6 +14,14 @@ from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.records.groups import Groups
 from millstream.kernel.records.order import Ints
+from millstream.kernel.tables.kinds import (
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    kind_names,
+    with_kind,
+)
 from millstream.kernel.tables.operator import (
     Delta,
     Emission,
@@ -33,15 +41,17 @@ class NormalizeSpec(OneTableSpec):
     """An upsert stream as a table: of each key the last row, until a row with weight -1 deletes it.
 
     A row of weight 1 takes the place of the row with its key; a row of weight -1 deletes the row with
-    its key, whatever its other columns are.
+    its key, whatever its other columns are. ``kinds``: each change comes as a row with its kind in the
+    last column; else what an epoch has changed.
     """
 
     row: RowTypeInfo
     key: tuple[int, ...]
+    kinds: bool = False
 
     @property
     def output(self) -> RowTypeInfo:
-        return self.row
+        return with_kind(self.row) if self.kinds else self.row
 
     @property
     def placed_by(self) -> tuple[int, ...]:
@@ -66,6 +76,7 @@ class NormalizeOperator(TableOperator):
     def __init__(self, info: OperatorInfo, spec: NormalizeSpec) -> None:
         super().__init__(info, spec, [SectionForm("rows", spec.row)])
         self.key = spec.key
+        self.kinds = spec.kinds
 
     def visit(self, visit: SectionVisit, deltas: list[Delta], emission: Emission) -> Sequence[Rows]:
         (stored,), (delta,) = visit.sections, deltas
@@ -78,8 +89,40 @@ class NormalizeOperator(TableOperator):
         changed = lasts >= kept
         is_there = np.ones(len(lasts), np.bool_)
         is_there[changed] = delta.weights[lasts[changed] - kept] > 0
-        self._emit(table, np.arange(len(lasts)), lasts, kept, is_there, delta, emission)
+        if self.kinds:
+            self._emit_each(table, groups, kept, delta, emission)
+        else:
+            self._emit(table, np.arange(len(lasts)), lasts, kept, is_there, delta, emission)
         return [table.take(lasts[is_there])]
+
+    def _emit_each(
+        self, table: Rows, groups: Groups, kept: int, delta: Delta, emission: Emission
+    ) -> None:
+        """Emit what each row has changed: it follows the row before it of its key."""
+        there = np.concatenate([np.ones(kept, np.bool_), delta.weights > 0])
+        before = np.full(len(table), -1)
+        before[groups.order[1:]] = groups.order[:-1]
+        before[groups.firsts] = -1
+        new, old = np.arange(kept, len(table)), before[kept:]
+        was, comes = (old >= 0) & there[old], there[new]
+        both = np.flatnonzero(was & comes)
+        one, other = pa.array(old[both]), pa.array(new[both])
+        same = rows_equal(
+            [array.take(one) for array in table.arrays],
+            [array.take(other) for array in table.arrays],
+        )
+        was[both[same]] = comes[both[same]] = False
+        gone, come = np.flatnonzero(was), np.flatnonzero(comes)
+        kinds = np.concatenate(
+            [
+                np.where(comes[gone], UPDATE_BEFORE, DELETE),
+                np.where(was[come], UPDATE_AFTER, INSERT),
+            ]
+        )
+        rows = pa.array(np.concatenate([old[gone], new[come]]))
+        causes = delta.causes[np.concatenate([gone, come])]
+        arrays = [*(array.take(rows) for array in table.arrays), kind_names(kinds)]
+        emission.send(arrays, np.ones(len(kinds), np.int64), causes)
 
     def _emit(
         self,

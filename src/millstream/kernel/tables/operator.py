@@ -18,7 +18,7 @@ from millstream.kernel.records.buffers import Records
 from millstream.kernel.records.columns import Columns
 from millstream.kernel.records.groups import Groups, in_order_of
 from millstream.kernel.records.key_columns import KeyColumns
-from millstream.kernel.records.order import COLUMNS, Ints, OrderKeys, run_ordinals
+from millstream.kernel.records.order import COLUMNS, Ints, OrderKeys, arrival_step, run_ordinals
 from millstream.kernel.records.outputs import MAIN, Emit
 from millstream.kernel.records.sides import Sides
 from millstream.kernel.records.sorted_input import Arrivals, Incoming
@@ -93,6 +93,10 @@ class Emission:
         if self._ranks is None:
             return ranks
         return np.where(ranks < 0, -1, self._order[np.maximum(ranks, 0)])
+
+    def follow(self, one: Ints, other: Ints, turn: int) -> np.ndarray:
+        """Whether causes are those that the operator before this one, whose turn it is, emitted next."""
+        return self._records.keys.follow(one, other, arrival_step(turn, None))
 
     def times(self, causes: Ints) -> Ints:
         """The event times of causes."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -20,13 +20,15 @@ from millstream.connectors.sink import Changelog, Sink
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.datastream.streams.data_stream import DataStream
 from millstream.kernel.steps.columns import ProjectStep
+from millstream.kernel.tables.kinds import KIND, with_kind
 from millstream.kernel.tables.normalize import NormalizeSpec
 from millstream.plan.graph import JobGraph, SourceNode, StatelessNode
 from millstream.plan.tables import add_columns, add_table, free_uid
 from millstream.table.connectors.options import Option, Options
 from millstream.table.connectors.times import strategy_of
+from millstream.table.expressions.kinds import STRING
 from millstream.table.expressions.tree import Expression, InputRef
-from millstream.table.logical.entries import TableEntry
+from millstream.table.logical.entries import TableColumn, TableEntry
 from millstream.table.physical.compiled import compiled, copied_columns, row_info
 from millstream.table.physical.lookups import LookupParts, RowLookup
 from millstream.table.physical.meaning import digest_of
@@ -152,54 +154,90 @@ def stored_row(entry: TableEntry) -> RowType:
 
 
 def read_table(
-    env: StreamExecutionEnvironment, entry: TableEntry, zone: str, *, versions: bool = False
+    env: StreamExecutionEnvironment,
+    entry: TableEntry,
+    zone: str,
+    *,
+    versions: bool = False,
+    kinds: bool = False,
 ) -> int:
     """Add the source of a table; returns the node whose rows have all its columns.
 
     ``versions``: each row that comes is a version of its key, and what is taken back was deleted. So an
     update does not take the old row back, and upserts come as they are, not as the last row of each key.
+    ``kinds``: each change is a row that comes, and its kind the last column.
     """
     connector, options = connector_of(entry)
     found = connector.read(env, entry, options)
     graph, node = env._graph, found.stream._id
     _name_sources(graph, node, entry)
-    info = row_info(stored_row(entry))
     changes = connector.changes(entry, options)
-    if connector.gives_kinds and changes != "append":
-        if versions:
-            stream: DataStream[Any] = DataStream(env, graph, node)
-            node = stream.filter(_is_no_old_row).name("New Rows")._id
-        node = graph.add(
-            StatelessNode,
-            name="Changes",
-            inputs=(node,),
-            kind="changelog",
-            function=None,
-            output_type=info,
-        ).id
     upserts = changes == "upsert" and not versions
+    if kinds and not upserts:
+        node, entry = with_kinds(env, node, entry), entry_with_kind(entry)
+    elif connector.gives_kinds and changes != "append":
+        node = with_weights(env, node, entry, versions=versions)
     if upserts and entry.watermark is None:
-        node = with_last_rows(graph, node, entry, stored_row(entry))
+        node = with_last_rows(graph, node, entry, stored_row(entry), kinds=kinds)
+        entry = entry_with_kind(entry) if kinds else entry
     node = with_computed(graph, node, entry, zone)
     idle_ms = options.millis("scan.watermark.idle-timeout")
     node = with_watermark(env, node, entry, zone, idle_ms)
     if upserts and entry.watermark is not None:
         # As in Flink, watermarks follow the upserts, and not the rows that they take back.
-        node = with_last_rows(graph, node, entry, entry.row_type)
+        node = with_last_rows(graph, node, entry, entry.row_type, kinds=kinds)
     return node
+
+
+def with_weights(
+    env: StreamExecutionEnvironment, node: int, entry: TableEntry, *, versions: bool
+) -> int:
+    """Let rows with kinds be rows that come or are taken back."""
+    if versions:
+        stream: DataStream[Any] = DataStream(env, env._graph, node)
+        node = stream.filter(_is_no_old_row).name("New Rows")._id
+    return env._graph.add(
+        StatelessNode,
+        name="Changes",
+        inputs=(node,),
+        kind="changelog",
+        function=None,
+        output_type=row_info(stored_row(entry)),
+    ).id
 
 
 def _is_no_old_row(row: Row) -> bool:
     return row.get_row_kind() is not RowKind.UPDATE_BEFORE
 
 
-def with_last_rows(graph: JobGraph, node: int, entry: TableEntry, row: RowType) -> int:
-    """Add the operator that makes a table of upserts: it keeps the last row of each key."""
+def with_kinds(env: StreamExecutionEnvironment, node: int, entry: TableEntry) -> int:
+    """Let rows with kinds be rows that come, with their kind in the last column."""
+    stream: DataStream[Any] = DataStream(env, env._graph, node)
+    info = with_kind(row_info(stored_row(entry)))
+    return stream.map(_row_with_kind, info).name("Kinds")._id
+
+
+def _row_with_kind(row: Row) -> Row:
+    return Row(*row, row.get_row_kind().name)
+
+
+def entry_with_kind(entry: TableEntry) -> TableEntry:
+    """The table with the column of kinds behind its own."""
+    return replace(entry, columns=(*entry.columns, TableColumn(KIND, STRING)))
+
+
+def with_last_rows(
+    graph: JobGraph, node: int, entry: TableEntry, row: RowType, *, kinds: bool = False
+) -> int:
+    """Add the operator that makes a table of upserts: it keeps the last row of each key.
+
+    ``kinds``: each change is a row that comes, and its kind the last column.
+    """
     if not entry.primary_key:
         raise cannot(entry, "has upserts and no key", "declare PRIMARY KEY (...) NOT ENFORCED")
     names = [each.name for each in row.fields]
     key = tuple(names.index(each) for each in entry.primary_key)
-    spec = NormalizeSpec(row_info(row), key)
+    spec = NormalizeSpec(row_info(row), key, kinds)
     # Rows are kept with the columns that are read: with others it is another state.
     uid = f"sql-last-rows-{entry.path}-{digest_of(names)}"
     return add_table(graph, "Last Rows", [node], spec, uid=uid).id

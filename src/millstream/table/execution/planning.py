@@ -12,6 +12,7 @@ from millstream.datastream.stream_execution_environment import StreamExecutionEn
 from millstream.datastream.streams.data_stream import DataStream
 from millstream.kernel.steps.columns import ProjectStep
 from millstream.kernel.tables.functions import Column
+from millstream.kernel.tables.kinds import KIND
 from millstream.plan.graph import JobGraph, SinkNode
 from millstream.plan.tables import add_columns
 from millstream.table.connectors.factory import connector_of, lookup_table, read_table
@@ -54,7 +55,7 @@ class Planner:
         find: Find,
         zone: str = "UTC",
         *,
-        every_update: bool = False,
+        every_update: bool | None = None,
         batch: bool = False,
         ttl: StateTtl = NO_TTL,
         agg_phases: str = "AUTO",
@@ -69,7 +70,7 @@ class Planner:
         self.traits = Traits(self._scan)
         self._lowerings: dict[int, Lowering] = {}
         self._used: dict[_Table, set[str]] = {}
-        self._sources: dict[tuple[int, TableEntry, bool], int] = {}
+        self._sources: dict[tuple[int, TableEntry, bool, bool], int] = {}
 
     def planned(self, relation: Relation) -> Planned:
         """The query after all rewrites, with its properties.
@@ -133,11 +134,12 @@ class Planner:
         connector, options = connector_of(entry)
         if connector.prunes(options):
             entry = narrowed(entry, self._used[scan.table, scan.options])
-        known = id(graph), entry, scan.versions
+        known = id(graph), entry, scan.versions, scan.kinds
         if known not in self._sources:
-            made = read_table(self.env, entry, self.zone, versions=scan.versions)
-            self._sources[known] = made
-        places = [each.name for each in entry.columns]
+            self._sources[known] = read_table(
+                self.env, entry, self.zone, versions=scan.versions, kinds=scan.kinds
+            )
+        places = [each.name for each in entry.columns] + [KIND] * scan.kinds
         wanted = [places.index(each.name) for each in scan.row_type.fields]
         if wanted == list(range(len(places))):
             return self._sources[known]

@@ -108,12 +108,12 @@ class Statements:
 
     def planner(self) -> Planner:
         """A planner for one job."""
-        every_update = self.names.option("table.exec.mini-batch.enabled") == "false"
+        folded = self.names.option("table.exec.mini-batch.enabled")
         return Planner(
             self.env,
             self._find,
             self.zone,
-            every_update=every_update,
+            every_update=None if folded is None else folded == "false",
             batch=not self.streaming,
             ttl=StateTtl.of(self.names.option),
             agg_phases=_agg_phases(self.names.option),

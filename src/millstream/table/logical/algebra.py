@@ -22,6 +22,7 @@ __all__ = [
     "Filter",
     "Frame",
     "FrameBound",
+    "FromChangelog",
     "Join",
     "JoinKind",
     "LateralJoin",
@@ -39,6 +40,7 @@ __all__ = [
     "TableFunction",
     "TablePath",
     "TemporalJoin",
+    "ToChangelog",
     "Unnest",
     "Values",
     "WindowKind",
@@ -90,12 +92,13 @@ class Scan(Relation):
     """A table of a catalog, with its computed columns. ``options``: those of an OPTIONS hint.
 
     ``versions``: each new row of a key is a row, and each deletion takes one back; else the table has
-    the last row of each key.
+    the last row of each key. ``kinds``: each change is a row, and its kind the last column.
     """
 
     table: TablePath
     options: tuple[tuple[str, str], ...] = ()
     versions: bool = False
+    kinds: bool = False
 
 
 @dataclass(frozen=True)
@@ -314,6 +317,31 @@ class Over(Relation):
     order: tuple[SortKey, ...]
     frame: Frame | None
     calls: tuple[OverCall, ...]
+
+
+@dataclass(frozen=True)
+class ToChangelog(Relation):
+    """Each change of the input as a row: a code of its kind, then the columns.
+
+    ``codes``: pairs of a kind and its code; changes of other kinds are dropped.
+    """
+
+    input: Relation
+    codes: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class FromChangelog(Relation):
+    """The table that rows with codes of changes make: the input without its column ``op``.
+
+    ``codes``: pairs of a code and its kind; another code is an error. ``kinds``: each change is a row,
+    and its kind the last column.
+    """
+
+    input: Relation
+    op: int
+    codes: tuple[tuple[str, str], ...]
+    kinds: bool = False
 
 
 @dataclass(frozen=True)

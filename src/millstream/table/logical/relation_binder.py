@@ -8,6 +8,7 @@ from typing import Any
 
 from millstream.table.expressions.tree import Expression
 from millstream.table.logical.algebra import Project, Relation, Scan, Values
+from millstream.table.logical.changelogs import CHANGELOG_FUNCTIONS
 from millstream.table.logical.context import BinderContext
 from millstream.table.logical.entries import TableEntry, ViewEntry
 from millstream.table.logical.expression_binder import ExpressionBinder
@@ -132,6 +133,10 @@ class RelationBinder(JoinBinder):
                 relation = bind_window_table(
                     self.context, node.call, self._table_argument, self.outer
                 )
+                return relation, Scope.of(relation.row_type)
+            if name in CHANGELOG_FUNCTIONS:
+                bind = CHANGELOG_FUNCTIONS[name]
+                relation = bind(self.context, node.call, self._table_argument)
                 return relation, Scope.of(relation.row_type)
         return self.correlated((ONE_ROW, Scope(())), node, None, "inner", None)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import singledispatchmethod
 
 from millstream.common.errors import PlanError
@@ -20,6 +21,7 @@ from millstream.table.logical.algebra import (
     Correlate,
     Distinct,
     Filter,
+    FromChangelog,
     Join,
     Limit,
     Over,
@@ -29,10 +31,16 @@ from millstream.table.logical.algebra import (
     SetOperation,
     Sort,
     TemporalJoin,
+    ToChangelog,
     Values,
     WindowTable,
 )
 from millstream.table.logical.typing_rules import time_kind
+from millstream.table.physical.changelogs import (
+    add_changes,
+    add_from_changelog,
+    add_to_changelog,
+)
 from millstream.table.physical.compiled import Recast, compiled, copied_columns, row_info
 from millstream.table.physical.correlate import add_correlate
 from millstream.table.physical.literal_rows import literal_rows
@@ -53,7 +61,7 @@ from millstream.table.physical.window_columns import (
 )
 from millstream.table.physical.window_rows import add_window_join, add_window_rank
 from millstream.table.physical.windows import add_window_aggregate, add_window_table
-from millstream.table.rules.nodes import Rank
+from millstream.table.rules.nodes import Changes, Rank
 from millstream.table.types.logical import RowField, RowType
 
 __all__ = ["Lowering", "Reader"]
@@ -76,7 +84,8 @@ class Lowering:
     zone
         The session's time zone.
     every_update
-        Group aggregates emit each update, not that of an epoch.
+        Whether group aggregates emit each update, not that of an epoch. None: where each is seen, below
+        TO_CHANGELOG.
     batch
         All rows are there in one epoch: nothing waits, and any order is possible.
     ttl
@@ -92,7 +101,7 @@ class Lowering:
         traits: Traits | None = None,
         zone: str = "UTC",
         *,
-        every_update: bool = False,
+        every_update: bool | None = None,
         batch: bool = False,
         ttl: StateTtl = NO_TTL,
         agg_phases: str = "AUTO",
@@ -101,26 +110,38 @@ class Lowering:
         self.graph = graph
         self.traits = traits or Traits()
         self.zone = zone
-        self.every_update = every_update
+        self.every_update = bool(every_update)
+        self._may_emit_all = every_update is None
         self.batch = batch
         self._ttl = NO_TTL if batch else ttl
         self.agg_phases = agg_phases
         self._read = read
         self._lookup = lookup
-        self._nodes: dict[str, int] = {}
+        self._nodes: dict[tuple[str, bool], int] = {}
         self._expiring = {node.id for node in graph}
 
     def node(self, relation: Relation) -> int:
         """The id of the node whose records are the rows of a table."""
-        known = identity_of(relation)
+        known = identity_of(relation), self.every_update
         if known not in self._nodes:
             self._nodes[known] = self._add(relation)
             self._ttl.apply(self.graph, relation, self._expiring)
         return self._nodes[known]
 
+    @contextmanager
+    def every_update_below(self) -> Iterator[None]:
+        """Let the aggregates that are added meanwhile emit each update, if the session allows it."""
+        before = self.every_update
+        self.every_update = before or self._may_emit_all
+        try:
+            yield
+        finally:
+            self.every_update = before
+
     def added(self, relation: Relation) -> int | None:
         """The node of a table that was added, None if it is part of another one."""
-        return self._nodes.get(identity_of(relation))
+        known = identity_of(relation)
+        return self._nodes.get((known, self.every_update), self._nodes.get((known, True)))
 
     def lookup(self, scan: Scan, key: tuple[str, ...]) -> LookupParts:
         """How rows of a table are looked up by some columns."""
@@ -227,6 +248,18 @@ class Lowering:
         if time_kind(relation.time.type) == "PROCTIME":
             return add_lookup_join(self, relation)
         return add_temporal_join(self, relation)
+
+    @_add.register
+    def _(self, relation: ToChangelog) -> int:
+        return add_to_changelog(self, relation)
+
+    @_add.register
+    def _(self, relation: Changes) -> int:
+        return add_changes(self, relation)
+
+    @_add.register
+    def _(self, relation: FromChangelog) -> int:
+        return add_from_changelog(self, relation)
 
     @_add.register
     def _(self, relation: Distinct) -> int:

@@ -167,8 +167,10 @@ def column_of(relation: Relation, place: int) -> Meaning:
 
 @rows_of.register
 def _(relation: Scan) -> Meaning:
-    found = ("Scan", str(relation.table), relation.options)
-    return (*found, "versions") if relation.versions else found
+    found: Meaning = ("Scan", str(relation.table), relation.options)
+    for each in ("versions", "kinds"):
+        found = (*found, each) if getattr(relation, each) else found
+    return found
 
 
 @column_of.register

@@ -18,6 +18,7 @@ from millstream.table.logical.algebra import (
     Correlate,
     Distinct,
     Filter,
+    FromChangelog,
     Join,
     Limit,
     Over,
@@ -27,6 +28,7 @@ from millstream.table.logical.algebra import (
     SetOperation,
     Sort,
     TemporalJoin,
+    ToChangelog,
     Values,
     WindowTable,
 )
@@ -244,6 +246,15 @@ class Traits:
     def _(self, relation: TemporalJoin) -> TableTraits:
         left = self.of(relation.left)
         return TableTraits(left.updating, left.keys, left.order, _UNTIL_OVER, left.updated_by)
+
+    @_of.register
+    def _(self, relation: ToChangelog) -> TableTraits:
+        found = self.of(relation.input)
+        return TableTraits(order=_latest(found.order, "O") if found.updating else found.order)
+
+    @_of.register
+    def _(self, relation: FromChangelog) -> TableTraits:
+        return TableTraits(True, order=self.of(relation.input).order, updated_by=relation)
 
     @_of.register
     def _(self, relation: SetOperation) -> TableTraits:

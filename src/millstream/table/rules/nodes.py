@@ -7,7 +7,14 @@ from typing import Literal
 
 from millstream.table.logical.algebra import Relation, SortKey
 
-__all__ = ["Rank"]
+__all__ = ["Changes", "Rank"]
+
+
+@dataclass(frozen=True)
+class Changes(Relation):
+    """The changes of a table as rows: its columns, and the kind of the change behind them."""
+
+    input: Relation
 
 
 @dataclass(frozen=True)

@@ -168,3 +168,14 @@ def test_run_ordinals_count_within_a_run(rows: list[int]) -> None:
     expected = [rows[:place].count(row) for place, row in enumerate(rows)]
     found = run_ordinals(np.array(rows, np.int64))
     assert ([0] * len(rows) if found is None else found.tolist()) == expected
+
+
+def test_an_emission_follows_the_one_before_it_of_the_same_cause() -> None:
+    causes = OrderKeys.of_fragment(np.zeros(2, np.int64), 0, 0, 0)
+    emitted = causes.take(np.array([0, 0, 1])).extended(np.array([0, 1, 0]))
+    arrived = emitted.through(arrival_step(3, None))
+    one, other = np.array([0, 1, 0]), np.array([1, 2, 2])
+    assert emitted.follow(one, other).tolist() == [True, False, False]
+    assert arrived.follow(one, other, arrival_step(3, None)).tolist() == [True, False, False]
+    again = arrived.extended(None)
+    assert not again.follow(one, other).any()

@@ -36,6 +36,21 @@ def test_an_equal_row_emits_nothing() -> None:
     assert run.changes(Plan(reads=1))[1] == []
 
 
+@given(changes=upserts, plan=plans)
+@examples(60)
+def test_each_change_as_a_row_with_its_kind(changes: list[Weighted], plan: Plan) -> None:
+    last: dict[Any, Any] = {}
+    wanted: Counter[Any] = Counter()
+    for row, weight in changes:
+        old = last.get(row[0])
+        last[row[0]] = new = row if weight > 0 else None
+        if old == new:
+            continue
+        kinds = ("UPDATE_BEFORE", "UPDATE_AFTER") if old and new else ("DELETE", "INSERT")
+        wanted.update((*each, kind) for each, kind in zip((old, new), kinds, strict=True) if each)
+    assert TableRun(NormalizeSpec(ROW, (0,), kinds=True), [changes]).table(plan) == wanted
+
+
 @given(plan=plans)
 @examples(6)
 def test_one_row_takes_the_place_of_another(plan: Plan) -> None:
