@@ -48,7 +48,8 @@ def write_of_statement(statement: ast.Insert, names: Any, sql: str | Source) -> 
         message = f"INSERT OVERWRITE of {bound.entry.path.name} does not run"
         hint = "drop the rows where the table keeps them, then use INSERT INTO"
         raise PlanError("SQL_NOT_SUPPORTED", message, hint=hint)
-    return Write(bound.query, bound.entry.with_options(bound.options))
+    entry = bound.entry.with_options(bound.options)
+    return Write(bound.query, entry, conflict=bound.conflict)
 
 
 def write_of_table(

@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 from millstream.common.errors import MillstreamError, PlanError
 from millstream.connectors.sink import Changelog, Sink
 from millstream.kernel.steps.columns import FilterStep, ProjectStep
+from millstream.kernel.tables.conflicts import ConflictSpec
 from millstream.kernel.tables.functions import Column
 from millstream.kernel.tables.materialize import MaterializeSpec
+from millstream.kernel.tables.spec import TableSpec
 from millstream.kernel.tables.upsert import UpsertSpec
 from millstream.plan.tables import add_columns, add_table, free_uid
 from millstream.table.connectors.factory import connector_of
@@ -27,6 +29,7 @@ __all__ = ["OUTPUT_MODES", "add_insert"]
 OUTPUT_MODES = ("append", "update", "complete")
 NOT_NULL = "table.exec.sink.not-null-enforcer"
 LENGTHS = "table.exec.sink.type-length-enforcer"
+MATERIALIZE = "table.exec.sink.upsert-materialize"
 
 
 def add_insert(
@@ -35,6 +38,7 @@ def add_insert(
     entry: TableEntry,
     option: Callable[[str], str | None] = lambda _: None,
     output_mode: str | None = None,
+    conflict: str | None = None,
 ) -> None:
     """Add a query and the table that takes its rows.
 
@@ -49,11 +53,18 @@ def add_insert(
     output_mode
         ``append``: rows that are never taken back, else it is refused. ``update``: what has changed.
         ``complete``: the whole table in each epoch with changes. By default what the table takes.
+    conflict
+        What becomes of several rows with the primary key of the table: ``DEDUPLICATE``, which is the
+        default (the last one counts), ``NOTHING`` (the first one stays) or ``ERROR``.
     """
     connector, options = connector_of(entry)
     sink = connector.write(entry, options)
     name = entry.path.name
     _check_mode(planned, sink, name, output_mode)
+    upserts = output_mode != "complete" and sink.changelog == "upsert" and bool(entry.primary_key)
+    materialize = _materialize(option)
+    if conflict is not None:
+        _check_conflict(name, upserts, materialize)
     node = _enforced(planner, planner.add(planned), entry, option)
     updating = planned.traits.updating
     changelog: Changelog = "retract" if updating else "append"
@@ -62,8 +73,8 @@ def add_insert(
         uid = free_uid(planner.env._graph, f"sql-complete-{entry.path}")
         node = add_table(planner.env._graph, "Whole Table", [node], spec, uid=uid).id
         changelog = "append"
-    elif sink.changelog == "upsert" and entry.primary_key:
-        node = _as_upserts(planner, node, planned, entry)
+    elif upserts:
+        node = _as_upserts(planner, node, planned, entry, conflict, materialize)
         changelog = "upsert"
     elif isinstance(sink, PrintedRows):
         sink = replace(sink, key=planned.upsert_key)
@@ -96,14 +107,52 @@ def _check_mode(planned: Planned, sink: Sink, name: str, mode: str | None) -> No
     refuse_updates(planned, sink, name)
 
 
-def _as_upserts(planner: Planner, node: int, planned: Planned, entry: TableEntry) -> int:
-    """One change of each key: where the query's own key is another one, all rows are kept for it."""
+def _materialize(option: Callable[[str], str | None]) -> str:
+    found = (option(MATERIALIZE) or "AUTO").upper()
+    if found not in ("AUTO", "FORCE", "NONE"):
+        hint = "use one of AUTO, FORCE, NONE"
+        raise PlanError("TABLE_OPTION", f"{MATERIALIZE} cannot be {found!r}", hint=hint)
+    return found
+
+
+def _check_conflict(name: str, upserts: bool, materialize: str) -> None:
+    """Refuse ON CONFLICT where it would have no effect."""
+    if not upserts:
+        raise PlanError(
+            "ON_CONFLICT",
+            f"ON CONFLICT is about rows with equal keys, and table {name} takes no upserts by a primary "
+            "key",
+            hint="leave it out, or declare PRIMARY KEY (...) NOT ENFORCED for a table of jdbc, delta or "
+            "upsert-kafka",
+        )
+    if materialize == "NONE":
+        raise PlanError(
+            "ON_CONFLICT",
+            f"ON CONFLICT needs to know the rows of table {name}, and {MATERIALIZE} is NONE",
+            hint=f"RESET '{MATERIALIZE}', or leave ON CONFLICT out",
+        )
+
+
+def _as_upserts(
+    planner: Planner,
+    node: int,
+    planned: Planned,
+    entry: TableEntry,
+    conflict: str | None,
+    materialize: str,
+) -> int:
+    """One change of each key: where the query's own key is another one, rows are kept for it."""
     names = [each.name for each in entry.written]
     key = tuple(names.index(each) for each in entry.primary_key)
     traits = planned.traits
-    unique = any(each <= set(key) for each in traits.keys) or not traits.updating
+    unique = any(each <= set(key) for each in traits.keys)
     row = row_info(planned.relation.row_type)
-    spec = UpsertSpec(row, key, unique, traits.updating)
+    spec: TableSpec
+    if conflict in ("NOTHING", "ERROR") and not unique:
+        spec = ConflictSpec(row, key, conflict == "ERROR")
+    else:
+        keeps_none = unique or not traits.updating or materialize == "NONE"
+        spec = UpsertSpec(row, key, keeps_none, traits.updating)
     uid = free_uid(planner.env._graph, f"sql-upserts-{entry.path}")
     return add_table(planner.env._graph, "Upserts", [node], spec, uid=uid).id
 

@@ -42,12 +42,13 @@ _TABLE_OPTIONS = ("table.", "sql-client.", "sql-gateway.")
 class Write:
     """The rows of a query, fitted to the table that gets them.
 
-    ``output_mode``: what the table gets, see `add_insert`.
+    ``output_mode``, ``conflict``: what the table gets, see `add_insert`.
     """
 
     query: Relation
     entry: TableEntry
     output_mode: str | None = None
+    conflict: str | None = None
 
 
 @contextmanager
@@ -154,7 +155,8 @@ class Statements:
         # All are planned before the first is added, so that they share sources.
         planned = [self.planned(planner, each.query) for each in writes]
         for write, query in zip(writes, planned, strict=True):
-            add_insert(planner, query, write.entry, self.names.option, write.output_mode)
+            option, mode = self.names.option, write.output_mode
+            add_insert(planner, query, write.entry, option, mode, write.conflict)
         return planner, planned
 
     def rows_of(self, relation: Relation) -> QueryRows:
@@ -218,7 +220,9 @@ def _ignored(epoch: int, records: list[tuple[Any, int | None]]) -> None:
 def _sink_line(write: Write, planned: Planned) -> str:
     names = ", ".join(field.name for field in write.query.row_type.fields)
     changes = "I,UB,UA,D" if planned.traits.updating else "I"
-    return f"Sink(table=[{write.entry.path}], fields=[{names}], changelogMode=[{changes}])"
+    strategy = "" if write.conflict is None else f", conflictStrategy=[{write.conflict}]"
+    parts = f"fields=[{names}], changelogMode=[{changes}]{strategy}"
+    return f"Sink(table=[{write.entry.path}], {parts})"
 
 
 def _agg_phases(option: Callable[[str], str | None]) -> str:
