@@ -1,10 +1,10 @@
 """Runs the chaos job, breaks it at random points, starts it again, and checks what it has written.
 
-    python -m tests.chaos.run 1 2 3        # or: make chaos SEEDS="1 2 3"
+    python -m tests.chaos.run 1 2 sql-3        # or: make chaos SEEDS="1 2 sql-3"
 
-A seed says all: what is broken, how often, and when. "When" is an event in the job's folders, such as
-"the sink has committed the third epoch", never a pause, so a seed breaks about the same point on any
-machine.
+A seed says all: what is broken, how often, and when; ``sql-`` before it means the job of SQL. "When" is
+an event in the job's folders, such as "the sink has committed the third epoch", never a pause, so a seed
+breaks about the same point on any machine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from pathlib import Path
 from millstream.checkpoint.savepoints import Savepoint
 from millstream.common.errors import CheckpointError
 from tests.chaos.disk import SmallDisk, can_mount, cut_last
-from tests.chaos.job import write_orders
 from tests.chaos.processes import (
     is_working,
     jvms_of,
@@ -37,16 +36,18 @@ from tests.chaos.processes import (
     resume,
     workers_of,
 )
+from tests.chaos.programs import PROGRAMS
 from tests.chaos.scenarios import (
     BY_ALL_MEANS,
     EVENTS,
     STOPPED,
     STOPPED_ALONE,
+    STREAMS,
     Break,
     Scenario,
     Step,
 )
-from tests.chaos.truth import EPOCH_OF_FILE, expected, output
+from tests.chaos.truth import EPOCH_OF_FILE
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 600
@@ -87,6 +88,7 @@ class Chaos:
 
     def __init__(self, scenario: Scenario, folder: Path) -> None:
         self.scenario = scenario
+        self.program = PROGRAMS[scenario.program]
         self.folder = folder
         self.job = folder / "job"
         self.dice = random.Random(scenario.seed)
@@ -102,7 +104,9 @@ class Chaos:
     def run(self) -> None:
         """Run all steps; raises AssertionError if the output is wrong."""
         self.job.mkdir()
-        write_orders(self.folder / "in", self.scenario.records, self.scenario.per_epoch)
+        self.program.write_inputs(
+            self.folder / "in", self.scenario.records, self.scenario.per_epoch
+        )
         if self.scenario.disk is not None:
             self.disk = SmallDisk(self.job / self.scenario.disk)
         try:
@@ -179,7 +183,12 @@ class Chaos:
         }
         given = {name: value for name, value in options.items() if value is not None}
         words = [str(word) for option in given.items() for word in option]
-        return [sys.executable, str(Path(__file__).with_name("job.py")), str(folder), *words]
+        return [
+            sys.executable,
+            str(Path(__file__).with_name(self.program.script)),
+            str(folder),
+            *words,
+        ]
 
     def _watched(self, process: subprocess.Popen[bytes], sight: Sight) -> int:
         """Break what is due until the process ends."""
@@ -303,7 +312,8 @@ class Chaos:
     # -- checks ----------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        difference = output(self.job).difference(expected(self.scenario.records))
+        wanted = self.program.expected(self.scenario.records)
+        difference = self.program.output(self.job).difference(wanted)
         assert not difference, f"{self.scenario}: {difference}"
         whole = [
             savepoint
@@ -333,8 +343,8 @@ class Chaos:
         fork.mkdir()
         code = self._attempt(Step(), Sight(fork), fork, savepoint.path)
         assert code == 0, f"{self.scenario}: a fork fails\n{self._tail()}"
-        both = output(self.job, savepoint.epoch) + output(fork)
-        difference = both.difference(expected(self.scenario.records))
+        both = self.program.output(self.job, savepoint.epoch) + self.program.output(fork)
+        difference = both.difference(self.program.expected(self.scenario.records))
         assert not difference, f"{self.scenario}: a fork: {difference}"
         self.notes.append(f"fork of epoch {savepoint.epoch} right")
 
@@ -353,9 +363,15 @@ class Chaos:
         return "\n".join(f"{log}: {log.read_text()[-2_000:]}" for log in logs[-1:])
 
 
-def run_seed(seed: int, say: Callable[[str], None] = print) -> Chaos:
-    """Run the scenario of a seed; the folder of a run that went wrong is kept."""
-    scenario = Scenario.of(seed)
+def scenario_of(word: str) -> Scenario:
+    """The scenario of a seed as it is written: ``7``, or ``sql-7``."""
+    program, _, seed = word.rpartition("-")
+    return Scenario.of(int(seed), program or STREAMS)
+
+
+def run_scenario(scenario: Scenario, say: Callable[[str], None] = print) -> Chaos:
+    """Run a scenario; the folder of a run that went wrong is kept."""
+    seed = scenario.seed
     say(str(scenario))
     folder = Path(tempfile.mkdtemp(prefix=f"millstream-chaos-{seed}-"))
     chaos = Chaos(scenario, folder)
@@ -372,13 +388,14 @@ def run_seed(seed: int, say: Callable[[str], None] = print) -> Chaos:
 def main(seeds: list[str]) -> int:
     wrong, skipped = [], []
     for seed in seeds or ["1"]:
-        if Scenario.of(int(seed)).kind == "disk" and not can_mount():
+        scenario = scenario_of(seed)
+        if scenario.kind == "disk" and not can_mount():
             skipped.append(seed)
             print(f"seed {seed}: skipped, a small disk is mounted for it, which needs root or sudo")
             continue
         began = time.monotonic()
         try:
-            run_seed(int(seed))
+            run_scenario(scenario)
         except AssertionError as error:
             wrong.append(seed)
             print(f"  WRONG {error}")

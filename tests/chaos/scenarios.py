@@ -52,8 +52,10 @@ BY_ALL_MEANS = {
 }
 """What stays when an event is over: it may come and go between two looks."""
 
+_OF_STREAMS = ("database called", "writing to the database", "in the database")
 PARALLELISM = 2
 STOPPED, STOPPED_ALONE = "stopped driver", "driver stopped alone"
+STREAMS = "streams"
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ class Scenario:
     """What a seed stands for.
 
     ``restarts``: how often the job starts again by itself. ``continued_after``: how many epochs the
-    second driver commits before the first one, which was stopped, goes on.
+    second driver commits before the first one, which was stopped, goes on. ``program``: the job that is
+    broken, see `tests.chaos.programs`.
     """
 
     seed: int
@@ -109,16 +112,22 @@ class Scenario:
     pages_left: int = 0
     cut: str | None = None
     cut_to: float = 0.0
+    program: str = STREAMS
 
     @staticmethod
-    def of(seed: int) -> Scenario:
+    def of(seed: int, program: str = STREAMS) -> Scenario:
         """The scenario of a seed. Seeds in a row go through all kinds."""
         kind = KINDS[seed % len(KINDS)]
         dice = random.Random(f"{kind} {seed}")
         per_epoch, epochs = dice.randint(6, 10), dice.randint(4, 6)
         records = per_epoch * epochs - dice.randint(0, 3)
-        plain = Scenario(seed, kind, records, per_epoch, ())
+        plain = Scenario(seed, kind, records, per_epoch, (), program=program)
         return _MAKERS[kind](plain, dice, epochs)
+
+    @property
+    def points(self) -> list[str]:
+        """What can be seen of an epoch: the sink of tables leaves no marks for its database."""
+        return [each for each in EPOCH_EVENTS if self.program == STREAMS or each not in _OF_STREAMS]
 
     def __str__(self) -> str:
         more = "" if self.fail_at is None else f"; record {self.fail_at} fails"
@@ -130,16 +139,19 @@ class Scenario:
             more += f"; last file of {self.cut} cut to {self.cut_to:g}"
         again = f", {self.restarts} restarts by itself" if self.restarts else ""
         steps = " | ".join(map(str, self.steps))
+        program = "" if self.program == STREAMS else f" of {self.program}"
         return (
-            f"seed {self.seed}: {self.kind}: {steps}{more}; {self.records} records, "
+            f"seed {self.seed}{program}: {self.kind}: {steps}{more}; {self.records} records, "
             f"{self.per_epoch} an epoch{again}"
         )
 
 
-def _epoch_breaks(dice: random.Random, epochs: int, victim: str) -> tuple[Break, ...]:
+def _epoch_breaks(
+    plain: Scenario, dice: random.Random, epochs: int, victim: str
+) -> tuple[Break, ...]:
     """One or two points, in the order they come."""
     chosen = sorted(dice.sample(range(1, epochs + 1), dice.choice((1, 1, 2))))
-    return tuple(Break(victim, dice.choice(list(EPOCH_EVENTS)), count) for count in chosen)
+    return tuple(Break(victim, dice.choice(plain.points), count) for count in chosen)
 
 
 def _any_victim(dice: random.Random) -> str:
@@ -148,18 +160,18 @@ def _any_victim(dice: random.Random) -> str:
 
 def _driver(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
     victim = dice.choice(("driver", "driver", "driver alone"))
-    return replace(plain, steps=(Step(breaks=_epoch_breaks(dice, epochs, victim)),))
+    return replace(plain, steps=(Step(breaks=_epoch_breaks(plain, dice, epochs, victim)),))
 
 
 def _jvm(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
     restarts = dice.choice((0, 3))
-    breaks = _epoch_breaks(dice, epochs, "jvm")
+    breaks = _epoch_breaks(plain, dice, epochs, "jvm")
     return replace(plain, steps=(Step(breaks=breaks),), restarts=restarts)
 
 
 def _worker(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
     restarts = dice.choice((0, 5, 5))
-    breaks = _epoch_breaks(dice, epochs, "worker")
+    breaks = _epoch_breaks(plain, dice, epochs, "worker")
     return replace(plain, steps=(Step(breaks=breaks),), restarts=restarts)
 
 
@@ -169,7 +181,7 @@ def _exception(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
 
 
 def _disk(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
-    breaks = (Break("disk", dice.choice(list(EPOCH_EVENTS)), dice.randint(1, epochs - 1)),)
+    breaks = (Break("disk", dice.choice(plain.points), dice.randint(1, epochs - 1)),)
     return replace(
         plain,
         steps=(Step(breaks=breaks),),
@@ -180,7 +192,7 @@ def _disk(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
 
 
 def _truncated(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
-    breaks = (Break("driver", dice.choice(list(EPOCH_EVENTS)), dice.randint(2, epochs)),)
+    breaks = (Break("driver", dice.choice(plain.points), dice.randint(2, epochs)),)
     cut = list(CUT)[plain.seed // len(KINDS) % len(CUT)]
     cut_to = dice.choice((0.0, 0.5, 0.5, 0.9))
     return replace(plain, steps=(Step(breaks=breaks),), cut=cut, cut_to=cut_to)
@@ -196,7 +208,7 @@ def _savepoint(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
 
 def _restore(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
     stop_at = dice.randint(0, epochs - 2)
-    found = [dice.choice(list(RESTORE_EVENTS)), dice.choice(list(EPOCH_EVENTS))]
+    found = [dice.choice(list(RESTORE_EVENTS)), dice.choice(plain.points)]
     chosen = dice.choice((found[:1], found[:1], found[1:], found))
     breaks = tuple(Break(_any_victim(dice), event, 1) for event in chosen)
     steps = (Step(stop_at=stop_at), Step(restored=True, breaks=breaks))
@@ -205,10 +217,10 @@ def _restore(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
 
 def _rescale(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
     stop_at = dice.randint(0, epochs - 2)
-    points = {**SAVEPOINT_EVENTS, **RESTORE_EVENTS, **EPOCH_EVENTS}
+    points = [*SAVEPOINT_EVENTS, *RESTORE_EVENTS, *plain.points]
     first: tuple[Break, ...] = ()
     second: tuple[Break, ...] = ()
-    event = dice.choice(list(points))
+    event = dice.choice(points)
     if event in SAVEPOINT_EVENTS:
         first = (Break(_any_victim(dice), event, 1),)
     else:
@@ -224,7 +236,7 @@ def _takeover(plain: Scenario, dice: random.Random, epochs: int) -> Scenario:
     """A driver is stopped, not killed; another one takes over; then the first goes on."""
     count = dice.randint(1, epochs - 2)
     # A driver that is stopped in its transaction locks the database: no other can write.
-    events = [event for event in EPOCH_EVENTS if event != "writing to the database"]
+    events = [event for event in plain.points if event != "writing to the database"]
     victim = dice.choice((STOPPED, STOPPED_ALONE))
     breaks = (Break(victim, dice.choice(events), count),)
     # Long enough for both drivers to have something to do.

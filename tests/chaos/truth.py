@@ -148,7 +148,7 @@ def output(folder: Path, last_epoch: float = float("inf")) -> Output:
     """What any reader finds now, or what there is of the epochs up to one."""
     files: Counter[Line] = Counter()
     for path in (folder / "out").glob("*"):
-        if path.name[0] not in "_." and _epoch(path) <= last_epoch:
+        if path.name[0] not in "_." and epoch_of(path) <= last_epoch:
             files.update(tuple(json.loads(line)) for line in path.read_text().splitlines())
     rows: Counter[Line] = Counter()
     database = folder / "db" / "rows.sqlite"
@@ -160,7 +160,8 @@ def output(folder: Path, last_epoch: float = float("inf")) -> Output:
     return Output(files, rows)
 
 
-def _epoch(path: Path) -> int:
+def epoch_of(path: Path) -> int:
+    """The epoch in which the file sink has written a file."""
     found = EPOCH_OF_FILE.search(path.name)
     assert found is not None, f"{path} is no file of the sink's"
     return int(found[1])

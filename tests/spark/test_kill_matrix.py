@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import pytest
 
-from tests.chaos.run import run_seed
-from tests.chaos.scenarios import Scenario
+from tests.chaos.run import run_scenario, scenario_of
 
 pytestmark = pytest.mark.spark
 
-SEEDS = {"driver": 10, "worker": 12, "truncated": 15, "rescale": 18, "takeover": 59}
+SEEDS = {
+    "driver": "10",
+    "worker": "12",
+    "truncated": "15",
+    "rescale": "18",
+    "takeover": "59",
+    "rescale of sql": "sql-8",
+}
 
 
 @pytest.mark.parametrize("kind", SEEDS)
 def test_a_job_that_is_broken_at_a_random_point_writes_each_record_once(kind: str) -> None:
-    scenario = Scenario.of(SEEDS[kind])
-    assert scenario.kind == kind
-    chaos = run_seed(SEEDS[kind])
+    scenario = scenario_of(SEEDS[kind])
+    assert scenario.kind == kind.partition(" ")[0]
+    chaos = run_scenario(scenario)
     assert not chaos.left, "the job had ended before it could be broken"
     assert chaos.broken
