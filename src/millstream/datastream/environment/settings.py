@@ -49,7 +49,7 @@ class EnvironmentSettings:
         self.checkpoints = CheckpointConfig()
         self.mode = RuntimeExecutionMode.STREAMING
         self.slots: int | None = None
-        self.channel_order: ChannelOrder = "arrival"
+        self.channel_order: ChannelOrder | None = None
         self.default_parallelism: int | None = None
         self.name: str | None = None
         self.progress: bool | None = None
@@ -104,24 +104,27 @@ class EnvironmentSettings:
         known = self.passed_on.get(key)
         self.passed_on[key] = value if not known else f"{known},{value}"
 
-    def options(self, job_name: str | None) -> JobOptions:
-        """Return the options of a job that starts now; those of the command line come first."""
+    def options(self, job_name: str | None, channel_order: ChannelOrder = "arrival") -> JobOptions:
+        """Return the options of a job that starts now; those of the command line come first.
+
+        ``channel_order``: that of the job if no setting says another one.
+        """
         launched = Launch.read()
         if launched is None:
-            return self._options(job_name)
+            return self._options(job_name, channel_order)
         chosen = copy.deepcopy(self)
         chosen.configure(Configuration.from_dict(launched.configuration))
         chosen.command = launched.command
         renamed = "pipeline.name" in launched.configuration
-        return chosen._options(None if renamed else job_name)
+        return chosen._options(None if renamed else job_name, channel_order)
 
-    def _options(self, job_name: str | None) -> JobOptions:
+    def _options(self, job_name: str | None, channel_order: ChannelOrder) -> JobOptions:
         named = {} if (name := job_name or self.name) is None else {"name": name}
         return JobOptions(
             mode=self.mode.name.lower(),  # type: ignore[arg-type]
             parallelism=self.parallelism,
             slots=self.slots,
-            channel_order=self.channel_order,
+            channel_order=self.channel_order or channel_order,
             auto_watermark_interval_ms=self.config.get_auto_watermark_interval(),
             checkpoint_interval_ms=self.checkpoints._interval_ms,
             min_pause_ms=self.checkpoints._min_pause_ms,

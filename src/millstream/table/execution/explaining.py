@@ -10,6 +10,7 @@ from millstream.plan.explain import explain
 from millstream.plan.graph import JobGraph, SinkNode, SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component, plan
+from millstream.table.execution.ordering import has_several_channels, tables_without_time
 from millstream.table.execution.planning import Planned, Planner
 from millstream.table.execution.state_bounds import UNBOUNDED_STATE
 from millstream.table.execution.tree_text import tree_lines
@@ -18,6 +19,7 @@ from millstream.table.logical.algebra import Relation
 __all__ = ["Explained", "Explainer"]
 
 _ORDER = {"O": "O: depends on the order of arrival", "P": "P: depends on the time", "D": "D"}
+_BY_WATERMARK = "O: in the order of watermarks"
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Explainer:
             *(line for each in queries for line in self._physical(each)),
         ]
         if "PLAN_ADVICE" in details:
-            parts += ["", *_advice([each.planned for each in queries], self._planner)]
+            parts += ["", *self._advice([each.planned for each in queries])]
         parts += ["", "== Optimized Execution Plan ==", explain(self._graph, self._options).text]
         if "JSON_EXECUTION_PLAN" in details:
             parts += ["", "== Physical Execution Plan ==", self._json()]
@@ -75,7 +77,8 @@ class Explainer:
             shown.append(f"upsertKey=[{'; '.join(f'({key})' for key in keys)}]")
         if traits.state is not None:
             shown.append(f"state=[{traits.state}]")
-        shown.append(f"order=[{_ORDER[traits.order]}]")
+        settled = traits.order == "O" and self._options.channel_order == "watermark"
+        shown.append(f"order=[{_BY_WATERMARK if settled else _ORDER[traits.order]}]")
         node = self._planner.node_of(relation)
         return shown if node is None else [*shown, *self._where(node)]
 
@@ -94,6 +97,38 @@ class Explainer:
             chained = bool(links) and all(link.chained for link in links)
             yield "chained" if chained else "exchange"
         yield f"stage=[{level or 'source'}]"
+
+    def _advice(self, queries: Sequence[Planned]) -> Iterator[str]:
+        """Risks of queries, and what helps."""
+        found = []
+        for query in queries:
+            for each in query.relation.walk():
+                traits = self._planner.traits.of(each)
+                if traits.state is not None and traits.state.startswith("grows"):
+                    found.append(
+                        f"the state of {type(each).__name__} {traits.state}: group by a window, join"
+                        " within a time range, or set table.exec.state.ttl"
+                        f" ({UNBOUNDED_STATE} can refuse it)"
+                    )
+            if query.traits.order == "O":
+                found += self._order_advice(query)
+            if query.traits.order == "P":
+                found.append("the result depends on the time at which rows are computed")
+        if not found:
+            yield "No available advice..."
+        for number, text in enumerate(dict.fromkeys(found), start=1):
+            yield f"advice[{number}]: {text}"
+
+    def _order_advice(self, query: Planned) -> Iterator[str]:
+        """What helps where rows of several channels come in the order of arrival."""
+        if self._options.channel_order == "watermark" or not has_several_channels(self._graph):
+            return
+        missing = ", ".join(tables_without_time(self._planner, query))
+        helps = f"declare watermarks for {missing}" if missing else "set it to watermark"
+        yield (
+            "the result depends on the order in which rows of several channels arrive, because"
+            f" millstream.channel-order is arrival: {helps}"
+        )
 
     def _json(self) -> str:
         nodes = [
@@ -128,27 +163,3 @@ def _tree(sink: str | None, lines: list[str]) -> list[str]:
     if sink is None:
         return lines
     return [sink, f"+- {lines[0]}", *(f"   {line}" for line in lines[1:])]
-
-
-def _advice(queries: Sequence[Planned], planner: Planner) -> Iterator[str]:
-    """Risks of queries, and what helps."""
-    found = []
-    for query in queries:
-        for each in query.relation.walk():
-            traits = planner.traits.of(each)
-            if traits.state is not None and traits.state.startswith("grows"):
-                found.append(
-                    f"the state of {type(each).__name__} {traits.state}: group by a window, join within"
-                    f" a time range, or set table.exec.state.ttl ({UNBOUNDED_STATE} can refuse it)"
-                )
-        if query.traits.order == "O":
-            found.append(
-                "the result depends on the order of arrival: with several channels, declare watermarks"
-                " and set millstream.channel-order to watermark"
-            )
-        if query.traits.order == "P":
-            found.append("the result depends on the time at which rows are computed")
-    if not found:
-        yield "No available advice..."
-    for number, text in enumerate(dict.fromkeys(found), start=1):
-        yield f"advice[{number}]: {text}"

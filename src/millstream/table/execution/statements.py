@@ -19,12 +19,13 @@ from millstream.datastream.job_client import JobClient
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.datastream.streams.collect import CloseableIterator, CollectBuffer
 from millstream.plan.graph import JobGraph
-from millstream.plan.options import JobOptions
+from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.table.catalog.manager import CatalogManager
 from millstream.table.connectors.changes import paired
 from millstream.table.connectors.queries import QueryRows
 from millstream.table.execution.explaining import Explained, Explainer
 from millstream.table.execution.inserts import add_insert
+from millstream.table.execution.ordering import order_of_channels
 from millstream.table.execution.planning import Planned, Planner
 from millstream.table.execution.state_bounds import check_state_bounds
 from millstream.table.logical.algebra import Relation, TablePath
@@ -135,7 +136,10 @@ class Statements:
         with own_graph(self.env):
             planner.add_sink(planned, CollectingSink(deliver), "collect")
             # Its rows go to this program only: nobody could go on from a checkpoint of it.
-            client = self._start("collect", lambda o: dataclasses.replace(o, checkpoint_dir=None))
+            order = order_of_channels(planner, [planned], self.env._graph)
+            client = self._start(
+                "collect", order, lambda o: dataclasses.replace(o, checkpoint_dir=None)
+            )
         return CloseableIterator(buffer, client), client
 
     def write(self, writes: Sequence[Write]) -> JobClient:
@@ -143,8 +147,9 @@ class Statements:
         names = ",".join(str(each.entry.path) for each in writes)
         name = f"insert-into_{names}"
         with own_graph(self.env):
-            self.attach(writes)
-            return self._start(name, self._own_folder)
+            planner, planned = self.attach(writes)
+            order = order_of_channels(planner, planned, self.env._graph)
+            return self._start(name, order, self._own_folder)
 
     def attach(self, writes: Sequence[Write]) -> tuple[Planner, list[Planned]]:
         """Add queries and their sinks to the graph of the environment's next job."""
@@ -190,7 +195,8 @@ class Statements:
 
     def _explained(self, planner: Planner, queries: list[Explained], details: Sequence[str]) -> str:
         settings = self.settings()
-        options = settings.options(settings.name or "statement")
+        order = order_of_channels(planner, [q.planned for q in queries], self.env._graph)
+        options = settings.options(settings.name or "statement", order)
         return Explainer(planner, self.env._job_graph(), options).text(queries, details)
 
     def planned(self, planner: Planner, relation: Relation) -> Planned:
@@ -200,10 +206,12 @@ class Statements:
             check_state_bounds(planned.relation, planner.traits, self.names.option)
         return planned
 
-    def _start(self, name: str, adapt: Callable[[JobOptions], JobOptions]) -> JobClient:
+    def _start(
+        self, name: str, order: ChannelOrder, adapt: Callable[[JobOptions], JobOptions]
+    ) -> JobClient:
         job = self.env._job_graph()
         settings = self.settings()
-        return self.env._start(job, adapt(settings.options(settings.name or name)))
+        return self.env._start(job, adapt(settings.options(settings.name or name, order)))
 
     def _own_folder(self, options: JobOptions) -> JobOptions:
         """A folder of the statement's own for its checkpoints: several may run at once."""
