@@ -17,7 +17,7 @@ SEEDS = {
     "truncated": "15",
     "rescale": "18",
     "takeover": "59",
-    "rescale of sql": "sql-8",
+    "driver of sql": "sql-20",
 }
 
 

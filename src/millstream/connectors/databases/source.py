@@ -18,6 +18,8 @@ from millstream.common.time import to_millis
 from millstream.common.type_aliases import DurationLike
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.types import Row
+from millstream.connectors.conditions import Conditions
+from millstream.connectors.databases.conditions import as_sql
 from millstream.connectors.databases.database import Database
 from millstream.connectors.databases.dialect import Column, Dialect, Session, TableName
 from millstream.connectors.databases.errors import bad_argument, database_error
@@ -47,6 +49,7 @@ class DatabaseSource(ChannelSource):
         self.database = database
         self.relation = relation
         self.columns: tuple[str, ...] | None = None
+        self.conditions: Conditions = ()
         self._described: tuple[Column, ...] | None = None
 
     @staticmethod
@@ -202,15 +205,19 @@ class DatabaseSource(ChannelSource):
         sql = f"select {select} from {self._from(self.session)} {rest}"
         return self.session.run(sql, values, f"read {self.label} of").fetchone()
 
-    def rows(self, rest: str, values: Sequence[Any]) -> Iterator[Chunk]:
-        """Yield rows as chunks."""
+    def rows(self, rest: str, values: Sequence[Any], of: str | None = None) -> Iterator[Chunk]:
+        """Yield rows as chunks. ``of``: what to select from, if not from the whole relation."""
         columns = self._describe(self.session)
         names = [column.name for column in columns]
-        sql = f"select {self.dialect.names(names)} from {self._from(self.session)} {rest}"
+        sql = f"select {self.dialect.names(names)} from {of or self._from(self.session)} {rest}"
         readers = [self.dialect.reader(column) for column in columns]
         with self.session.explained(f"read {self.label} of"):
             for portion in self.dialect.stream(self.session, sql, values, CHUNK_ROWS):
                 yield Chunk(_records(columns, readers, portion))
+
+    def wanted(self) -> tuple[str, list[Any]]:
+        """The conditions as SQL, and its values; a text without words if all rows are wanted."""
+        return as_sql(self.conditions, self._describe(self.session), self.dialect)
 
 
 class _Query:
@@ -317,8 +324,10 @@ class _ByColumn(DatabaseSource):
 
     def _range(self, start: Position, stop: Position) -> tuple[str, list[Any]]:
         name = self.dialect.quote(self.column)
-        rest = f"where {name} >= ? and {name} < ? order by {name}"
-        return rest, [self.value(start), self.value(stop)]
+        text, values = self.wanted()
+        also = f" and ({text})" if text else ""
+        rest = f"where {name} >= ? and {name} < ?{also} order by {name}"
+        return rest, [self.value(start), self.value(stop), *values]
 
     def read(self, channel: ChannelName, start: Position, stop: Position) -> Iterator[Chunk]:
         return self.rows(*self._range(start, stop))
@@ -386,8 +395,14 @@ class _Ordered(DatabaseSource):
         return {"rows": int(self.ask("count(*)")[0])}
 
     def read(self, channel: ChannelName, start: Position, stop: Position) -> Iterator[Chunk]:
-        order = self.dialect.names(self.order)
-        return self.rows(f"order by {order} limit {int(stop - start)} offset {int(start)}", ())
+        order = f"order by {self.dialect.names(self.order)}"
+        some = f"{order} limit {int(stop - start)} offset {int(start)}"
+        text, values = self.wanted()
+        if not text:
+            return self.rows(some, ())
+        # Positions count all rows: other conditions find the same place again.
+        part = f"(select * from {self._from(self.session)} {some}) as millstream_part"
+        return self.rows(f"where {text} {order}", values, part)
 
 
 # -- without an end --------------------------------------------------------------------------------

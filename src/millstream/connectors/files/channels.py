@@ -174,16 +174,21 @@ class FileChannels(ChannelSource):
 
     def _records(self, path: str, start: int, stop: int) -> Iterator[list[pa.Array]]:
         """The records from one number to another, of a file that is read from its beginning."""
-        fragment, at = Fragment(path), 0
+        for fragment, at in self._fragments(path, start):
+            for arrays in self.reader.read(fragment):
+                first, last = max(start - at, 0), min(stop - at, len(arrays[0]))
+                if first < last:
+                    yield [array.slice(first, last - first) for array in arrays]
+                at += len(arrays[0])
+                if at >= stop:
+                    return
+
+    def _fragments(self, path: str, start: int) -> Iterator[tuple[Fragment, int]]:
+        """The parts of a file to read from a record on, each with the number of its first record."""
         if isinstance(self.reader, ParquetReader) and start:
-            fragment, at = _from_group(path, start)
-        for arrays in self.reader.read(fragment):
-            first, last = max(start - at, 0), min(stop - at, len(arrays[0]))
-            if first < last:
-                yield [array.slice(first, last - first) for array in arrays]
-            at += len(arrays[0])
-            if at >= stop:
-                return
+            yield _from_group(path, start)
+        else:
+            yield Fragment(path), 0
 
     def _chunk(self, arrays: list[pa.Array]) -> Chunk:
         if isinstance(self.reader, TextReader):

@@ -16,6 +16,7 @@ from typing import Any
 
 from millstream.common.errors import PlanError
 from millstream.common.types import Row, RowKind
+from millstream.connectors.conditions import Comparison
 from millstream.connectors.sink import Changelog, Sink
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.datastream.streams.data_stream import DataStream
@@ -77,6 +78,10 @@ class Connector(ABC):
 
     def prunes(self, options: Options) -> bool:
         """Whether a table is read by the names of its columns, so that some can be left out."""
+        return False
+
+    def skips(self, entry: TableEntry, options: Options, comparison: Comparison) -> bool:
+        """Whether less is read if only rows are wanted for which a comparison is TRUE."""
         return False
 
     def read(

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from millstream.common.execution_config import accepted_without_effect
 from millstream.common.paths import absolute_path
+from millstream.connectors.conditions import Comparison
 from millstream.connectors.files.choice import FileReader
 from millstream.connectors.files.orc import OrcReader
 from millstream.connectors.files.parquet import ParquetReader
@@ -85,6 +86,10 @@ class _FileSystem(Connector):
 
     def prunes(self, options: Options) -> bool:
         return options.text("format") in _COLUMNAR or chosen_format(options).prunes
+
+    def skips(self, entry: TableEntry, options: Options, comparison: Comparison) -> bool:
+        inside = comparison.column in {each.name for each in _in_files(entry)}
+        return not inside or options.text("format") == "parquet"
 
     def metadata(self, options: Options) -> Mapping[str, LogicalType]:
         found = {key: parse_logical_type(text) for key, text in _METADATA.items()}
@@ -181,6 +186,7 @@ def _files(entry: TableEntry, inside: RowType, options: Options) -> TableFiles:
         {"recursiveFileLookup": "true"},
         _reader(options.text("format"), inside),
         row_info(inside),
+        conditions=entry.conditions,
         constants=tuple(constants),
         kinds=tuple(kinds),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from millstream.common.execution_config import accepted_without_effect
+from millstream.connectors.conditions import Comparison
 from millstream.connectors.databases import Database, DatabaseSink, DatabaseSource
 from millstream.connectors.sink import Sink
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -39,6 +40,8 @@ _OPTIONS = (
     Option("sink.max-retries"),
     Option("sink.parallelism"),
 )
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+_TEXTS = ("VARCHAR", "=")
 _WITHOUT_EFFECT = {
     "driver": "there is no JVM driver: the URL says which database it is",
     "scan.fetch-size": "rows come in chunks of their own size",
@@ -64,6 +67,13 @@ class _Jdbc(Connector):
     def prunes(self, options: Options) -> bool:
         return True
 
+    def skips(self, entry: TableEntry, options: Options, comparison: Comparison) -> bool:
+        if options.text("filter.handling.policy", "always").lower() == "never":
+            return False
+        (kind,) = (each.type.root for each in entry.stored if each.name == comparison.column)
+        # Databases order texts and times in ways of their own.
+        return kind in _WHOLE or not comparison.values or (kind, comparison.operator) == _TEXTS
+
     def read(
         self, env: StreamExecutionEnvironment, entry: TableEntry, options: Options
     ) -> ReadRows:
@@ -78,6 +88,7 @@ class _Jdbc(Connector):
             order_by=order,
             columns=names,
         )
+        source.conditions = entry.conditions
         read = env._source(entry.path.name, source, source.get_produced_type())
         return ReadRows(fitted_rows(env, read, row_info(stored_row(entry))))
 
@@ -110,9 +121,7 @@ def _split(entry: TableEntry, options: Options) -> tuple[str | None, int]:
         raise options.problem(
             f"has no column {column!r} to divide its rows by", f"columns: {', '.join(kinds)}"
         )
-    if kinds[column] not in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT") or entry.primary_key != (
-        column,
-    ):
+    if kinds[column] not in _WHOLE or entry.primary_key != (column,):
         why = "rows are divided by a primary key of whole numbers only; one task reads them"
         accepted_without_effect("scan.partition.column", why)
         return None, 1

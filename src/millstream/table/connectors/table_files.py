@@ -9,9 +9,13 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
+from millstream.connectors.conditions import Bounds, Conditions, may_hold
 from millstream.connectors.files.channels import FileChannels, Mark
 from millstream.connectors.files.columns import Column
 from millstream.connectors.files.listing import files_of, look
+from millstream.connectors.files.opening import Fragment
+from millstream.connectors.files.parquet import ParquetReader
+from millstream.connectors.files.row_groups import groups_of
 from millstream.connectors.files.text import TextReader
 from millstream.connectors.source import ChannelName, Chunk, Position
 from millstream.table.connectors.text_values import parsed
@@ -79,25 +83,39 @@ class TableFiles(FileChannels):
     """The files below a path, each a channel. What is read has a name for each column.
 
     ``names``: those of the columns that the reader gives. ``constants``: columns with one value for all
-    rows of a file; their Arrow types are in ``kinds``.
+    rows of a file; their Arrow types are in ``kinds``. ``conditions``: files and row groups of Parquet
+    without a row that fulfils them are not read. They stay channels, so that a job with other
+    conditions can go on from a savepoint.
     """
 
     names: tuple[str, ...] = ("value",)
+    conditions: Conditions = ()
     constants: tuple[PartitionValue | FileMetadata, ...] = ()
     kinds: tuple[pa.DataType, ...] = ()
 
     def read(self, channel: ChannelName, start: Position, stop: Position) -> Iterator[Chunk]:
+        found = {each.name: each.of(str(channel)) for each in self.constants}
+        if not may_hold(self.conditions, {name: Bounds.of(each) for name, each in found.items()}):
+            return
         values = [
-            pa.scalar(each.of(str(channel)), kind)
-            for each, kind in zip(self.constants, self.kinds, strict=True)
+            pa.scalar(value, kind) for value, kind in zip(found.values(), self.kinds, strict=True)
         ]
         names = [*self.names, *(each.name for each in self.constants)]
         for chunk in super().read(channel, start, stop):
-            found = chunk.values
-            arrays = found.columns if isinstance(found, pa.RecordBatch) else [found]
+            read = chunk.values
+            arrays = read.columns if isinstance(read, pa.RecordBatch) else [read]
             count = len(arrays[0])
             constants = [pa.repeat(value, count) for value in values]
             yield Chunk(pa.RecordBatch.from_arrays([*arrays, *constants], names))
+
+    def _fragments(self, path: str, start: int) -> Iterator[tuple[Fragment, int]]:
+        if not self.conditions or not isinstance(self.reader, ParquetReader):
+            yield from super()._fragments(path, start)
+            return
+        for group in groups_of(path):
+            wanted = may_hold(self.conditions, group.bounds(self.names))
+            if wanted and group.begin + group.rows > start:
+                yield group.fragment, group.begin
 
     def _chunk(self, arrays: list[pa.Array]) -> Chunk:
         if isinstance(self.reader, TextReader):

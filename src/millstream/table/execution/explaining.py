@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from millstream.connectors.conditions import conditions_text
 from millstream.plan.explain import explain
 from millstream.plan.graph import JobGraph, SinkNode, SourceNode
 from millstream.plan.options import JobOptions
@@ -14,7 +15,7 @@ from millstream.table.execution.ordering import has_several_channels, tables_wit
 from millstream.table.execution.planning import Planned, Planner
 from millstream.table.execution.state_bounds import UNBOUNDED_STATE
 from millstream.table.execution.tree_text import tree_lines
-from millstream.table.logical.algebra import Relation
+from millstream.table.logical.algebra import Relation, Scan
 
 __all__ = ["Explained", "Explainer"]
 
@@ -71,7 +72,8 @@ class Explainer:
         """Kinds of changes, key, bound of state, class of order, and where it runs."""
         traits = self._planner.traits.of(relation)
         names = [field.name for field in relation.row_type.fields]
-        shown = [f"changelogMode=[{'I,UB,UA,D' if traits.updating else 'I'}]"]
+        shown = self._pushed(relation) if isinstance(relation, Scan) else []
+        shown += [f"changelogMode=[{'I,UB,UA,D' if traits.updating else 'I'}]"]
         if traits.keys:
             keys = [", ".join(names[place] for place in sorted(key)) for key in traits.keys]
             shown.append(f"upsertKey=[{'; '.join(f'({key})' for key in keys)}]")
@@ -81,6 +83,13 @@ class Explainer:
         shown.append(f"order=[{_BY_WATERMARK if settled else _ORDER[traits.order]}]")
         node = self._planner.node_of(relation)
         return shown if node is None else [*shown, *self._where(node)]
+
+    def _pushed(self, scan: Scan) -> list[str]:
+        """The conditions by which the connector may leave out rows."""
+        if self._planner.node_of(scan) is None:
+            return []
+        text = conditions_text(self._planner.wanted(scan).conditions)
+        return [f"filter=[{text}]"] if text else []
 
     def _where(self, node_id: int) -> Iterator[str]:
         component = next((c for c in self._components if node_id in c.live), None)

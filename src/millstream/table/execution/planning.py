@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,10 @@ from millstream.kernel.tables.kinds import KIND
 from millstream.plan.graph import JobGraph, SinkNode
 from millstream.plan.tables import add_columns
 from millstream.table.connectors.factory import connector_of, lookup_table, read_table
+from millstream.table.connectors.filtering import restricted
 from millstream.table.connectors.narrowing import narrowed
-from millstream.table.logical.algebra import Relation, Scan, TablePath
+from millstream.table.expressions.tree import Expression
+from millstream.table.logical.algebra import Filter, Relation, Scan, TablePath
 from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.compiled import row_info
 from millstream.table.physical.lookups import LookupParts
@@ -70,6 +72,7 @@ class Planner:
         self.traits = Traits(self._scan)
         self._lowerings: dict[int, Lowering] = {}
         self._used: dict[_Table, set[str]] = {}
+        self._filters: dict[_Table, list[Expression | None]] = {}
         self._sources: dict[tuple[int, TableEntry, bool, bool], int] = {}
 
     def planned(self, relation: Relation) -> Planned:
@@ -78,10 +81,10 @@ class Planner:
         Queries that are planned before the first is added share sources with all columns that they use.
         """
         found = rewritten(relation)
-        for each in found.walk():
-            if isinstance(each, Scan):
-                names = {field.name for field in each.row_type.fields}
-                self._used.setdefault((each.table, each.options), set()).update(names)
+        for each, condition in _scans(found, None):
+            names = {field.name for field in each.row_type.fields}
+            self._used.setdefault((each.table, each.options), set()).update(names)
+            self._filters.setdefault((each.table, each.options), []).append(condition)
         return Planned(found, self.traits.of(found))
 
     def add(self, planned: Planned) -> int:
@@ -127,10 +130,18 @@ class Planner:
         """The table that a scan reads, with the options of its hint."""
         return self._find(scan.table).with_options(scan.options)
 
+    def wanted(self, scan: Scan) -> TableEntry:
+        """The table that a scan reads, with what all scans of it want of its rows."""
+        entry = self.entry(scan)
+        # A version of a row may hold until one comes that a filter drops.
+        return (
+            entry if scan.versions else restricted(entry, self._filters[scan.table, scan.options])
+        )
+
     def _read(self, graph: JobGraph, scan: Scan) -> int:
         """The columns of a scan; a table is read once for all scans of it."""
         assert graph is self.env._graph
-        entry = self.entry(scan)
+        entry = self.wanted(scan)
         connector, options = connector_of(entry)
         if connector.prunes(options):
             entry = narrowed(entry, self._used[scan.table, scan.options])
@@ -164,6 +175,17 @@ class Planner:
         # The old row of an update and a deletion look alike in messages.
         versions = changes == "upsert" or (connector.gives_kinds and changes == "retract")
         return ScanTraits(changes != "append", key, versions)
+
+
+def _scans(
+    relation: Relation, condition: Expression | None
+) -> Iterator[tuple[Scan, Expression | None]]:
+    """All scans, each with the filter right above it, None if all rows are read."""
+    if isinstance(relation, Scan):
+        yield relation, condition
+    above = relation.condition if isinstance(relation, Filter) else None
+    for each in relation.inputs():
+        yield from _scans(each, above)
 
 
 def refuse_updates(planned: Planned, sink: Sink, name: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
+from millstream.connectors.conditions import Conditions
 from millstream.table.expressions.tree import Expression
 from millstream.table.logical.algebra import Relation, TablePath
 from millstream.table.sql.nodes import Source
@@ -54,7 +55,8 @@ class TableEntry:
     """A table of a catalog.
 
     ``relation`` takes the place of a scan for a table that is a query of the Table API or a stream: it
-    is used as it is. ``source`` is for those who made the table: a descriptor, a stream, rows.
+    is used as it is. ``conditions``: what a job wants of the rows, for the connector that reads them.
+    ``source`` is for those who made the table: a descriptor, a stream, rows.
     """
 
     path: TablePath
@@ -67,6 +69,7 @@ class TableEntry:
     distribution: tuple[str | None, tuple[str, ...], int | None] | None = None
     comment: str | None = None
     temporary: bool = False
+    conditions: Conditions = ()
     source: Any = field(default=None, compare=False)
 
     @property
