@@ -17,7 +17,7 @@ Operator = Literal["=", "<>", "<", "<=", ">", ">=", "IS NULL", "IS NOT NULL"]
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is known of some values of a column.
+    """The bounds of some values of a column, as far as they are known.
 
     ``low`` and ``high``: no value is outside; None if that is not known.
     """

@@ -28,7 +28,7 @@ class RowGroup:
     metadata: pq.RowGroupMetaData
 
     def bounds(self, names: Collection[str]) -> dict[str, Bounds]:
-        """What the file says about the values of columns; those that are missing may be anything."""
+        """The bounds that the file tells of columns; the values of others may be anything."""
         columns = [self.metadata.column(place) for place in range(self.metadata.num_columns)]
         return {
             each.path_in_schema: self._bounds(each.statistics)

@@ -34,7 +34,7 @@ def restricted(entry: TableEntry, filters: Sequence[Expression | None]) -> Table
     connector, options = connector_of(entry)
     if entry.watermark is not None or connector.changes(entry, options) != "append":
         return entry
-    kinds = {each.name: each.kind for each in entry.columns}
+    stored = {each.name for each in entry.stored}
     groups: list[tuple[Comparison, ...]] = []
     for each in filters:
         parts = [] if each is None else [c for p in conjuncts(each) for c in _comparisons(p)]
@@ -42,7 +42,7 @@ def restricted(entry: TableEntry, filters: Sequence[Expression | None]) -> Table
             tuple(
                 part
                 for part in parts
-                if kinds[part.column] != "computed" and connector.skips(entry, options, part)
+                if part.column in stored and connector.skips(entry, options, part)
             )
         )
     found: Conditions = tuple(dict.fromkeys(groups))

@@ -129,7 +129,7 @@ class Explainer:
             yield f"advice[{number}]: {text}"
 
     def _order_advice(self, query: Planned) -> Iterator[str]:
-        """What helps where rows of several channels come in the order of arrival."""
+        """Advice for rows of several channels that come in the order of arrival."""
         if self._options.channel_order == "watermark" or not has_several_channels(self._graph):
             return
         missing = ", ".join(tables_without_time(self._planner, query))
