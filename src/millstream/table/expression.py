@@ -8,6 +8,7 @@ from typing import Any, Self
 from millstream.common.errors import PlanError
 from millstream.table.expression_base import given, quoted, type_text
 from millstream.table.expression_methods import BuiltInFunctions
+from millstream.table.expression_summary import Symbol, TypeName
 from millstream.table.types.data_types import DataType, DataTypes
 
 __all__ = [
@@ -115,15 +116,15 @@ class Expression(BuiltInFunctions):
     --------
     >>> from millstream.table.expressions import col, lit
     >>> (col("a") + 1).alias("b")
-    (`a` + 1) AS `b`
+    as(plus(a, 1), 'b')
     >>> col("ts") > lit(5).minutes
-    (`ts` > INTERVAL '5' MINUTE)
+    greaterThan(ts, 300000)
     """
 
     def _operator(self, sign: str, other: Any, reverse: bool = False) -> Self:
         first, second = (other, self) if reverse else (self, other)
         parts = [each if isinstance(each, Expression) else _value(each) for each in (first, second)]
-        return self._text("(", parts[0], f" {sign} ", parts[1], ")")
+        return self._text((_OPERATORS[sign], *parts), "(", parts[0], f" {sign} ", parts[1], ")")
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]
         return self._operator("=", other)
@@ -149,16 +150,16 @@ class Expression(BuiltInFunctions):
         return self._operator("AND", other)
 
     def __rand__(self, other: Any) -> Self:
-        return self._operator("AND", other, True)
+        return self._operator("AND", other)
 
     def __or__(self, other: Any) -> Self:
         return self._operator("OR", other)
 
     def __ror__(self, other: Any) -> Self:
-        return self._operator("OR", other, True)
+        return self._operator("OR", other)
 
     def __invert__(self) -> Self:
-        return self._text("(", self, " IS NOT TRUE)")
+        return self._text(("isNotTrue", self), "(", self, " IS NOT TRUE)")
 
     def __add__(self, other: Any) -> Self:
         return self._operator("||" if isinstance(other, str) else "+", other)
@@ -176,7 +177,7 @@ class Expression(BuiltInFunctions):
         return self._operator("*", other)
 
     def __rmul__(self, other: Any) -> Self:
-        return self._operator("*", other, True)
+        return self._operator("*", other)
 
     def __truediv__(self, other: Any) -> Self:
         return self._operator("/", other)
@@ -197,20 +198,22 @@ class Expression(BuiltInFunctions):
         return self._made("call", other, self, name="POWER")
 
     def __neg__(self) -> Self:
-        return self._text("(-", self, ")")
+        return self._text(("minusPrefix", self), "(-", self, ")")
 
     def __abs__(self) -> Self:
         return self._call("ABS")
 
     def __getitem__(self, index: Any) -> Self:
-        return self.get(index) if isinstance(index, str) else self.at(index)
+        return self.at(index)
 
     # Python would ask for items 0, 1, 2, ... forever.
     __iter__ = None
 
     def log(self, base: Any = None) -> Self:
         """The logarithm, by default the natural one."""
-        return self._call("LN") if base is None else self._made("call", base, self, name="LOG")
+        if base is not None:
+            return self._made("call", base, self, name="LOG")
+        return self._text(("log", self), "LN(", self, ")")
 
     def concat(self, other: Any) -> Self:
         """The text with another one behind it."""
@@ -218,19 +221,21 @@ class Expression(BuiltInFunctions):
 
     def between(self, lower_bound: Any, upper_bound: Any) -> Self:
         """Whether the value is between two others, both included."""
-        return self._between("BETWEEN", lower_bound, upper_bound)
+        return self._between("between", "BETWEEN", lower_bound, upper_bound)
 
     def not_between(self, lower_bound: Any, upper_bound: Any) -> Self:
         """Whether the value is not between two others."""
-        return self._between("NOT BETWEEN", lower_bound, upper_bound)
+        return self._between("notBetween", "NOT BETWEEN", lower_bound, upper_bound)
 
-    def _between(self, word: str, lower: Any, upper: Any) -> Self:
-        return self._text("(", self, f" {word} ", _value(lower), " AND ", _value(upper), ")")
+    def _between(self, name: str, word: str, lower: Any, upper: Any) -> Self:
+        low, high = _value(lower), _value(upper)
+        return self._text((name, self, low, high), "(", self, f" {word} ", low, " AND ", high, ")")
 
     def then(self, if_true: Any, if_false: Any) -> Self:
         """The first value where the condition is TRUE, else the second."""
         first, second = _value(if_true), _value(if_false)
-        return self._text("CASE WHEN ", self, " THEN ", first, " ELSE ", second, " END")
+        shown = ("ifThenElse", self, first, second)
+        return self._text(shown, "CASE WHEN ", self, " THEN ", first, " ELSE ", second, " END")
 
     @property
     def distinct(self) -> Self:
@@ -238,7 +243,9 @@ class Expression(BuiltInFunctions):
         if self._kind not in ("call", "user"):
             message = f"only aggregates can be distinct, and this is none: {self}"
             raise PlanError("EXPRESSION_PLACE", message, hint="write col('a').sum.distinct")
-        return type(self)(self._kind, self._parts, name=self._name, data=self._data or "distinct")
+        return type(self)(
+            self._kind, self._parts, name=self._name, names=("DISTINCT",), data=self._data
+        )
 
     def alias(self, name: str, *extra_names: str) -> Self:
         """The expression as a column of this name; a table function needs one for each column."""
@@ -246,15 +253,18 @@ class Expression(BuiltInFunctions):
 
     def as_argument(self, name: str) -> Self:
         """The expression as an argument of this name."""
-        return self._text(quoted(name), " => ", self)
+        return self._text(("ASSIGNMENT", name, self), quoted(name), " => ", self)
 
     def cast(self, data_type: DataType) -> Self:
         """The value as another type; an error if it cannot be converted."""
-        return self._text("CAST(", self, f" AS {type_text(data_type)})")
+        return self._cast("cast", "CAST", data_type)
 
     def try_cast(self, data_type: DataType) -> Self:
         """The value as another type; NULL if it cannot be converted."""
-        return self._text("TRY_CAST(", self, f" AS {type_text(data_type)})")
+        return self._cast("TRY_CAST", "TRY_CAST", data_type)
+
+    def _cast(self, name: str, word: str, kind: DataType) -> Self:
+        return self._text((name, self, TypeName(kind)), f"{word}(", self, f" AS {type_text(kind)})")
 
     @property
     def asc(self) -> Self:
@@ -271,7 +281,7 @@ class Expression(BuiltInFunctions):
         if hasattr(first_element_or_table, "get_schema"):
             return self._made("table", self, data=first_element_or_table)
         several = [_value(each) for each in (first_element_or_table, *remaining_elements)]
-        return self._text("(", self, " IN (", *_joined(several), "))")
+        return self._text(("in", self, *several), "(", self, " IN (", *_joined(several), "))")
 
     @property
     def start(self) -> Self:
@@ -296,7 +306,7 @@ class Expression(BuiltInFunctions):
     def over(self, alias: Any) -> Self:
         """The aggregate over an OVER window of `over_window`."""
         name = alias._name if isinstance(alias, Expression) else str(alias)
-        return self._made("over", self, name=name)
+        return self._made("over", self, name=name, data=alias)
 
     def trim_leading(self, character: Any = None) -> Self:
         """The text without leading blanks, or without another leading character."""
@@ -312,26 +322,31 @@ class Expression(BuiltInFunctions):
 
     def _trimmed(self, side: str, character: Any) -> Self:
         chosen = _value(" " if character is None else character)
-        return self._text(f"TRIM({side} ", chosen, " FROM ", self, ")")
+        shown = ("trim", side != "TRAILING", side != "LEADING", chosen, self)
+        return self._text(shown, f"TRIM({side} ", chosen, " FROM ", self, ")")
 
     def like(self, pattern: Any = None, escape: Any = None) -> Self:
         """Whether the text fits a pattern with % and _."""
         end = () if escape is None else (" ESCAPE ", _value(escape))
-        return self._text("(", self, " LIKE ", _value(pattern), *end, ")")
+        shown = ("LIKE", self, *given(pattern, escape))
+        return self._text(shown, "(", self, " LIKE ", _value(pattern), *end, ")")
 
     def similar(self, pattern: Any = None) -> Self:
         """Whether the text fits a pattern of SQL's regular expressions."""
-        return self._text("(", self, " SIMILAR TO ", _value(pattern), ")")
+        shown = ("similar", self, pattern)
+        return self._text(shown, "(", self, " SIMILAR TO ", _value(pattern), ")")
 
     def position(self, haystack: Any = None) -> Self:
         """The place of the text in another one, from 1; 0 if it is not there."""
-        return self._text("POSITION(", self, " IN ", _value(haystack), ")")
+        shown = ("position", self, haystack)
+        return self._text(shown, "POSITION(", self, " IN ", _value(haystack), ")")
 
     def overlay(self, new_string: Any, starting: Any, length: Any = None) -> Self:
         """The text with another one in place of a part."""
         end = () if length is None else (" FOR ", _value(length))
         first, at = _value(new_string), _value(starting)
-        return self._text("OVERLAY(", self, " PLACING ", first, " FROM ", at, *end, ")")
+        shown = ("overlay", self, *given(new_string, starting, length))
+        return self._text(shown, "OVERLAY(", self, " PLACING ", first, " FROM ", at, *end, ")")
 
     def locate(self, s: Any, pos: Any = None) -> Self:
         """The place of this text in another one, from a place on."""
@@ -348,21 +363,22 @@ class Expression(BuiltInFunctions):
     @property
     def to_date(self) -> Self:
         """The text as a date."""
-        return self._text("CAST(", self, " AS DATE)")
+        return self.cast(DataTypes.DATE())
 
     @property
     def to_time(self) -> Self:
         """The text as a time."""
-        return self._text("CAST(", self, " AS TIME)")
+        return self.cast(DataTypes.TIME())
 
     @property
     def to_timestamp(self) -> Self:
         """The text as a timestamp."""
-        return self._text("CAST(", self, " AS TIMESTAMP(3))")
+        return self.cast(DataTypes.TIMESTAMP(3))
 
     def extract(self, time_interval_unit: TimeIntervalUnit) -> Self:
         """A part of a time as a number."""
-        return self._text(f"EXTRACT({time_interval_unit.value} FROM ", self, ")")
+        unit = time_interval_unit.value
+        return self._text(("extract", Symbol(unit), self), f"EXTRACT({unit} FROM ", self, ")")
 
     def floor(self, time_interval_unit: TimeIntervalUnit | None = None) -> Self:
         """The number, or the time in a unit, rounded down."""
@@ -373,15 +389,17 @@ class Expression(BuiltInFunctions):
         return self._rounded("CEIL", time_interval_unit)
 
     def _rounded(self, name: str, unit: TimeIntervalUnit | None) -> Self:
-        return (
-            self._call(name) if unit is None else self._text(f"{name}(", self, f" TO {unit.value})")
-        )
+        if unit is None:
+            return self._call(name)
+        shown = (name.lower(), self, Symbol(unit.value))
+        return self._text(shown, f"{name}(", self, f" TO {unit.value})")
 
     def get(self, name_or_index: str | int) -> Self:
         """A field of a row, by name or by place from 0."""
+        shown = ("get", self, name_or_index)
         if isinstance(name_or_index, str):
-            return self._text("(", self, f").{quoted(name_or_index)}")
-        return self._text("(", self, f")[{name_or_index + 1}]")
+            return self._text(shown, "(", self, f").{quoted(name_or_index)}")
+        return self._text(shown, "(", self, f")[{name_or_index + 1}]")
 
     @property
     def flatten(self) -> Self:
@@ -390,7 +408,7 @@ class Expression(BuiltInFunctions):
 
     def at(self, index: Any) -> Self:
         """An element of an array, from 1, or the value of a key of a map."""
-        return self._text("(", self, ")[", _value(index), "]")
+        return self._text(("at", self, index), "(", self, ")[", _value(index), "]")
 
     def array_concat(self, *arrays: Any) -> Self:
         """The elements of several arrays in one."""
@@ -403,12 +421,15 @@ class Expression(BuiltInFunctions):
     def is_json(self, json_type: JsonType | None = None) -> Self:
         """Whether the text is JSON, perhaps of a kind."""
         word = "" if json_type is None else f" {json_type.value}"
-        return self._text("(", self, f" IS JSON{word})")
+        kind = () if json_type is None else (Symbol(json_type.value),)
+        return self._text(("IS_JSON", self, *kind), "(", self, f" IS JSON{word})")
 
     def json_exists(self, path: str, on_error: JsonExistsOnError | None = None) -> Self:
         """Whether the JSON has something at a path."""
         end = "" if on_error is None else f" {on_error.value} ON ERROR"
-        return self._text("JSON_EXISTS(", self, ", ", _value(path), f"{end})")
+        choice = () if on_error is None else (Symbol(on_error.value),)
+        shown = ("JSON_EXISTS", self, path, *choice)
+        return self._text(shown, "JSON_EXISTS(", self, ", ", _value(path), f"{end})")
 
     def json_value(
         self,
@@ -424,7 +445,14 @@ class Expression(BuiltInFunctions):
         empty = [_choice(on_empty), *_default(on_empty, default_on_empty), " ON EMPTY"]
         error = [_choice(on_error), *_default(on_error, default_on_error), " ON ERROR"]
         head = ("JSON_VALUE(", self, ", ", _value(path), f" RETURNING {kind}")
-        return self._text(*head, *empty, *error, ")")
+        choices = (
+            Symbol(on_empty.value),
+            default_on_empty,
+            Symbol(on_error.value),
+            default_on_error,
+        )
+        shown = ("JSON_VALUE", self, path, TypeName(returning_type or DataTypes.STRING()), *choices)
+        return self._text(shown, *head, *empty, *error, ")")
 
     def json_query(
         self,
@@ -435,12 +463,33 @@ class Expression(BuiltInFunctions):
     ) -> Self:
         """The object or array at a path of JSON, as JSON."""
         end = f" {wrapping_behavior.value} {on_empty.value} ON EMPTY {on_error.value} ON ERROR)"
-        return self._text("JSON_QUERY(", self, ", ", _value(path), end)
+        choices = (each.name for each in (wrapping_behavior, on_empty, on_error))
+        shown = ("JSON_QUERY", self, path, *map(Symbol, choices))
+        return self._text(shown, "JSON_QUERY(", self, ", ", _value(path), end)
 
     def object_update(self, *kv: Any) -> Self:
         """Refused: there are no objects of classes of Java."""
         hint = "use rows: row(...) makes one, get(...) reads a field"
         raise PlanError("NO_SUCH_FUNCTION", "there is no function object_update", hint=hint)
+
+
+_OPERATORS = {
+    "=": "equals",
+    "<>": "notEquals",
+    "<": "lessThan",
+    ">": "greaterThan",
+    "<=": "lessThanOrEqual",
+    ">=": "greaterThanOrEqual",
+    "AND": "and",
+    "OR": "or",
+    "+": "plus",
+    "||": "plus",
+    "-": "minus",
+    "*": "times",
+    "/": "divide",
+    "%": "mod",
+}
+"""What Flink calls the operators."""
 
 
 def _value(value: Any) -> Any:

@@ -13,17 +13,28 @@ from typing import Any, Self
 
 from millstream.common.errors import PlanError
 from millstream.common.types import Row
+from millstream.table.expression_summary import summary
 from millstream.table.types.data_types import DataType, logical_of
 
-__all__ = ["ExpressionBase", "Rendering", "given", "literal_text", "quoted", "refused", "type_text"]
+__all__ = [
+    "ExpressionBase",
+    "Rendering",
+    "given",
+    "literal_text",
+    "quoted",
+    "refused",
+    "sql_text",
+    "type_text",
+]
 
 
 class ExpressionBase:
     """A kind and its parts. Parts are texts of SQL, expressions, and Python values as literals.
 
     Kinds: "text" (the parts one behind the other), "call" (a function and its arguments), "literal",
-    and those that only some places know: "column", "alias", "order", "over", "window", "columns",
-    "flatten", "user", "table", "rows", "bound", "range" and "distinct".
+    "interval", "sql" (a text of SQL), and those that only some places know: "column", "alias", "order",
+    "over", "window", "columns", "flatten", "user", "table", "rows", "bound" and "range".
+    ``shown``: what it prints, a function and its arguments, if the kind does not say it.
     """
 
     def __init__(
@@ -34,12 +45,14 @@ class ExpressionBase:
         name: str = "",
         names: tuple[str, ...] = (),
         data: Any = None,
+        shown: tuple[Any, ...] | None = None,
     ) -> None:
         self._kind = kind
         self._parts = parts
         self._name = name
         self._names = names
         self._data = data
+        self._shown = shown
 
     def _made(self, kind: str, *parts: Any, name: str = "", data: Any = None) -> Self:
         return type(self)(kind, parts, name=name, data=data)
@@ -47,18 +60,21 @@ class ExpressionBase:
     def _call(self, function: str, *arguments: Any) -> Self:
         return self._made("call", self, *arguments, name=function)
 
-    def _text(self, *parts: Any) -> Self:
-        return self._made("text", *parts)
+    def _text(self, shown: tuple[Any, ...], *parts: Any) -> Self:
+        """SQL that is no plain call. ``shown``: what it prints, Flink's function and its arguments."""
+        return type(self)("text", parts, shown=shown)
 
     def _interval(self, unit: str) -> Self:
         """An interval of this number of units of time; of literals a literal."""
         if self._kind != "literal":
             one = interval_text(1, unit)
-            return self._text("(", self, f" * {one})")
-        return self._text(interval_text(self._parts[0], unit))
+            return self._text(("times", self, one), "(", self, f" * {one})")
+        return type(self)(
+            "interval", (interval_text(self._parts[0], unit),), data=(self._parts[0], unit)
+        )
 
     def __str__(self) -> str:
-        return Rendering().render(self)
+        return summary(self)
 
     __repr__ = __str__
 
@@ -90,6 +106,13 @@ class Rendering:
             part if isinstance(part, str) else self.render(part) for part in value._parts
         )
 
+    def _sql(self, value: ExpressionBase) -> str:
+        return f"({value._parts[0]})"
+
+    def _interval(self, value: ExpressionBase) -> str:
+        text: str = value._parts[0]
+        return text
+
     def _literal(self, value: ExpressionBase) -> str:
         text = literal_text(value._parts[0])
         return text if value._data is None else f"CAST({text} AS {type_text(value._data)})"
@@ -98,11 +121,14 @@ class Rendering:
         return quoted(value._name)
 
     def _call(self, value: ExpressionBase) -> str:
-        distinct = "DISTINCT " if value._data == "distinct" else ""
-        return f"{value._name}({distinct}{self.arguments(value._parts)})"
+        return self._called(value._name, value)
 
     def _user(self, value: ExpressionBase) -> str:
-        return f"{quoted(value._data.entry.name)}({self.arguments(value._parts)})"
+        return self._called(quoted(value._data.entry.name), value)
+
+    def _called(self, name: str, value: ExpressionBase) -> str:
+        words = "".join(f"{word} " for word in value._names)
+        return f"{name}({words}{self.arguments(value._parts)})"
 
     def _alias(self, value: ExpressionBase) -> str:
         return f"{self.render(value._parts[0])} AS {', '.join(map(quoted, value._names))}"
@@ -133,6 +159,11 @@ class Rendering:
 
     def _columns(self, value: ExpressionBase) -> str:
         return f"{value._name}({self.arguments(value._parts)})" if value._parts else "*"
+
+
+def sql_text(given: Any) -> str:
+    """The SQL of an expression; a text is SQL already."""
+    return given if isinstance(given, str) else Rendering().render(given)
 
 
 def misplaced(value: ExpressionBase) -> PlanError:
@@ -213,7 +244,7 @@ def literal_text(value: Any) -> str:
         return _float_text(value)
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
-    if isinstance(value, bytes):
+    if isinstance(value, (bytes, bytearray)):
         return f"X'{value.hex()}'"
     return _time_text(value) or _nested_text(value)
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from millstream.common.errors import PlanError
 from millstream.table.expression import Expression, JsonOnNull, TimePointUnit
-from millstream.table.expression_base import given, quoted, type_text
+from millstream.table.expression_base import given, quoted
+from millstream.table.expression_summary import Symbol
 from millstream.table.types.data_types import DataType
 
 __all__ = [
@@ -77,8 +78,8 @@ def _call(name: str, *arguments: Any) -> Expression:
     return Expression("call", arguments, name=name)
 
 
-def _text(*parts: Any) -> Expression:
-    return Expression("text", parts)
+def _text(shown: tuple[Any, ...], *parts: Any) -> Expression:
+    return Expression("text", parts, shown=shown)
 
 
 def _value(value: Any) -> Expression:
@@ -98,7 +99,7 @@ def col(name: str) -> Expression:
     Examples
     --------
     >>> col("price") * 2
-    (`price` * 2)
+    times(price, 2)
     """
     return Expression("column", name=name)
 
@@ -127,12 +128,12 @@ def _chained(word: str, *several: Any) -> Expression:
     parts: list[Any] = []
     for each in several:
         parts += [f" {word} ", _value(each)] if parts else [_value(each)]
-    return _text("(", *parts, ")")
+    return _text((word.lower(), *several), "(", *parts, ")")
 
 
 def not_(expression: Expression) -> Expression:
     """The opposite; NULL stays NULL."""
-    return _text("(NOT ", expression, ")")
+    return _text(("not", expression), "(NOT ", expression, ")")
 
 
 def current_database() -> Expression:
@@ -142,17 +143,17 @@ def current_database() -> Expression:
 
 def current_date() -> Expression:
     """The day at which a row is computed."""
-    return _text("CURRENT_DATE")
+    return _text(("currentDate",), "CURRENT_DATE")
 
 
 def current_time() -> Expression:
     """The time of the day at which a row is computed."""
-    return _text("CURRENT_TIME")
+    return _text(("currentTime",), "CURRENT_TIME")
 
 
 def current_timestamp() -> Expression:
     """The instant at which a row is computed."""
-    return _text("CURRENT_TIMESTAMP")
+    return _text(("currentTimestamp",), "CURRENT_TIMESTAMP")
 
 
 def current_watermark(rowtimeAttribute: Any) -> Expression:
@@ -162,12 +163,12 @@ def current_watermark(rowtimeAttribute: Any) -> Expression:
 
 def local_time() -> Expression:
     """The time of the day in the time zone of the session."""
-    return _text("LOCALTIME")
+    return _text(("localTime",), "LOCALTIME")
 
 
 def local_timestamp() -> Expression:
     """The time in the time zone of the session."""
-    return _text("LOCALTIMESTAMP")
+    return _text(("localTimestamp",), "LOCALTIMESTAMP")
 
 
 def to_date(date_str: Any, format: Any = None) -> Expression:
@@ -191,7 +192,8 @@ def temporal_overlaps(
     """Whether two spans of time have a moment in common."""
     first = ("(", _value(left_time_point), ", ", _value(left_temporal), ")")
     second = ("(", _value(right_time_point), ", ", _value(right_temporal), ")")
-    return _text("(", *first, " OVERLAPS ", *second, ")")
+    points = (left_time_point, left_temporal, right_time_point, right_temporal)
+    return _text(("temporalOverlaps", *points), "(", *first, " OVERLAPS ", *second, ")")
 
 
 def date_format(timestamp: Any, format: Any) -> Expression:
@@ -204,7 +206,9 @@ def timestamp_diff(
 ) -> Expression:
     """The whole units from one time to another."""
     first, second = _value(time_point1), _value(time_point2)
-    return _text(f"TIMESTAMPDIFF({time_point_unit.value}, ", first, ", ", second, ")")
+    unit = time_point_unit.value
+    shown = ("timestampDiff", Symbol(unit), first, second)
+    return _text(shown, f"TIMESTAMPDIFF({unit}, ", first, ", ", second, ")")
 
 
 def convert_tz(date_str: Any, tz_from: Any, tz_to: Any) -> Expression:
@@ -224,17 +228,18 @@ def unix_timestamp(date_str: Any = None, format: Any = None) -> Expression:
 
 def array(head: Any, *tail: Any) -> Expression:
     """An array of values."""
-    return _text("ARRAY[", *_listed((head, *tail)), "]")
+    return _text(("array", head, *tail), "ARRAY[", *_listed((head, *tail)), "]")
 
 
 def row(head: Any, *tail: Any) -> Expression:
     """A row of values."""
-    return _text("ROW(", *_listed((head, *tail)), ")")
+    return _text(("row", head, *tail), "ROW(", *_listed((head, *tail)), ")")
 
 
 def map_(key: Any, value: Any, *tail: Any) -> Expression:
     """A map of keys and values."""
-    return _text("MAP[", *_listed((key, value, *tail)), "]")
+    pairs = (key, value, *tail)
+    return _text(("map", *pairs), "MAP[", *_listed(pairs), "]")
 
 
 def map_from_arrays(key: Any, value: Any) -> Expression:
@@ -244,7 +249,8 @@ def map_from_arrays(key: Any, value: Any) -> Expression:
 
 def descriptor(*column_names: str) -> Expression:
     """Names of columns as an argument of a table function."""
-    return _text(f"DESCRIPTOR({', '.join(map(quoted, column_names))})")
+    names = ", ".join(map(quoted, column_names))
+    return _text(("DESCRIPTOR", *map(Symbol, column_names)), f"DESCRIPTOR({names})")
 
 
 def object_of(class_name: str, *args: Any) -> Expression:
@@ -291,7 +297,7 @@ def atan2(y: Any, x: Any) -> Expression:
 
 def negative(v: Any) -> Expression:
     """The number with the other sign."""
-    return _text("(-", _value(v), ")")
+    return _text(("minusPrefix", v), "(-", _value(v), ")")
 
 
 def concat(first: Any, *others: Any) -> Expression:
@@ -311,7 +317,7 @@ def uuid() -> Expression:
 
 def null_of(data_type: DataType) -> Expression:
     """NULL of a type."""
-    return _text(f"CAST(NULL AS {type_text(data_type)})")
+    return lit(None, data_type)
 
 
 def log(v: Any, base: Any = None) -> Expression:
@@ -330,7 +336,7 @@ def if_then_else(condition: Any, if_true: Any, if_false: Any) -> Expression:
     Examples
     --------
     >>> if_then_else(col("n") > 9, "many", "few")
-    CASE WHEN (`n` > 9) THEN 'many' ELSE 'few' END
+    ifThenElse(greaterThan(n, 9), 'many', 'few')
     """
     return _value(condition).then(if_true, if_false)
 
@@ -371,23 +377,27 @@ def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: Any) -> Expression
     for at in range(0, len(args), 2):
         pair = ["KEY ", _value(args[at]), " VALUE ", _value(args[at + 1])]
         parts += [", ", *pair] if parts else pair
-    return _text("JSON_OBJECT(", *parts, f" {on_null.value} ON NULL)")
+    shown = ("JSON_OBJECT", Symbol(on_null.value), *args)
+    return _text(shown, "JSON_OBJECT(", *parts, f" {on_null.value} ON NULL)")
 
 
 def json_object_agg(on_null: JsonOnNull, key_expr: Any, value_expr: Any) -> Expression:
     """A JSON object of the keys and values of all rows."""
     pair = ("KEY ", _value(key_expr), " VALUE ", _value(value_expr))
-    return _text("JSON_OBJECTAGG(", *pair, f" {on_null.value} ON NULL)")
+    shown = (f"JSON_OBJECTAGG_{on_null.value}_ON_NULL", key_expr, value_expr)
+    return _text(shown, "JSON_OBJECTAGG(", *pair, f" {on_null.value} ON NULL)")
 
 
 def json_array(on_null: JsonOnNull = JsonOnNull.ABSENT, *args: Any) -> Expression:
     """A JSON array of values."""
-    return _text("JSON_ARRAY(", *_listed(args), f" {on_null.value} ON NULL)")
+    shown = ("JSON_ARRAY", Symbol(on_null.value), *args)
+    return _text(shown, "JSON_ARRAY(", *_listed(args), f" {on_null.value} ON NULL)")
 
 
 def json_array_agg(on_null: JsonOnNull, item_expr: Any) -> Expression:
     """A JSON array of the values of all rows."""
-    return _text("JSON_ARRAYAGG(", _value(item_expr), f" {on_null.value} ON NULL)")
+    shown = (f"JSON_ARRAYAGG_{on_null.value}_ON_NULL", item_expr)
+    return _text(shown, "JSON_ARRAYAGG(", _value(item_expr), f" {on_null.value} ON NULL)")
 
 
 def lag(expr: Any, offset: Any = 1, default: Any = None) -> Expression:
@@ -406,7 +416,7 @@ def call(f: Any, *args: Any) -> Expression:
     Examples
     --------
     >>> call("UPPER", col("name"))
-    UPPER(`name`)
+    upper(name)
     """
     if not isinstance(f, str):
         found: Expression = f(*args)
@@ -417,4 +427,4 @@ def call(f: Any, *args: Any) -> Expression:
 
 def call_sql(sql_expression: str) -> Expression:
     """An expression of SQL over the columns of the table."""
-    return _text(f"({sql_expression})")
+    return Expression("sql", (sql_expression,))

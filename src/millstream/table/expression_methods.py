@@ -354,7 +354,9 @@ class BuiltInFunctions(ExpressionBase):
 
     def substr(self, begin_index: Any, length: Any = None) -> Self:
         """A part of the text, from a place (from 1, negative: from the end) on, to the end o ..."""
-        return self._call("SUBSTRING", *given(begin_index, length))
+        found = self._call("SUBSTRING", *given(begin_index, length))
+        found._shown = ("substr", *found._parts)
+        return found
 
     def replace(self, search: Any, replacement: Any) -> Self:
         """The first text, with the third instead of the second wherever it stands."""
@@ -510,7 +512,7 @@ class BuiltInFunctions(ExpressionBase):
 
     def list_agg(self, separator: Any = None) -> Self:
         """All texts in one, with a separator (by default a comma) between them."""
-        return self._call("LISTAGG", *given(separator))
+        return self._call("LISTAGG", "," if separator is None else separator)
 
     @property
     def year(self) -> Self:
@@ -605,32 +607,32 @@ class BuiltInFunctions(ExpressionBase):
     @property
     def is_null(self) -> Self:
         """Whether the value IS NULL."""
-        return self._text("(", self, " IS NULL)")
+        return self._text(("isNull", self), "(", self, " IS NULL)")
 
     @property
     def is_not_null(self) -> Self:
         """Whether the value IS NOT NULL."""
-        return self._text("(", self, " IS NOT NULL)")
+        return self._text(("isNotNull", self), "(", self, " IS NOT NULL)")
 
     @property
     def is_true(self) -> Self:
         """Whether the value IS TRUE."""
-        return self._text("(", self, " IS TRUE)")
+        return self._text(("isTrue", self), "(", self, " IS TRUE)")
 
     @property
     def is_false(self) -> Self:
         """Whether the value IS FALSE."""
-        return self._text("(", self, " IS FALSE)")
+        return self._text(("isFalse", self), "(", self, " IS FALSE)")
 
     @property
     def is_not_true(self) -> Self:
         """Whether the value IS NOT TRUE."""
-        return self._text("(", self, " IS NOT TRUE)")
+        return self._text(("isNotTrue", self), "(", self, " IS NOT TRUE)")
 
     @property
     def is_not_false(self) -> Self:
         """Whether the value IS NOT FALSE."""
-        return self._text("(", self, " IS NOT FALSE)")
+        return self._text(("isNotFalse", self), "(", self, " IS NOT FALSE)")
 
     def bitmap_and(self, bitmap2: Any) -> Self:
         """Refused: there are no bitmaps."""

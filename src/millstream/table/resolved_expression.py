@@ -17,7 +17,7 @@ class ResolvedExpression(Expression):
     >>> from millstream.table.types import DataTypes
     >>> found = ResolvedExpression.of("`ts` - INTERVAL '5' SECOND", DataTypes.TIMESTAMP(3).logical)
     >>> print(found.as_summary_string(), found.get_output_data_type())
-    `ts` - INTERVAL '5' SECOND TimestampType(3, true)
+    `ts` - INTERVAL '5' SECOND TIMESTAMP
     """
 
     @classmethod

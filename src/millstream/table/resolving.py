@@ -84,6 +84,8 @@ class QueryText(Rendering):
             return [quoted(name) for name in self.chosen(value)]
         if isinstance(value, ExpressionBase) and value._kind == "flatten":
             return self._fields(value._parts[0])
+        if isinstance(value, ExpressionBase) and value._kind == "column" and value._name == "*":
+            return ["*"]
         if isinstance(value, str):
             message = f"{value!r} is a text; columns are expressions"
             raise PlanError("EXPRESSION_PLACE", message, hint=f"write col({value!r})")
@@ -124,13 +126,18 @@ class QueryText(Rendering):
             return [text]
         return [f"({text}).{quoted(each.name)} AS {quoted(each.name)}" for each in fields]
 
+    def _call(self, value: ExpressionBase) -> str:
+        if self._names.find_function((value._name,)) is None:
+            return super()._call(value)
+        return self._called(quoted(value._name), value)
+
     def _user(self, value: ExpressionBase) -> str:
         entry = value._data.entry
         name = entry.name
         while self._functions.setdefault(name, entry) != entry:
             # Another function of the same name, such as a second lambda.
             name += "$"
-        return f"{quoted(name)}({self.arguments(value._parts)})"
+        return self._called(quoted(name), value)
 
     def _table(self, value: ExpressionBase) -> str:
         source = self.table(value._data.relation)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from millstream.table.expression_base import quoted
+from millstream.table.expression_base import quoted, sql_text
 from millstream.table.resolved_schema import (
     ComputedColumn,
     MetadataColumn,
@@ -141,7 +141,7 @@ class Schema:
 
         def column_by_expression(self, column_name: str, expr: Any) -> Schema.Builder:
             """Add a column that is computed; a text is SQL."""
-            self._columns.append(SchemaColumn(column_name, "computed", expression=str(expr)))
+            self._columns.append(SchemaColumn(column_name, "computed", expression=sql_text(expr)))
             return self
 
         def column_by_metadata(
@@ -159,7 +159,7 @@ class Schema:
 
         def watermark(self, column_name: str, watermark_expr: Any) -> Schema.Builder:
             """Make a column the time of the table, with its watermark."""
-            self._watermark = (column_name, str(watermark_expr))
+            self._watermark = (column_name, sql_text(watermark_expr))
             return self
 
         def primary_key(self, *column_names: str) -> Schema.Builder:

@@ -411,7 +411,8 @@ class GroupedTable:
         self._window = window
 
     def _grouped(self, fields: tuple[Any, ...], unnest: bool = False) -> Table:
-        query = self._table._query()
+        table = self._with_named_keys()
+        query = table._query()
         if self._window is not None:
             query.add_window(self._window)
         keys = []
@@ -419,10 +420,15 @@ class GroupedTable:
             if self._window is not None and getattr(each, "_name", None) == self._window.name:
                 keys.append(query.window_call(self._window))
             else:
-                keys.append(query.render(each._parts[0] if each._kind == "alias" else each))
+                keys.append(quoted(each._names[0]) if each._kind == "alias" else query.render(each))
         ending = f" GROUP BY {', '.join(keys)}" if keys else ""
         text = f"SELECT {query.items(fields)} FROM {query.sources[0]}{ending}"
-        return self._table._made(query.bound(text))
+        return table._made(query.bound(text))
+
+    def _with_named_keys(self) -> Table:
+        """The table with columns for the keys that have names of their own."""
+        named = [each for each in self._keys if each._kind == "alias"]
+        return self._table.add_or_replace_columns(*named) if named else self._table
 
     def select(self, *fields: Expression) -> Table:
         """Keys, aggregates, and what is computed of them."""

@@ -46,7 +46,7 @@ from millstream.table.table_config import TableConfig
 from millstream.table.table_descriptor import TableDescriptor
 from millstream.table.table_result import TableResult, inserted_result, ok_result, text_result
 from millstream.table.types.logical import RowType
-from millstream.table.values import given_row
+from millstream.table.values import result_row
 from millstream.table.watermarks import time_items, watermarked_entry
 
 if TYPE_CHECKING:
@@ -367,7 +367,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
         rows, client = self._statements.collect(table.relation)
         return TableResult(
             row_type,
-            (given_row(row, row_type) for row in rows),
+            (result_row(row, row_type) for row in rows),
             job_client=client,
             streaming=self._statements.streaming,
             by_type=True,

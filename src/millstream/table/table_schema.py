@@ -19,7 +19,7 @@ class TableSchema:
     --------
     >>> from millstream.table.types import DataTypes
     >>> TableSchema(["a"], [DataTypes.INT()]).get_field_data_type("a")
-    IntType()
+    IntType(true)
     """
 
     def __init__(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import pickle
+from array import array
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -34,10 +35,13 @@ __all__ = [
     "infer_type",
     "python_value",
     "python_values",
+    "result_row",
     "rows_of_columns",
     "stored_row",
 ]
 
+_DECIMALS = Context(prec=100, rounding=ROUND_HALF_UP)
+"""All digits of any decimal, and Flink's rounding."""
 _SCALARS: list[tuple[type, str]] = [
     (bool, "BOOLEAN"),
     (int, "BIGINT"),
@@ -98,9 +102,22 @@ def _type_of(value: Any, names: Sequence[str] | None) -> LogicalType:
         return MapType(keys, infer_type(value.values()))
     if isinstance(value, list):
         return ArrayType(infer_type(value))
+    if isinstance(value, array):
+        return ArrayType(parse_logical_type(f"{_array_element(value)} NOT NULL"))
     message = f"no SQL type fits a {type(value).__name__}: {value!r:.60}"
     hint = "give the types: from_elements(rows, DataTypes.ROW([...]))"
     raise PlanError("UNKNOWN_SQL_TYPE", message, hint=hint)
+
+
+def _array_element(value: array[Any]) -> str:
+    """The type of the elements of an array of Python; numbers without sign need one bit more."""
+    if value.typecode in "fd":
+        return "FLOAT" if value.typecode == "f" else "DOUBLE"
+    bits = 8 * value.itemsize + value.typecode.isupper()
+    return next((name for size, name in _INTEGERS if bits <= size), "DECIMAL(20, 0)")
+
+
+_INTEGERS = ((8, "TINYINT"), (16, "SMALLINT"), (32, "INT"), (64, "BIGINT"))
 
 
 def column_of(values: Iterable[Any], type_: LogicalType, zone: str = "UTC") -> pa.Array:
@@ -142,7 +159,7 @@ def _parts(value: Any, type_: RowType | StructuredType) -> list[Any]:
 
 def _scalar(value: Any, type_: LogicalType, zone: str) -> Any:
     if isinstance(type_, DecimalType):
-        return Decimal(str(value)).quantize(Decimal(1).scaleb(-type_.scale))
+        return Decimal(str(value)).quantize(Decimal(1).scaleb(-type_.scale), context=_DECIMALS)
     if type_.root == "RAW":
         return pickle.dumps(value)
     if type_.root == "TIMESTAMP_WITH_LOCAL_TIME_ZONE" and isinstance(value, datetime.datetime):
@@ -161,21 +178,26 @@ def python_values(column: pa.Array | pa.ChunkedArray, type_: LogicalType) -> lis
     return [python_value(value, type_) for value in column.to_pylist()]
 
 
-def python_value(value: Any, type_: LogicalType) -> Any:
-    """A value of Arrow as users see it: a row as `Row`, a map as dict."""
+def python_value(value: Any, type_: LogicalType, *, named: bool = True) -> Any:
+    """A value of Arrow as users see it: a row as `Row`, a map as dict.
+
+    ``named``: rows know the names of their fields, as functions get them; results have none in PyFlink.
+    """
     if value is None:
         return None
     if isinstance(type_, (RowType, StructuredType)):
-        names = [field.name for field in type_.fields]
-        row = Row(*(python_value(value[field.name], field.type) for field in type_.fields))
-        row.set_field_names(names)
+        fields = type_.fields
+        row = Row(*(python_value(value[each.name], each.type, named=named) for each in fields))
+        if named:
+            row.set_field_names([field.name for field in fields])
         return row
     if isinstance(type_, ArrayType):
-        return [python_value(each, type_.element) for each in value]
+        return [python_value(each, type_.element, named=named) for each in value]
     if isinstance(type_, MultisetType):
-        return {python_value(k, type_.element): n for k, n in value}
+        return {python_value(k, type_.element, named=named): n for k, n in value}
     if isinstance(type_, MapType):
-        return {python_value(k, type_.key): python_value(v, type_.value) for k, v in value}
+        pairs = ((python_value(k, type_.key, named=named), v) for k, v in value)
+        return {k: python_value(v, type_.value, named=named) for k, v in pairs}
     if type_.root == "RAW":
         return pickle.loads(value)
     return value
@@ -191,6 +213,14 @@ def given_row(row: Row, row_type: RowType) -> Row:
     """A row in the values of Arrow, as a user gets it: the opposite of `stored_row`."""
     pairs = zip(row, row_type.fields, strict=True)
     return like(row, [python_value(value, field.type) for value, field in pairs])
+
+
+def result_row(row: Row, row_type: RowType) -> Row:
+    """A row in the values of Arrow, as a result has it: without names, as in PyFlink."""
+    pairs = zip(row, row_type.fields, strict=True)
+    found = Row(*(python_value(value, field.type, named=False) for value, field in pairs))
+    found.set_row_kind(row.get_row_kind())
+    return found
 
 
 def rows_of_columns(

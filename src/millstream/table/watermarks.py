@@ -9,7 +9,7 @@ from millstream.common.errors import PlanError
 from millstream.common.time import to_millis
 from millstream.table.catalog.manager import CatalogManager
 from millstream.table.expression import Expression
-from millstream.table.expression_base import interval_text, quoted
+from millstream.table.expression_base import interval_text, quoted, sql_text
 from millstream.table.inserting import entry_of_descriptor
 from millstream.table.logical.algebra import Relation, TablePath
 from millstream.table.logical.entries import TableEntry
@@ -58,7 +58,7 @@ def watermarked_entry(
 def _interval(delay: Any) -> str:
     """A delay as an interval of SQL."""
     if isinstance(delay, Expression):
-        return str(delay)
+        return sql_text(delay)
     if isinstance(delay, str) and delay.strip().upper().startswith("INTERVAL"):
         return delay.strip()
     millis = to_millis(delay, "the delay of a watermark")

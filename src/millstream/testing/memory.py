@@ -16,6 +16,7 @@ from millstream.datastream.stream_execution_environment import StreamExecutionEn
 from millstream.metrics import JobMetrics
 from millstream.plan.graph import JobGraph
 from millstream.plan.options import JobOptions
+from millstream.plan.work_place import local_place
 from millstream.testing.programs import scheduled
 from millstream.testing.results import Checkpoint, Results
 from millstream.testing.runner import Settings, execute_job
@@ -56,7 +57,8 @@ def in_memory(*, checkpoint: Checkpoint | None = None, **options: Any) -> Iterat
         job = scheduled(env, graph, chosen, schedule)
         client = _EndedJob()
         try:
-            client.end(execute_job(job, schedule, settings, checkpoint))
+            with local_place(chosen.dependencies).entered():
+                client.end(execute_job(job, schedule, settings, checkpoint))
         except PlanError:
             raise
         except Exception as error:

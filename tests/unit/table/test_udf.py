@@ -466,3 +466,33 @@ def test_functions_of_java_are_refused_when_they_are_called():
     t_env.execute_sql("CREATE FUNCTION j AS 'org.example.Upper'")
     with pytest.raises(MillstreamError, match=r"no Python function: org\.example\.Upper"):
         rows_of(t_env, "SELECT j(k) FROM t")
+
+
+class Counted(ScalarFunction):
+    def open(self, function_context: FunctionContext) -> None:
+        group = function_context.get_metric_group()
+        self.calls = group.add_group("kind", "value").counter("calls")
+
+    def eval(self, i: int) -> int:
+        self.calls.inc()
+        return i
+
+
+def test_functions_have_metrics():
+    t_env = environment()
+    result = t_env.from_path("t").select(udf(Counted(), result_type="BIGINT")(col("id"))).execute()
+    assert len(list(result.collect())) == 3
+    operators = result.get_job_client().metrics().operators
+    assert {"kind.value.calls": 3} in [each.counters for each in operators.values()]
+
+
+def test_functions_get_the_parameters_of_the_job():
+    t_env = environment()
+    t_env.get_config().set("pipeline.global-job-parameters", "by:5,other:1")
+    subtract = udf(Subtract(), result_type="BIGINT")
+    assert rows_of(t_env, t_env.from_path("t").select(subtract(col("id")))) == [(-2,), (-3,), (-4,)]
+
+
+def test_outside_of_a_job_there_are_no_metrics():
+    with pytest.raises(RuntimeError, match="outside of a job"):
+        FunctionContext().get_metric_group()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,6 +89,11 @@ class KernelRuntimeContext:
 
     def get_task_name_with_subtasks(self) -> str:
         return f"{self.info.name} ({self.subtask + 1}/{self._subtasks})"
+
+    @property
+    def job_parameters(self) -> dict[str, str]:
+        """All parameters of the job."""
+        return dict(self._parameters)
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
         return self._parameters.get(key, default_value)
@@ -183,6 +190,24 @@ class KernelRuntimeContext:
             self._states[descriptor.name] = state
             self.infos[descriptor.name] = StateInfo.of(descriptor)
         return self._states[descriptor.name]
+
+
+_RUNNING: ContextVar[KernelRuntimeContext | None] = ContextVar("running", default=None)
+
+
+@contextmanager
+def running(context: KernelRuntimeContext | None) -> Iterator[None]:
+    """Let functions inside of expressions find the context of the operator that computes them."""
+    token = _RUNNING.set(context)
+    try:
+        yield
+    finally:
+        _RUNNING.reset(token)
+
+
+def running_context() -> KernelRuntimeContext | None:
+    """The context of the operator that is running, None outside of a job."""
+    return _RUNNING.get()
 
 
 def _nothing() -> None:

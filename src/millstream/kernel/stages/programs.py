@@ -17,7 +17,7 @@ import numpy as np
 
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from millstream.common.typeinfo import TypeInformation
-from millstream.kernel.calls.context import KernelRuntimeContext, OperatorInfo
+from millstream.kernel.calls.context import KernelRuntimeContext, OperatorInfo, running
 from millstream.kernel.calls.invoke import located
 from millstream.kernel.calls.reports import Reports
 from millstream.kernel.operators.keyed import KeyedOperator
@@ -428,7 +428,7 @@ class KeyedProgram(Program):
 
         if records is not None and operator.counts_records:
             counts.records_in += len(records)
-        with located(operator.info):
+        with located(operator.info), running(operator.opened):
             operator.run(records, pages, clock, emit)
         for chain in hosted.outputs.values():
             chain.flush()

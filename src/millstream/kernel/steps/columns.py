@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from millstream.common.errors import MillstreamError
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation
-from millstream.kernel.calls.context import OperatorInfo
+from millstream.kernel.calls.context import KernelRuntimeContext, OperatorInfo, running
 from millstream.kernel.records.columns import Columns, as_list, field_types
 from millstream.kernel.records.order import Ints, arrival_step, run_ordinals
 from millstream.kernel.steps.stateless import Flow, Step
@@ -180,15 +180,21 @@ class ColumnsStep(Step):
         self.step = step
         self._now_ms = now_ms
         self.type_info = type_info
+        self._context: KernelRuntimeContext | None = None
         self._names = [str(i) for i in range(len(field_types(type_info)))]
         if isinstance(type_info, RowTypeInfo):
             self._names = type_info.get_field_names()
+
+    def open(self, make_context: Callable[..., KernelRuntimeContext]) -> None:
+        self._context = make_context(self.info, None)
+        super().open(make_context)
 
     def push(self, flow: Flow) -> None:
         now = {NOW: str(self._now_ms())}
         batch = pa.RecordBatch.from_arrays(self._arrays(flow), self._names, metadata=now)
         try:
-            made = self.step.run(batch)
+            with running(self._context):
+                made = self.step.run(batch)
         except MillstreamError:
             raise
         except Exception as error:

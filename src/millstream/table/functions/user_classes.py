@@ -23,28 +23,31 @@ class FunctionContext:
 
     def __init__(
         self,
+        base_metric_group: Any = None,
         job_parameters: Mapping[str, str] | None = None,
         task_name: str = "table",
         parallelism: int = 1,
         index: int = 0,
     ) -> None:
+        self._metrics = base_metric_group
         self._job_parameters = dict(job_parameters or {})
         self._task_name = task_name
         self._parallelism = parallelism
         self._index = index
 
     def get_metric_group(self) -> Any:
-        """Refuse: functions of tables have no metrics of their own."""
-        raise RuntimeError(
-            "functions of tables have no metrics; count in a DataStream function instead"
-        )
+        """Return the group in which the function makes its metrics."""
+        if self._metrics is None:
+            raise RuntimeError("there are no metrics outside of a job")
+        return self._metrics
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
         """Return a global job parameter.
 
         Examples
         --------
-        >>> FunctionContext({"limit": "5"}).get_job_parameter("limit", "1")
+        >>> context = FunctionContext(job_parameters={"limit": "5"})
+        >>> context.get_job_parameter("limit", "1")
         '5'
         """
         return self._job_parameters.get(key, default_value)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from millstream.common.errors import Location, MillstreamError, user_code_error
 from millstream.common.types import Row
+from millstream.kernel.calls.context import running_context
 from millstream.kernel.records.order import Ints
 from millstream.table.functions.user_classes import FunctionContext, UserDefinedFunction
 from millstream.table.types.arrow import arrow_type
@@ -61,7 +62,7 @@ class UserCode:
             return
         self._is_open = True
         if isinstance(self.function, UserDefinedFunction):
-            self.function.open(FunctionContext())
+            self.function.open(_function_context())
             weakref.finalize(self, self.function.close)
 
     @property
@@ -210,6 +211,20 @@ class UserCode:
             for place, field in enumerate(result.fields)
         ]
         return np.array(rows, np.int64), columns
+
+
+def _function_context() -> FunctionContext:
+    """The context of a function: that of the operator which calls it."""
+    operator = running_context()
+    if operator is None:
+        return FunctionContext()
+    return FunctionContext(
+        operator.get_metrics_group(),
+        operator.job_parameters,
+        operator.get_task_name(),
+        operator.get_number_of_parallel_subtasks(),
+        operator.get_index_of_this_subtask(),
+    )
 
 
 def rows_of_result(found: Any) -> list[Sequence[Any]]:

@@ -101,10 +101,11 @@ class DataType:
     def _shown(self) -> list[str]:
         return []
 
+    def __str__(self) -> str:
+        return self.type_name()
+
     def __repr__(self) -> str:
-        parts = [*self._shown(), *([] if self._nullable else ["false"])]
-        if self._shown() and self._nullable:
-            parts.append("true")
+        parts = [*self._shown(), str(self._nullable).lower()]
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
@@ -322,9 +323,6 @@ class _Interval(AtomicType):
         parts = [str(each) for each in (self.upper, self.lower) if each is not None]
         return parse_logical_type("INTERVAL " + " TO ".join(parts))
 
-    def _shown(self) -> list[str]:
-        return [str(each) for each in (self.upper, self.lower) if each is not None]
-
 
 class YearMonthIntervalType(_Interval):
     """``INTERVAL YEAR(p) TO MONTH`` and its parts."""
@@ -407,9 +405,11 @@ class RowField:
     def __hash__(self) -> int:
         return hash(repr(self))
 
+    def __str__(self) -> str:
+        return f"RowField({self.name}, {self.data_type})"
+
     def __repr__(self) -> str:
-        extra = f", {self.description}" if self.description else ""
-        return f"RowField({self.name}, {self.data_type!r}{extra})"
+        return f"RowField({self.name}, {self.data_type!r}, {self.description or '...'})"
 
 
 class RowType(DataType):
@@ -743,7 +743,7 @@ def data_type(given: LogicalType) -> DataType:
     Examples
     --------
     >>> data_type(logical_of("ARRAY<INT>"))
-    ArrayType(IntType(), true)
+    ArrayType(IntType(true), true)
     """
     nullable = given.nullable
     if given.root in _PLAIN:

@@ -15,6 +15,7 @@ import pytest
 
 from millstream.common.errors import EnvironmentSetupError, PlanError
 from millstream.plan.options import Dependencies
+from millstream.plan.work_place import _lay_archive
 from millstream.spark.tasks import dependencies
 from millstream.spark.tasks.dependencies import WorkPlace, work_place
 
@@ -187,7 +188,7 @@ def test_programs_of_a_zip_can_be_run(tmp_path: Path) -> None:
             info = zipfile.ZipInfo(name)
             info.external_attr = mode << 16
             made.writestr(info, "x")
-    dependencies._lay_archive(archive, target)
+    _lay_archive(archive, target)
     assert os.access(target / "bin/run", os.X_OK)
     modes = [path.stat().st_mode & 0o111 for path in (target / "bin/run", target / "data", outside)]
     assert modes == [0o111, 0, 0]

@@ -18,7 +18,7 @@ ROW = (
     "a b",
     Decimal("1.50"),
     datetime.datetime(2020, 1, 1, 0, 0, 0, 123_000),
-    Row(a=1, b="q"),
+    Row(1, "q"),
     [1, 2],
 )
 COLUMNS = (
