@@ -19,6 +19,7 @@ __all__ = [
     "AggregateCall",
     "Correlate",
     "Distinct",
+    "EmitStrategy",
     "Filter",
     "Frame",
     "FrameBound",
@@ -254,12 +255,23 @@ class Distinct(Relation):
 
 
 @dataclass(frozen=True)
+class EmitStrategy:
+    """When a group window gives results besides at its end: ``table.exec.emit``.
+
+    ``early``: before it. ``lateness``: for so many milliseconds after it, whenever a row comes.
+    """
+
+    early: bool
+    lateness: int
+
+
+@dataclass(frozen=True)
 class WindowTable(Relation):
     """A windowing table function: the input, then window_start, window_end and window_time.
 
     ``time``: the place of the time column. Times are in milliseconds. ``step``: of HOP the slide, of
     CUMULATE the step. ``size`` of SESSION is the gap, and ``partition`` its keys. A legacy group window
-    is one too.
+    is one too, and may have an ``emit`` strategy.
     """
 
     input: Relation
@@ -269,6 +281,7 @@ class WindowTable(Relation):
     step: int | None = None
     offset: int = 0
     partition: tuple[int, ...] = ()
+    emit: EmitStrategy | None = None
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,13 @@ from millstream.table.functions import FUNCTIONS
 from millstream.table.logical.algebra import (
     Aggregate,
     AggregateCall,
+    EmitStrategy,
     Project,
     Relation,
     SortKey,
     WindowTable,
 )
+from millstream.table.logical.emitting import emit_strategy
 from millstream.table.logical.expression_binder import ExpressionBinder
 from millstream.table.logical.group_windows import GroupWindow, auxiliary, group_window
 from millstream.table.logical.over_binder import SelectExpressions
@@ -108,6 +110,7 @@ class GroupedExpressions(SelectExpressions):
         self.keys: list[Expression] = []
         self.sets: list[tuple[int, ...]] | None = None
         self.window: GroupWindow | None = None
+        self.emit: EmitStrategy | None = None
         self.calls: list[_Call] = []
         self._aggregating = False
         if group_by is not None:
@@ -149,6 +152,7 @@ class GroupedExpressions(SelectExpressions):
                 message = "a query has one group window"
                 raise self.context.error("SEVERAL_WINDOWS", message, node, "leave one away")
             self.window = window
+            self.emit = emit_strategy(self.context, window, node)
             return ()
         if has_aggregate(node, self.inner):
             message = "GROUP BY cannot have an aggregate"
@@ -355,6 +359,7 @@ class GroupedExpressions(SelectExpressions):
             window.step,
             window.offset,
             partition,
+            self.emit,
         )
 
     def _aggregate(

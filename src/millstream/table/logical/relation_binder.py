@@ -10,6 +10,7 @@ from millstream.table.expressions.tree import Expression
 from millstream.table.logical.algebra import Project, Relation, Scan, Values
 from millstream.table.logical.changelogs import CHANGELOG_FUNCTIONS
 from millstream.table.logical.context import BinderContext
+from millstream.table.logical.emitting import refuse_emit
 from millstream.table.logical.entries import TableEntry, ViewEntry
 from millstream.table.logical.expression_binder import ExpressionBinder
 from millstream.table.logical.join_binder import JoinBinder
@@ -130,6 +131,7 @@ class RelationBinder(JoinBinder):
         name = node.call.name.names[-1].upper()
         if self.context.names.find_function(node.call.name.names) is None:
             if name in WINDOW_FUNCTIONS:
+                refuse_emit(self.context, node.call)
                 relation = bind_window_table(
                     self.context, node.call, self._table_argument, self.outer
                 )

@@ -181,8 +181,10 @@ class Traits:
         order = _latest(found.order, *arrival)
         # Of several grouping sets two may have the same keys: NULL stands for those of other sets.
         keys = () if relation.sets is not None else (frozenset(range(len(relation.keys))),)
-        if window_of(relation) is not None:
-            return TableTraits(False, keys, order, _UNTIL_OVER)
+        windows = window_of(relation)
+        if windows is not None:
+            updating = windows.table.emit is not None
+            return TableTraits(updating, keys, order, _UNTIL_OVER, relation if updating else None)
         return TableTraits(True, keys, order, "grows with the groups", relation)
 
     @_of.register

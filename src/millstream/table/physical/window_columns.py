@@ -112,6 +112,9 @@ def window_columns(relation: Relation) -> WindowColumns | None:
     if below is None:
         return None
     if isinstance(relation, Aggregate):
+        if below.table.emit is not None:
+            # Its results change after the window is over.
+            return None
         return below.at({key: at for at, key in enumerate(relation.keys)})
     copies = [(e.index, at) for at, e in enumerate(relation.expressions) if isinstance(e, InputRef)]
     return below.at(dict(reversed(copies)))

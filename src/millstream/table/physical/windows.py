@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from millstream.kernel.tables.timed.assign import WindowStep
 from millstream.kernel.tables.timed.sessions import SessionSpec
+from millstream.kernel.tables.timed.updating_windows import UpdatingWindowSpec
 from millstream.kernel.tables.timed.window_aggregate import WindowAggregateSpec
 from millstream.plan.tables import add_columns, add_table
 from millstream.table.expressions.tree import InputRef
@@ -77,6 +78,9 @@ def add_window_aggregate(lowering: Lowering, relation: Aggregate, windows: Windo
         not windows.in_event_time,
         windows.zone(lowering.zone),
     )
+    emit = windows.table.emit
+    if emit is not None:
+        spec = UpdatingWindowSpec.of(spec, emit.early, emit.lateness)
     node = add_table(lowering.graph, "Window Aggregate", [before], spec, uid=uid_of(relation)).id
     width = len(key)
     places_of = [

@@ -128,6 +128,10 @@ class WindowAggregateOperator(TimedOperator):
         """The last instants of windows."""
         return as_utc(milliseconds(ends) - 1, self.spec.zone)
 
+    def _overs(self, lasts: Ints) -> Ints:
+        """The instants from which on windows take no rows."""
+        return lasts
+
     def pass_time(
         self, sections: list[Rows], deltas: list[Delta], firing: Firing
     ) -> Sequence[Rows]:
@@ -148,7 +152,7 @@ class WindowAggregateOperator(TimedOperator):
         ends = delta.arrays[self.spec.end]
         live = ends.is_valid().to_numpy(zero_copy_only=False)
         if not self.spec.processing:
-            on_time = self._lasts(ends) > firing.limits[delta.causes]
+            on_time = self._overs(self._lasts(ends)) > firing.limits[delta.causes]
             self.count_late(int((live & ~on_time).sum()))
             live = live & on_time
         return delta if live.all() else delta.take(np.flatnonzero(live))
@@ -173,14 +177,15 @@ class WindowAggregateOperator(TimedOperator):
         return found if left.all() else found.take(np.flatnonzero(left))
 
     def _fire(self, rows: Rows, lasts: Ints, firing: Firing) -> None:
-        width = len(self._kept)
-        state = rows.arrays[width:]
-        there = np.flatnonzero(self.aggregates.numbers(state) > 0)
-        taken = pa.array(there)
-        own = [array.take(taken) for array in rows.arrays[:width]]
-        bounds = [array.cast(LOCAL) for array in own[-2:]]
-        time = timestamps(lasts[there], self.spec.time)
-        results = self.aggregates.results([array.take(taken) for array in state])
-        arrays = [*own[:-2], *bounds, time, *results]
+        there = np.flatnonzero(self.aggregates.numbers(rows.arrays[len(self._kept) :]) > 0)
+        rows, lasts = rows.take(there), lasts[there]
         weights = np.ones(len(there), np.int64)
-        firing.fire(arrays, weights, lasts[there], rows.hashes[there])
+        firing.fire(self._results(rows, lasts), weights, lasts, rows.hashes)
+
+    def _results(self, rows: Rows, lasts: Ints) -> list[pa.Array]:
+        """The columns of the output, given the states of windows."""
+        width = len(self._kept)
+        *keys, start, end = rows.arrays[:width]
+        time = timestamps(lasts, self.spec.time)
+        results = self.aggregates.results(rows.arrays[width:])
+        return [*keys, start.cast(LOCAL), end.cast(LOCAL), time, *results]

@@ -68,12 +68,12 @@ def windows_of(window: Any, time: int) -> list[Any]:
     return found
 
 
-def expected(window: Any, given: list[Weighted], delay: int) -> Counter[Any]:
+def expected(window: Any, given: list[Weighted], delay: int, lateness: int = 0) -> Counter[Any]:
     groups: dict[Any, Counter[Any]] = {}
     units = single(given)
     for ((key, value, time), weight), limit in zip(units, limits(units, 2, delay), strict=True):
         for start, end in windows_of(window, ms_of(time)):
-            if end - 1 > limit:
+            if end - 1 + lateness > limit:
                 groups.setdefault((key, start, end), Counter())[value] += weight
     found: Counter[Any] = Counter()
     for (key, start, end), counts in groups.items():
