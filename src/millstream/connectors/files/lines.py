@@ -91,6 +91,10 @@ def border_after(path: str, start: int, count: int, *, header: bool = False) -> 
     with opened(path) as file:
         file.seek(at)
         while data := file.read(BLOCK_BYTES):
+            if not before and b"\r" not in data and (ends := data.count(b"\n")) < missing:
+                missing -= ends
+                at += len(data)
+                continue
             begin = 0
             for end in _LINE_END.finditer(data):
                 if before:

@@ -15,14 +15,17 @@ import pyarrow.json
 
 from millstream.connectors.files.json_lines import is_simple
 from millstream.table.types.arrow import arrow_type
-from millstream.table.types.logical import LogicalType, RowField
+from millstream.table.types.logical import ArrayType, LogicalType, RowField, RowType
 
 __all__ = ["csv_columns", "json_columns"]
 
-_SAME = ("CHAR", "VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DOUBLE")
+_SAME = ("CHAR", "VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DECIMAL")
+_INEXACT = ("FLOAT", "DOUBLE")
 _TIMES = ("TIMESTAMP_WITHOUT_TIME_ZONE", "TIMESTAMP_WITH_LOCAL_TIME_ZONE")
+# As many digits of a second as a column may have: Arrow's types have three or six of them.
+_FRACTIONS = (3, 6)
 _DATE = r"\d{4}-\d\d-\d\d"
-_TIME = r"\d\d:\d\d:\d\d(\.\d{1,3})?"
+_TIME = r"\d\d:\d\d:\d\d"
 
 
 def json_columns(
@@ -55,6 +58,8 @@ def csv_columns(
 ) -> list[pa.Array] | None:
     """The columns of lines without quotes; None if Arrow may read some differently."""
     if len(fields) < 2 or not len(lines) or lines.null_count or not _are_known(fields):
+        return None
+    if any(isinstance(each.type, RowType | ArrayType) for each in fields):
         return None
     lines = lines.cast(pa.binary())
     data = _joined(lines)
@@ -99,38 +104,77 @@ def _are_known(fields: Sequence[RowField]) -> bool:
 
 
 def _is_known(kind: LogicalType) -> bool:
+    if isinstance(kind, RowType):
+        return bool(kind.fields) and _are_known(kind.fields)
+    if isinstance(kind, ArrayType):
+        return _is_known(kind.element)
     if kind.root in _TIMES:
-        return kind.precision == 3  # type: ignore[attr-defined, no-any-return]
-    return kind.root in (*_SAME, "DATE")
+        return kind.precision in _FRACTIONS  # type: ignore[attr-defined]
+    return kind.root in (*_SAME, *_INEXACT, "DATE")
 
 
 def _read_type(kind: LogicalType) -> pa.DataType:
+    """The type that Arrow reads: texts where it would take other forms of times than Flink."""
+    if isinstance(kind, RowType):
+        return pa.struct([(each.name, _read_type(each.type)) for each in kind.fields])
+    if isinstance(kind, ArrayType):
+        return pa.list_(_read_type(kind.element))
+    if kind.root in _INEXACT:
+        return pa.float64()
     return arrow_type(kind) if kind.root in _SAME else pa.string()
 
 
 def _typed(
     columns: Sequence[pa.Array], fields: Sequence[RowField], iso: bool
 ) -> list[pa.Array] | None:
+    """Columns as their types have them; None if a value is not written as it should be."""
     found = []
     for column, each in zip(columns, fields, strict=True):
-        if each.type.root not in _SAME:
-            column = _times(column, each.type, iso)
-            if column is None:
-                return None
-        elif each.type.root == "DOUBLE" and not pc.all(pc.is_finite(column)).as_py():
-            # There are several ways to write what is no number, and Java knows one of them.
+        column = _column(column, each.type, iso)
+        if column is None:
             return None
         found.append(column)
     return found
 
 
+def _column(column: pa.Array, kind: LogicalType, iso: bool) -> pa.Array | None:
+    if isinstance(kind, RowType):
+        parts = _typed(column.flatten(), kind.fields, iso)
+        return None if parts is None else _struct(column, parts, arrow_type(kind))
+    if isinstance(kind, ArrayType):
+        values = _column(column.flatten(), kind.element, iso)
+        return None if values is None else _listed(column, values, arrow_type(kind))
+    if kind.root in _INEXACT:
+        # There are several ways to write what is no number, and Java knows one of them.
+        finite = pc.all(pc.is_finite(column)).as_py()
+        return column.cast(arrow_type(kind), safe=False) if finite is not False else None
+    if kind.root == "DECIMAL":
+        column.validate(full=True)  # 1e3 may have made more digits than the type has
+    return column if kind.root in _SAME else _times(column, kind, iso)
+
+
+def _struct(rows: pa.Array, parts: list[pa.Array], kind: pa.DataType) -> pa.Array:
+    """Rows as they are, with other fields."""
+    return pa.StructArray.from_arrays(parts, fields=list(kind), mask=rows.is_null())
+
+
+def _listed(lists: pa.Array, values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Lists as they are, with other values."""
+    lengths = pc.fill_null(pc.list_value_length(lists), 0)
+    ends = pc.cumulative_sum(lengths)
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends.cast(pa.int32())])
+    return pa.ListArray.from_arrays(offsets, values, type=kind, mask=lists.is_null())
+
+
 def _times(column: pa.Array, kind: LogicalType, iso: bool) -> pa.Array | None:
     """Dates and timestamps of texts; None if one has another form."""
-    local = kind.root == _TIMES[1]
-    form = _DATE if kind.root == "DATE" else rf"{_DATE}{'T' if iso else ' '}{_TIME}"
-    fits = pc.match_substring_regex(column, rf"\A{form}{'Z' if local else ''}\z")
-    if not pc.all(fits).as_py():
-        return None
     if kind.root == "DATE":
-        return column.cast(pa.date32())
-    return column.cast(pa.timestamp("ms", "UTC" if local else None))
+        form, wanted = _DATE, pa.date32()
+    else:
+        zone = "Z" if kind.root == _TIMES[1] else ""
+        fraction = rf"(\.\d{{1,{kind.precision}}})?"  # type: ignore[attr-defined]
+        form = f"{_DATE}{'T' if iso else ' '}{_TIME}{fraction}{zone}"
+        wanted = arrow_type(kind)
+    if pc.all(pc.match_substring_regex(column, rf"\A{form}\z")).as_py() is False:
+        return None
+    return column.cast(wanted)

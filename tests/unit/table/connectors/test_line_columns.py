@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from millstream.common.errors import FormatError
 from millstream.table.connectors.csv_rows import CsvRows
 from millstream.table.connectors.json_rows import JsonRows
+from millstream.table.types.arrow import arrow_type
 from tests.support.sql import row_type
 from tests.support.strategies import examples
 
@@ -57,6 +58,62 @@ def test_json_is_never_read_differently(lines):
     assert found is None or found == by_line(rows, lines)
 
 
+NESTED = row_type(
+    "r ROW<s STRING, i INT, t TIMESTAMP(6), n ROW<d DOUBLE>>, a ARRAY<INT>, "
+    "b ARRAY<ROW<s STRING, t DATE>>, "
+    "f FLOAT, p DECIMAL(5, 2), l TIMESTAMP_LTZ(3)"
+).fields
+NESTED_LINES = [
+    '{"r":{"s":"x","i":1,"t":"2024-01-02 03:04:05.123456","n":{"d":1.5}},"a":[1,null],"b":[],"f":1.1,'
+    '"p":1.25,"l":"2024-01-02 03:04:05Z"}',
+    '{"r":null,"a":null,"b":[{"s":"y","t":"2024-01-02"},null,{}],"l":null}',
+    '{"r":{"n":{}},"a":[],"more":{"r":[1]}}',
+    "{}",
+]
+
+
+def test_rows_and_arrays_are_read_at_once():
+    rows = JsonRows(NESTED)
+    for lines in (NESTED_LINES, NESTED_LINES[1:], NESTED_LINES[:1], ["{}"]):
+        found = rows.columns(pa.array(lines))
+        assert found is not None
+        one_by_one = list(zip(*by_line(rows, lines), strict=True))
+        for column, values, field in zip(found, one_by_one, NESTED, strict=True):
+            assert column.type == arrow_type(field.type)
+            assert column.to_pylist() == pa.array(list(values), column.type).to_pylist()
+
+
+NESTED_VALUES = st.recursive(
+    JSON_VALUES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=2).map(lambda each: f"[{','.join(each)}]"),
+        st.lists(st.tuples(st.sampled_from("sitndz"), inner), max_size=2).map(
+            lambda pairs: "{" + ",".join(f'"{name}":{value}' for name, value in pairs) + "}"
+        ),
+    ),
+    max_leaves=4,
+)
+NESTED_OBJECTS = st.one_of(
+    st.lists(st.tuples(st.sampled_from("rabfpl"), NESTED_VALUES), max_size=2).map(
+        lambda pairs: "{" + ",".join(f'"{name}":{value}' for name, value in pairs) + "}"
+    ),
+    st.sampled_from(NESTED_LINES),
+)
+
+
+@given(lines=st.lists(NESTED_OBJECTS, min_size=1, max_size=2))
+@examples(400)
+def test_nested_json_is_never_read_differently(lines):
+    rows = JsonRows(NESTED)
+    found = rows.columns(pa.array(lines))
+    if found is None:
+        return
+    one_by_one = by_line(rows, lines)
+    assert one_by_one is not None, lines
+    for column, values in zip(found, zip(*one_by_one, strict=True), strict=True):
+        assert column.to_pylist() == pa.array(list(values), column.type).to_pylist()
+
+
 _CSV = """|a| a |1| 1|+1|1.5|1e3|true|TRUE| true|null|NaN|inf|é|"x"|2024-01-02|2024-01-02 03:04:05
 2024-01-02 03:04:05.123|2024-1-2|#|0x1|1_0"""
 CSV_PARTS = st.sampled_from(_CSV.replace("\n", "|").split("|"))
@@ -66,7 +123,15 @@ CSV_PARTS = st.sampled_from(_CSV.replace("\n", "|").split("|"))
     lines=st.lists(
         st.lists(CSV_PARTS, min_size=1, max_size=4).map(",".join), min_size=1, max_size=3
     ),
-    columns=st.sampled_from(["s STRING, i INT", "d DOUBLE, b BOOLEAN", "t TIMESTAMP(3), y DATE"]),
+    columns=st.sampled_from(
+        [
+            "s STRING, i INT",
+            "d DOUBLE, b BOOLEAN",
+            "t TIMESTAMP(3), y DATE",
+            "f FLOAT, p DECIMAL(5, 2)",
+            "t TIMESTAMP(6), l TIMESTAMP_LTZ(3)",
+        ]
+    ),
 )
 @examples(300)
 def test_csv_is_never_read_differently(lines, columns):
