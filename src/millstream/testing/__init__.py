@@ -3,6 +3,7 @@
 =================================== ================================================================
 `run_local`                         runs a whole program in memory
 `in_memory`                         jobs of a program, tables too, run in memory inside a block
+`MemoryTables`                      what such jobs have written into tables
 `rebatch`                           runs it under many schedules; the results must not differ
 `collect`, `CollectSink`            keep a stream's records for the test
 `TestSource`                        elements with marks: watermarks, crashes, ends
@@ -12,6 +13,7 @@
 =================================== ================================================================
 """
 
+from millstream.connectors.memory_tables import MemoryTables
 from millstream.testing.engine.local import LocalJob
 from millstream.testing.engine.marks import AbortError
 from millstream.testing.engine.records import StreamRecord
@@ -33,6 +35,7 @@ __all__ = [
     "KeyedProcessHarness",
     "KeyedTwoInputHarness",
     "LocalJob",
+    "MemoryTables",
     "ProcessHarness",
     "RebatchReport",
     "Results",

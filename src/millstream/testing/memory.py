@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import fields
@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 
 from millstream.common.errors import CheckpointError, PlanError, user_location
 from millstream.common.job import JobExecutionResult, JobID, JobStatus
+from millstream.common.types import Row
+from millstream.connectors.memory_tables import MemoryTables, using_tables
 from millstream.datastream.environment.submitting import submitting
 from millstream.datastream.job_client import JobClient
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -26,7 +28,13 @@ __all__ = ["in_memory"]
 
 
 @contextmanager
-def in_memory(*, checkpoint: Checkpoint | None = None, **options: Any) -> Iterator[None]:
+def in_memory(
+    *,
+    tables: Mapping[str, Iterable[Row | Sequence[Any]]] | None = None,
+    stop: bool = False,
+    checkpoint: Checkpoint | None = None,
+    **options: Any,
+) -> Iterator[MemoryTables]:
     """Run the jobs that start inside the block in memory, without a JVM.
 
     ``env.execute()``, ``execute_and_collect()``, ``t_env.execute_sql(...)`` and all other calls that
@@ -35,11 +43,23 @@ def in_memory(*, checkpoint: Checkpoint | None = None, **options: Any) -> Iterat
 
     Parameters
     ----------
+    tables
+        Rows that tables have in place of what their connector reads, by name: tuples, or a `Row` with a
+        kind. Into a table that is named here nothing is written, its changes are kept.
+    stop
+        Stop jobs with a savepoint when all rows are read: the input has not ended, so windows that are
+        open stay open. The next block with the same checkpoint goes on, with its own ``tables``.
     checkpoint
         Where jobs keep what was committed, and go on from if something is there.
     options
         ``epochs``, ``seed``, ``slots``, ``parallelism``, ``splits``, ``batch``, ``restarts``,
         ``channel_order``, ``sources``, ``ms_per_epoch`` and ``copy_functions`` of `run_local`.
+
+    Yields
+    ------
+    MemoryTables
+        ``tables.changes(name)`` are the changes that were written into a table that is in memory, and
+        ``tables.rows(name)`` the rows that it has.
 
     Examples
     --------
@@ -51,7 +71,10 @@ def in_memory(*, checkpoint: Checkpoint | None = None, **options: Any) -> Iterat
     known = {each.name for each in fields(Schedule)}
     schedule = Schedule(**{key: value for key, value in options.items() if key in known})
     rest = {key: value for key, value in options.items() if key not in known}
-    settings = Settings(write=True, **rest)
+    settings = Settings(write=True, stop=stop, **rest)
+    kept = checkpoint or Checkpoint()
+    found = kept.begin_tables()
+    found.give(tables or {})
 
     def submit(env: StreamExecutionEnvironment, graph: JobGraph, chosen: JobOptions) -> JobClient:
         job = scheduled(env, graph, chosen, schedule)
@@ -65,8 +88,8 @@ def in_memory(*, checkpoint: Checkpoint | None = None, **options: Any) -> Iterat
             client.fail(error)
         return client
 
-    with submitting(submit):
-        yield
+    with submitting(submit), using_tables(found):
+        yield found
 
 
 class _EndedJob:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millstream.common.errors import CheckpointError, PlanError, user_location
+from millstream.connectors.memory_tables import MemoryTables
 from millstream.metrics import JobMetrics
 from millstream.testing.engine.local import Snapshot
 from millstream.testing.engine.local_sinks import Attempts
@@ -85,6 +86,13 @@ class Checkpoint:
         self._shape: object = None
         self._parts: dict[int, bytes] = {}
         self._ended: set[int] = set()
+        self._tables = MemoryTables()
+
+    def begin_tables(self) -> MemoryTables:
+        """The tables in memory of the next run: those of the run before, if that has not ended."""
+        if self.finished:
+            self._tables = MemoryTables()
+        return self._tables
 
     def begin(self, shape: object) -> bool:
         """Whether a run of a job of this shape continues from here; if not, it starts from 0."""

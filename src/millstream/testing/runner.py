@@ -116,12 +116,16 @@ def run_local(
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a local run besides its schedule, see `run_local`."""
+    """Settings of a local run besides its schedule, see `run_local`.
+
+    ``stop``: the run stops behind the last records, without the end of the job.
+    """
 
     sources: Sources = field(default_factory=dict)
     ms_per_epoch: int = 1_000
     copy_functions: bool = True
     write: bool = False
+    stop: bool = False
 
 
 def execute(
@@ -167,7 +171,7 @@ def execute_job(
                 attempts=checkpoint.attempts,
             )
             parts.append(_Part(local, component.index, schedule, checkpoint))
-            parts[-1].run(settings.ms_per_epoch)
+            parts[-1].run(settings.ms_per_epoch, stop=settings.stop)
     checkpoint.finished = all(checkpoint.has_ended(component.index) for component in components)
     return _results(job.graph, parts, totals, checkpoint.finished)
 
@@ -239,11 +243,11 @@ class _Part:
     def committed(self) -> int:
         return self.job.committed.epoch - self.first_epoch
 
-    def run(self, ms_per_epoch: int) -> None:
-        """Run to the end, or to where this run is to stop."""
+    def run(self, ms_per_epoch: int, *, stop: bool = False) -> None:
+        """Run to the end, or to where this run is to stop: at EOF marks, or behind the last records."""
         self.ms_per_epoch = ms_per_epoch
         try:
-            ended = self._run_batch() if self.job.batch else self._run_epochs()
+            ended = self._run_batch() if self.job.batch else self._run_epochs(stop=stop)
         except BaseException:
             self.checkpoint.save(self.index, self.job.committed, ended=False)
             # What went wrong first is what the test has to see.
@@ -258,31 +262,33 @@ class _Part:
         self._epoch(None, end=True)
         return True
 
-    def _run_epochs(self) -> bool:
+    def _run_epochs(self, *, stop: bool) -> bool:
         """Run all epochs of this run; whether the end has come."""
         if not self.cutter.listed:
             self._refuse_unbounded()
         while True:
             self.limits = {place: self._run_end(place) for place in self.places}
-            if self._run_to_limits():
+            if self._run_to_limits(stop=stop):
                 return True
             if None in self.limits.values():
                 return False
             if self.job.exhausted():
+                if stop:
+                    return False
                 self._epoch({}, end=True)
                 return True
             if self.schedule.restarts not in ("marks", "every"):
                 return False
             self._restart()
 
-    def _run_to_limits(self) -> bool:
+    def _run_to_limits(self, *, stop: bool) -> bool:
         """Read what this run may read; whether the end came with it."""
         while self._has_more():
             reads = self.cutter.next(self._left())
             if reads is None:
                 return False
             reads = {place: self._within_epoch(place, number) for place, number in reads.items()}
-            end = self._is_last(reads) and self.cutter.ends_with_data()
+            end = not stop and self._is_last(reads) and self.cutter.ends_with_data()
             self._epoch(reads, end=end)
             if end:
                 return True

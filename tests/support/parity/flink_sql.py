@@ -23,13 +23,17 @@ _LINE = re.compile(r"([^\s#]+)#(\d+)> ([+-][IUD])(\[.*\])")
 class SqlProgram(TypedDict):
     """Statements that make tables, and the query whose result counts.
 
-    ``options``: of the session. ``batch``: it runs in Flink's batch mode.
+    ``options``: of the session. ``batch``: it runs in Flink's batch mode. ``sink``: columns of the
+    table ``sink``, if the query is an INSERT. ``streams``: upsert tables, as ``run_programs.py`` says.
     """
 
     statements: list[str]
     query: str
     options: NotRequired[dict[str, str]]
     batch: NotRequired[bool]
+    zone: NotRequired[str]
+    sink: NotRequired[str]
+    streams: NotRequired[dict[str, Any]]
 
 
 def on_flink(programs: dict[str, SqlProgram]) -> dict[str, dict[str, Any]]:

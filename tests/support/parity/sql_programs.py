@@ -24,9 +24,10 @@ from millstream.table.connectors.simple import TableRows
 from millstream.table.expressions.java.numbers import double_text, float_text
 from millstream.table.logical.entries import TableEntry
 from millstream.table.table_environment import TableEnvironment
-from millstream.table.types.logical import LogicalType, RowType
+from millstream.table.types.logical import LogicalType, RowField, RowType
 from millstream.table.values import stored_row
 from millstream.testing import Checkpoint, TestSource
+from millstream.testing import in_memory as memory
 from tests.support.parity.flink_sql import SqlProgram
 from tests.support.sql import changes_in_memory
 
@@ -40,6 +41,7 @@ __all__ = [
     "java_text",
     "plain",
     "restored",
+    "through_sink",
 ]
 
 Change = tuple[str, tuple[Any, ...]]
@@ -50,10 +52,14 @@ _KINDS = {str(kind): kind for kind in RowKind}
 
 @dataclass(frozen=True)
 class Rows:
-    """A table: what stands in the brackets of CREATE TABLE, and its rows in the order of arrival."""
+    """A table: what stands in the brackets of CREATE TABLE, and its rows in the order of arrival.
+
+    ``upsert``: a row replaces that of its key, and a deletion may have the key only.
+    """
 
     columns: str
     changes: tuple[Change, ...]
+    upsert: bool = False
 
     @staticmethod
     def of(columns: str, *rows: Sequence[Any]) -> Rows:
@@ -82,12 +88,18 @@ def _value(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Program:
-    """Tables by name, statements (views), and the query whose result counts."""
+    """Tables by name, statements (views), and the query whose result counts.
+
+    ``options``: of the session. ``sink``: the columns of the table ``sink``, into which the query is an
+    INSERT then; else the table is that of the query.
+    """
 
     tables: dict[str, Rows]
     query: str
     statements: tuple[str, ...] = ()
     zone: str = "UTC"
+    options: tuple[tuple[str, str], ...] = ()
+    sink: str = ""
 
     def read(self) -> list[str]:
         """The names of the tables that the query reads."""
@@ -99,14 +111,37 @@ def for_flink(program: Program, folder: Path) -> SqlProgram:
     """The program as Flink runs it; its rows are written into files."""
     folder.mkdir(parents=True, exist_ok=True)
     statements = []
+    streams: dict[str, Any] = {}
     for name, table in program.tables.items():
+        if table.upsert:
+            streams[name] = _stream(table)
+            continue
         path = folder / f"{name}.json"
         path.write_text("".join(_lines(table)), encoding="utf-8")
         form = "debezium-json" if table.updating else "json"
         standard = f"'{form}.timestamp-format.standard' = 'ISO-8601'"
         options = f"'connector' = 'filesystem', 'path' = '{path}', 'format' = '{form}', {standard}"
         statements.append(f"CREATE TABLE {name} ({table.columns}) WITH ({options})")
-    return {"statements": [*statements, *program.statements], "query": program.query}
+    return {
+        "statements": [*statements, *program.statements],
+        "query": program.query,
+        "zone": program.zone,
+        "options": dict(program.options),
+        "sink": program.sink,
+        "streams": streams,
+    }
+
+
+def _stream(table: Rows) -> dict[str, Any]:
+    """An upsert table as the stream of rows that Flink reads: no format of files has upserts."""
+    entry = _entry(table.columns)
+    mark = entry.watermark
+    return {
+        "columns": [[f.name, f.type.as_summary()] for f in stored_columns(table.columns).fields],
+        "key": list(entry.primary_key),
+        "watermark": None if mark is None else [mark.column, mark.text],
+        "rows": [[kind, *map(plain, values)] for kind, values in table.changes],
+    }
 
 
 def _lines(table: Rows) -> list[str]:
@@ -146,12 +181,17 @@ def _json(value: Any, type_: LogicalType) -> Any:
     return value
 
 
-def stored_columns(columns: str) -> RowType:
-    """The columns that are read from files."""
+def _entry(columns: str) -> TableEntry:
     t_env = TableEnvironment.create()
     t_env.execute_sql(f"CREATE TABLE t ({columns}) WITH ('connector' = 'values')")
     entry = t_env.names.find_table(("t",))
     assert isinstance(entry, TableEntry)
+    return entry
+
+
+def stored_columns(columns: str) -> RowType:
+    """The columns that are read from files."""
+    entry = _entry(columns)
     return RowType(
         tuple(f for f in entry.row_type.fields if f.name in {c.name for c in entry.stored})
     )
@@ -222,6 +262,48 @@ def restored(program: Program, cuts: dict[str, int], **options: Any) -> Run:
     first = in_memory(program, sources=sources, checkpoint=checkpoint, **options)
     second = in_memory(program, sources=sources, checkpoint=checkpoint, **options)
     return Run(first.row_type, first.changes + second.changes)
+
+
+def through_sink(program: Program, at: int | None = None, **options: Any) -> Run:
+    """Run a program whose tables are in memory, and whose result is written into a table.
+
+    ``at``: how many rows each table has before the job is stopped with a savepoint, and goes on.
+    """
+    t_env = _tables_in_memory(program)
+    if program.sink:
+        insert, columns = program.query, program.sink
+        row_type = RowType(tuple(RowField(c.name, c.type) for c in _entry(columns).written))
+    else:
+        row_type = t_env.sql_query(program.query).relation.row_type
+        fields = (f"`{n}` {f.type.as_serializable()}" for n, f in enumerate(row_type.fields))
+        insert, columns = f"INSERT INTO sink {program.query}", ", ".join(fields)
+    t_env.execute_sql(f"CREATE TABLE sink ({columns}) WITH ('connector' = 'values')")
+    rows = {name: program.tables[name].rows() for name in program.read()}
+    if at is None:
+        with memory(tables=rows, **options) as tables:
+            t_env.execute_sql(insert).wait()
+        return Run(row_type, tables.rows("sink"))
+    checkpoint = Checkpoint()
+    before, after = ({n: r[:at] for n, r in rows.items()}, {n: r[at:] for n, r in rows.items()})
+    with memory(checkpoint=checkpoint, tables=before, stop=True, **options):
+        t_env.execute_sql(insert).wait()
+    with memory(checkpoint=checkpoint, tables=after, **options) as tables:
+        t_env.execute_sql(insert).wait()
+    return Run(row_type, tables.rows("sink"))
+
+
+def _tables_in_memory(program: Program) -> TableEnvironment:
+    t_env = TableEnvironment.create()
+    t_env.get_config().set("table.local-time-zone", program.zone)
+    for key, value in program.options:
+        t_env.get_config().set(key, value)
+    for name, table in program.tables.items():
+        mode = "I,UA,D" if table.upsert else "I,UB,UA,D" if table.updating else "I"
+        options = f"'connector' = 'values', 'changelog-mode' = '{mode}'"
+        t_env.execute_sql(f"CREATE TABLE {name} ({table.columns}) WITH ({options})")
+    for statement in program.statements:
+        t_env.execute_sql(statement)
+    return t_env
 
 
 def stored_rows(table: Rows) -> list[Row]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from millstream.common.types import Row, RowKind, like
 
-__all__ = ["changes_in_place", "folded", "hashable", "paired"]
+__all__ = ["changes_in_place", "folded", "hashable", "of_kind", "paired"]
 
 
 def paired(rows: Sequence[Row], key: Sequence[int] | None = None) -> list[Row]:
@@ -47,8 +47,8 @@ def changes_in_place(
     found: list[tuple[int, Row]] = []
     for at, row in left:
         if at in partner:
-            found.append((at, _of_kind(old_rows[partner[at]], RowKind.UPDATE_BEFORE)))
-            found.append((at, _of_kind(row, RowKind.UPDATE_AFTER)))
+            found.append((at, of_kind(old_rows[partner[at]], RowKind.UPDATE_BEFORE)))
+            found.append((at, of_kind(row, RowKind.UPDATE_AFTER)))
         elif at not in taken:
             found.append((at, row))
     return found
@@ -56,7 +56,7 @@ def changes_in_place(
 
 def folded(rows: Iterable[Row]) -> list[Row]:
     """The table that changes lead to, rows in the order in which they came."""
-    left = _consolidated([_of_kind(row, _PLAIN[row.get_row_kind()]) for row in rows])
+    left = _consolidated([of_kind(row, _PLAIN[row.get_row_kind()]) for row in rows])
     return [row for _, row in left if row.get_row_kind() is RowKind.INSERT]
 
 
@@ -98,7 +98,8 @@ def hashable(value: Any) -> Any:
     return (type(value).__name__, value)
 
 
-def _of_kind(row: Row, kind: RowKind) -> Row:
+def of_kind(row: Row, kind: RowKind) -> Row:
+    """A row with another kind."""
     if row.get_row_kind() is kind:
         return row
     found = like(row, list(row))

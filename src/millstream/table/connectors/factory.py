@@ -8,15 +8,17 @@ watermarks, and rows that are taken back.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 from millstream.common.errors import PlanError
+from millstream.common.time import to_millis
 from millstream.common.types import Row, RowKind
 from millstream.connectors.conditions import Comparison
+from millstream.connectors.memory_tables import current_tables
 from millstream.connectors.sink import Changelog, Sink
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.datastream.streams.data_stream import DataStream
@@ -39,6 +41,7 @@ __all__ = [
     "COMMON",
     "CONNECTORS",
     "Connector",
+    "ReadOptions",
     "ReadRows",
     "cannot",
     "connector_of",
@@ -63,6 +66,8 @@ class Connector(ABC):
 
     gives_kinds = False
     """Whether rows of a table that changes are objects that have their kinds themselves."""
+    any_metadata = False
+    """Whether metadata columns may have all names."""
 
     @abstractmethod
     def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
@@ -117,7 +122,7 @@ _MODULES = {
     "socket": "socket",
     "spark": "spark",
     "upsert-kafka": "kafka",
-    "values": "simple",
+    "values": "memory",
 }
 """Where connectors are: what a job does not use is not imported."""
 
@@ -139,10 +144,15 @@ def connector_of(entry: TableEntry) -> tuple[Connector, Options]:
     connector = CONNECTORS[name]
     options.check((*COMMON, *connector.options(options.given)))
     _check_metadata(entry, connector, options)
+    tables = current_tables()
+    if tables is not None and tables.is_here(entry.path.name) and name != "values":
+        connector = import_module("millstream.table.connectors.memory").InMemory(connector)
     return connector, options
 
 
 def _check_metadata(entry: TableEntry, connector: Connector, options: Options) -> None:
+    if connector.any_metadata:
+        return
     known = connector.metadata(options)
     for each in entry.columns:
         key = each.metadata_key or each.name
@@ -158,10 +168,30 @@ def stored_row(entry: TableEntry) -> RowType:
     return RowType(fields=tuple(RowField(each.name, each.type) for each in entry.stored))
 
 
+@dataclass(frozen=True)
+class ReadOptions:
+    """Options of the session about tables that are read.
+
+    ``idle_ms``: after how long without records a source does not hold the watermark back.
+    ``duplicates``: changes may come more than once, and each counts once.
+    """
+
+    zone: str = "UTC"
+    idle_ms: int | None = None
+    duplicates: bool = False
+
+    @staticmethod
+    def of(zone: str, option: Callable[[str], str | None]) -> ReadOptions:
+        """The options of a session."""
+        idle = to_millis(option("table.exec.source.idle-timeout") or "0 ms")
+        duplicates = (option("table.exec.source.cdc-events-duplicate") or "").lower() == "true"
+        return ReadOptions(zone, idle or None, duplicates)
+
+
 def read_table(
     env: StreamExecutionEnvironment,
     entry: TableEntry,
-    zone: str,
+    session: ReadOptions,
     *,
     versions: bool = False,
     kinds: bool = False,
@@ -177,7 +207,15 @@ def read_table(
     graph, node = env._graph, found.stream._id
     _name_sources(graph, node, entry)
     changes = connector.changes(entry, options)
-    upserts = changes == "upsert" and not versions
+    zone = session.zone
+    by_key = changes == "upsert" or (changes == "retract" and session.duplicates)
+    if by_key and session.duplicates and not entry.primary_key:
+        raise cannot(
+            entry,
+            "has no key, and table.exec.source.cdc-events-duplicate is true",
+            "declare PRIMARY KEY (...) NOT ENFORCED, by which rows that come twice are found",
+        )
+    upserts = by_key and not versions
     if kinds and not upserts:
         node, entry = with_kinds(env, node, entry), entry_with_kind(entry)
     elif connector.gives_kinds and changes != "append":
@@ -186,7 +224,7 @@ def read_table(
         node = with_last_rows(graph, node, entry, stored_row(entry), kinds=kinds)
         entry = entry_with_kind(entry) if kinds else entry
     node = with_computed(graph, node, entry, zone)
-    idle_ms = options.millis("scan.watermark.idle-timeout")
+    idle_ms = options.millis("scan.watermark.idle-timeout") or session.idle_ms
     node = with_watermark(env, node, entry, zone, idle_ms)
     if upserts and entry.watermark is not None:
         # As in Flink, watermarks follow the upserts, and not the rows that they take back.

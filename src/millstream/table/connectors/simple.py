@@ -1,4 +1,4 @@
-"""Connectors without another system: rows of the program, generated rows, print, blackhole."""
+"""Tables without another system: rows of the program, print, blackhole."""
 
 from __future__ import annotations
 
@@ -8,28 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millstream.common.types import Row
-from millstream.connectors.collection import CollectionSource
 from millstream.connectors.simple_sinks import DiscardingSink, DriverSink
 from millstream.connectors.sink import Changelog, Sink, SinkContext
-from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
-from millstream.table import values
 from millstream.table.connectors.changes import paired
-from millstream.table.connectors.factory import (
-    CONNECTORS,
-    Connector,
-    ReadRows,
-    cannot,
-    stored_row,
-)
-from millstream.table.connectors.lookup import RowsByKey
+from millstream.table.connectors.factory import CONNECTORS, Connector
 from millstream.table.connectors.options import Option, Options
 from millstream.table.connectors.printing import printed_row
 from millstream.table.logical.entries import TableEntry
-from millstream.table.physical.compiled import row_info
-from millstream.table.physical.lookups import RowLookup
 from millstream.table.types.logical import RowField, RowType
 
-__all__ = ["PrintedRows", "RowsOfProgram", "TableRows"]
+__all__ = ["ForgottenRows", "PrintedRows", "TableRows"]
 
 
 @dataclass(frozen=True)
@@ -40,36 +28,10 @@ class TableRows:
     updating: bool = False
     upsert: bool = False
 
-
-class RowsOfProgram(Connector):
-    """``values``: a table whose entry has `TableRows` as its source; as a sink it collects."""
-
-    gives_kinds = True
-
-    def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
-        return ()
-
-    def changes(self, entry: TableEntry, options: Options) -> Changelog:
-        if getattr(entry.source, "upsert", False):
-            return "upsert"
-        return "retract" if getattr(entry.source, "updating", False) else "append"
-
-    def read(
-        self, env: StreamExecutionEnvironment, entry: TableEntry, options: Options
-    ) -> ReadRows:
-        found = entry.source
-        if not isinstance(found, TableRows):
-            raise cannot(entry, "has no rows", "make it with from_elements or from_pandas")
-        row = stored_row(entry)
-        source = CollectionSource.of([values.stored_row(each, row) for each in found.rows])
-        info = row_info(row)
-        return ReadRows(env._source(entry.path.name, source, info))
-
-    def lookup(self, entry: TableEntry, options: Options, key: Sequence[str]) -> RowLookup:
-        if not isinstance(entry.source, TableRows) or entry.source.updating:
-            raise cannot(entry, "has no rows to look up", "make it with from_elements")
-        names = [each.name for each in entry.stored]
-        return RowsByKey(entry.source.rows, [names.index(each) for each in key])
+    @property
+    def changes(self) -> Changelog:
+        """The changes that a reader gets."""
+        return "upsert" if self.upsert else "retract" if self.updating else "append"
 
 
 @dataclass(frozen=True)
@@ -120,6 +82,5 @@ class _Blackhole(Connector):
         return ForgottenRows()
 
 
-CONNECTORS["values"] = RowsOfProgram()
 CONNECTORS["print"] = _Print()
 CONNECTORS["blackhole"] = _Blackhole()

@@ -1,34 +1,28 @@
-"""The rows of a query on their way into a table: constraints, output modes, upserts by its key."""
+"""The rows of a query on their way into a table: output modes, upserts by its key."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from millstream.common.errors import MillstreamError, PlanError
+from millstream.common.errors import PlanError
 from millstream.connectors.sink import Changelog, Sink
-from millstream.kernel.steps.columns import FilterStep, ProjectStep
 from millstream.kernel.tables.conflicts import ConflictSpec
-from millstream.kernel.tables.functions import Column
 from millstream.kernel.tables.materialize import MaterializeSpec
 from millstream.kernel.tables.spec import TableSpec
 from millstream.kernel.tables.upsert import UpsertSpec
-from millstream.plan.tables import add_columns, add_table, free_uid
+from millstream.plan.tables import add_table, free_uid
 from millstream.table.connectors.factory import connector_of
+from millstream.table.connectors.memory import KeptChanges
 from millstream.table.connectors.simple import PrintedRows
+from millstream.table.execution.constraints import add_constraints
 from millstream.table.execution.planning import Planned, Planner, refuse_updates
-from millstream.table.logical.entries import TableColumn, TableEntry
+from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.compiled import row_info
 
 __all__ = ["OUTPUT_MODES", "add_insert"]
 
 OUTPUT_MODES = ("append", "update", "complete")
-NOT_NULL = "table.exec.sink.not-null-enforcer"
-LENGTHS = "table.exec.sink.type-length-enforcer"
 MATERIALIZE = "table.exec.sink.upsert-materialize"
 
 
@@ -65,7 +59,7 @@ def add_insert(
     materialize = _materialize(option)
     if conflict is not None:
         _check_conflict(name, upserts, materialize)
-    node = _enforced(planner, planner.add(planned), entry, option)
+    node = add_constraints(planner.env._graph, planner.add(planned), entry, option)
     updating = planned.traits.updating
     changelog: Changelog = "retract" if updating else "append"
     if output_mode == "complete":
@@ -76,7 +70,7 @@ def add_insert(
     elif upserts:
         node = _as_upserts(planner, node, planned, entry, conflict, materialize)
         changelog = "upsert"
-    elif isinstance(sink, PrintedRows):
+    elif isinstance(sink, PrintedRows | KeptChanges):
         sink = replace(sink, key=planned.upsert_key)
     planner.connect(node, sink, name, changelog)
 
@@ -155,94 +149,3 @@ def _as_upserts(
         spec = UpsertSpec(row, key, keeps_none, traits.updating)
     uid = free_uid(planner.env._graph, f"sql-upserts-{entry.path}")
     return add_table(planner.env._graph, "Upserts", [node], spec, uid=uid).id
-
-
-# -- constraints -----------------------------------------------------------------------------------
-
-
-def _enforced(
-    planner: Planner, node: int, entry: TableEntry, option: Callable[[str], str | None]
-) -> int:
-    info = planner.env._graph[node].output_type
-    drops = (option(NOT_NULL) or "ERROR").upper() == "DROP"
-    required = tuple(
-        (place, each.name) for place, each in enumerate(entry.written) if not each.type.nullable
-    )
-    if required:
-        step = FilterStep(_NotNull(required, drops), info, "NOT NULL")  # type: ignore[arg-type]
-        node = add_columns(planner.env._graph, "Not Null", node, step).id
-    mode = (option(LENGTHS) or "IGNORE").upper()
-    if mode == "IGNORE" or not any(_length(each) for each in entry.written):
-        return node
-    functions = tuple(
-        _Fitting(place, each.name, each.type.root, found, mode == "ERROR")
-        if (found := _length(each)) is not None
-        else Column(place)
-        for place, each in enumerate(entry.written)
-    )
-    copied = tuple(n if isinstance(f, Column) else None for n, f in enumerate(functions))
-    fitted = ProjectStep(functions, info, copied, "lengths")  # type: ignore[arg-type]
-    return add_columns(planner.env._graph, "Lengths", node, fitted).id
-
-
-def _length(column: TableColumn) -> int | None:
-    found: int | None = getattr(column.type, "length", None)
-    return None if found is None or found >= 2**31 - 1 else found
-
-
-@dataclass(frozen=True)
-class _NotNull:
-    """The rows without NULL in some columns; if they are not to be dropped, others are an error."""
-
-    columns: tuple[tuple[int, str], ...]
-    drops: bool
-
-    def __call__(self, batch: pa.RecordBatch) -> pa.Array:
-        there = np.ones(batch.num_rows, np.bool_)
-        for place, name in self.columns:
-            column = batch.column(place)
-            if not column.null_count:
-                continue
-            if not self.drops:
-                raise MillstreamError(
-                    "NOT_NULL_COLUMN",
-                    f"column {name!r} is NOT NULL, and a row has NULL there",
-                    hint=f"filter such rows, or SET '{NOT_NULL}' = 'DROP' to leave them out",
-                )
-            there &= column.is_valid().to_numpy(zero_copy_only=False)
-        return pa.array(there)
-
-
-@dataclass(frozen=True)
-class _Fitting:
-    """A text or bytes cut and padded to the length of the column, or an error if they do not fit."""
-
-    place: int
-    name: str
-    root: str
-    length: int
-    fails: bool
-
-    def __call__(self, batch: pa.RecordBatch) -> pa.Array:
-        column = batch.column(self.place)
-        is_text = pa.types.is_string(column.type)
-        lengths = pc.utf8_length(column) if is_text else pc.binary_length(column)
-        exact = self.root in ("CHAR", "BINARY")
-        wrong = pc.not_equal(lengths, self.length) if exact else pc.greater(lengths, self.length)
-        if not pc.any(wrong).as_py():
-            return column
-        if self.fails:
-            value = column.filter(wrong.fill_null(False))[0].as_py()
-            raise MillstreamError(
-                "LENGTH_OF_COLUMN",
-                f"column {self.name!r} is {self.root}({self.length}), and a row has {value!r:.99} there",
-                hint=f"cut it in the query, or SET '{LENGTHS}' = 'TRIM_PAD'",
-            )
-        if not is_text:
-            values = [None if v is None else self._bytes(v, exact) for v in column.to_pylist()]
-            return pa.array(values, column.type)
-        cut = pc.utf8_slice_codeunits(column, 0, self.length)
-        return pc.utf8_rpad(cut, self.length, " ") if exact else cut
-
-    def _bytes(self, value: bytes, exact: bool) -> bytes:
-        return value[: self.length].ljust(self.length, b"\0") if exact else value[: self.length]

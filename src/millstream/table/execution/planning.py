@@ -15,7 +15,7 @@ from millstream.kernel.tables.functions import Column
 from millstream.kernel.tables.kinds import KIND
 from millstream.plan.graph import JobGraph, SinkNode
 from millstream.plan.tables import add_columns
-from millstream.table.connectors.factory import connector_of, lookup_table, read_table
+from millstream.table.connectors.factory import ReadOptions, connector_of, lookup_table, read_table
 from millstream.table.connectors.filtering import restricted
 from millstream.table.connectors.narrowing import narrowed
 from millstream.table.expressions.tree import Expression
@@ -61,8 +61,10 @@ class Planner:
         batch: bool = False,
         ttl: StateTtl = NO_TTL,
         agg_phases: str = "AUTO",
+        reading: ReadOptions | None = None,
     ) -> None:
         self.env = env
+        self._reading = reading or ReadOptions(zone)
         self.zone = zone
         self.batch = batch
         self._find = find
@@ -148,7 +150,7 @@ class Planner:
         known = id(graph), entry, scan.versions, scan.kinds
         if known not in self._sources:
             self._sources[known] = read_table(
-                self.env, entry, self.zone, versions=scan.versions, kinds=scan.kinds
+                self.env, entry, self._reading, versions=scan.versions, kinds=scan.kinds
             )
         places = [each.name for each in entry.columns] + [KIND] * scan.kinds
         wanted = [places.index(each.name) for each in scan.row_type.fields]

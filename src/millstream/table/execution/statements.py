@@ -22,6 +22,7 @@ from millstream.plan.graph import JobGraph
 from millstream.plan.options import ChannelOrder, JobOptions
 from millstream.table.catalog.manager import CatalogManager
 from millstream.table.connectors.changes import paired
+from millstream.table.connectors.factory import ReadOptions
 from millstream.table.connectors.queries import QueryRows
 from millstream.table.execution.explaining import Explained, Explainer
 from millstream.table.execution.inserts import add_insert
@@ -119,6 +120,7 @@ class Statements:
             batch=not self.streaming,
             ttl=StateTtl.of(self.names.option),
             agg_phases=_agg_phases(self.names.option),
+            reading=ReadOptions.of(self.zone, self.names.option),
         )
 
     # -- jobs ------------------------------------------------------------------------------------

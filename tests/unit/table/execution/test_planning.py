@@ -10,7 +10,7 @@ from benchmarks.nexmark.queries import COLUMNS, QUERIES, VIEWS
 from millstream.plan.graph import SourceNode
 from millstream.table.catalog.manager import CatalogManager
 from millstream.table.connectors import factory
-from millstream.table.connectors.simple import RowsOfProgram
+from millstream.table.connectors.memory import RowsOfProgram
 from millstream.table.logical.algebra import Relation
 from millstream.table.physical.traits import Traits
 from millstream.table.rules.driver import rewritten
