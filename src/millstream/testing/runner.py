@@ -169,6 +169,7 @@ def execute_job(
                 totals=totals,
                 write=settings.write,
                 attempts=checkpoint.attempts,
+                open_ended=settings.stop,
             )
             parts.append(_Part(local, component.index, schedule, checkpoint))
             parts[-1].run(settings.ms_per_epoch, stop=settings.stop)

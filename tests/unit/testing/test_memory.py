@@ -35,8 +35,8 @@ def table(tables: MemoryTables, name: str = "totals") -> list[tuple[Any, ...]]:
     return [tuple(row) for row in tables.rows(name)]
 
 
-FIRST = [(1, "ann", 5), (2, "bob", 3)]
-SECOND = [Row.of_kind(UPDATE, 1, "ann", 8), Row.of_kind(DELETE, 2, None, None)]
+FIRST: list[Any] = [(1, "ann", 5), (2, "bob", 3)]
+SECOND: list[Any] = [Row.of_kind(UPDATE, 1, "ann", 8), Row.of_kind(DELETE, 2, None, None)]
 
 
 def test_changes_of_a_table_without_a_key_have_old_rows() -> None:
@@ -106,7 +106,12 @@ def test_a_table_of_another_system_is_replaced_for_reading_and_writing() -> None
     for name in ("names", "copies"):
         columns = "id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED"
         t_env.execute_sql(f"CREATE TABLE {name} ({columns}) WITH ({kafka}, {formats})")
-    rows = [(1, "a"), (2, "b"), Row.of_kind(UPDATE, 1, "c"), Row.of_kind(DELETE, 2, None)]
+    rows: list[Any] = [
+        (1, "a"),
+        (2, "b"),
+        Row.of_kind(UPDATE, 1, "c"),
+        Row.of_kind(DELETE, 2, None),
+    ]
     with in_memory(tables={"names": rows, "copies": []}) as tables:
         t_env.execute_sql("INSERT INTO copies SELECT id, UPPER(name) FROM names").wait()
     assert table(tables, "copies") == [(1, "C")]

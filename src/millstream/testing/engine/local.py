@@ -128,6 +128,8 @@ class LocalJob:
         Run all sinks; by default only those that keep records for the program.
     attempts
         The identity of the job for its sinks, and how often it was started before.
+    open_ended
+        Channels may have more records in the next run, so none of them is over.
     """
 
     def __init__(
@@ -143,8 +145,10 @@ class LocalJob:
         totals: Totals | None = None,
         write: bool = False,
         attempts: Attempts | None = None,
+        open_ended: bool = False,
     ) -> None:
         self.options = options or JobOptions(parallelism=1)
+        self._open_ended = open_ended
         if allow_non_restored_state:
             self.options = replace(self.options, allow_non_restored_state=True)
         if savepoint is not None:
@@ -240,6 +244,10 @@ class LocalJob:
         """Where a channel ends, None if it has no end."""
         is_final = self._progress[place[0]].is_final(str(place[1]))
         return self.latest(place) if is_final else None
+
+    def _ends(self, place: Place, position: Position) -> bool:
+        """Whether a channel ends at a position: nothing more can come of it, in a later run either."""
+        return position == self.end(place) and not self._open_ended
 
     def position(self, place: Place) -> Position:
         """How far a channel has been read."""
@@ -404,7 +412,7 @@ class LocalJob:
                 place in work.positions
                 and new
                 and source.announces(place[1])
-                and self.position(place) != self.end(place)
+                and not self._ends(place, self.position(place))
             ):
                 found = True
                 channels[node.id].append(channel_number(node.id, place[1]))
@@ -479,7 +487,7 @@ class LocalJob:
             borders = [start + (stop - start) * cut // splits for cut in range(splits + 1)]
         number = channel_number(node.id, place[1])
         ranges = [
-            Range(place[1], number, first, last, finished=last == self.end(place))
+            Range(place[1], number, first, last, finished=self._ends(place, last))
             for first, last in pairwise(borders)
             if calls.number(last) > calls.number(first)
         ]
