@@ -14,7 +14,7 @@ __all__ = ["KeptTable", "MemoryTables", "current_tables", "using_tables"]
 
 
 class KeptTable:
-    """What was written into a table: all changes, and the rows that are there now."""
+    """A table that was written: all changes, and the rows that are there now."""
 
     def __init__(self) -> None:
         self.changes: list[Row] = []
@@ -51,7 +51,7 @@ class MemoryTables:
         return list(self._given.get(name, ()))
 
     def kept(self, name: str) -> KeptTable:
-        """What was written into a table, for its sink."""
+        """The table as its sink writes it."""
         return self._kept.setdefault(name, KeptTable())
 
     def changes(self, name: str) -> list[Row]:
