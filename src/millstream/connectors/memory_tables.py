@@ -28,8 +28,8 @@ class MemoryTables:
     --------
     >>> tables = MemoryTables()
     >>> tables.give({"orders": [(1, "ann")]})
-    >>> tables.given("orders")
-    [Row(1, 'ann')]
+    >>> [list(row) for row in tables.given("orders")]
+    [[1, 'ann']]
     """
 
     def __init__(self) -> None:
