@@ -33,8 +33,9 @@ def _descendants(pid: int) -> Iterator[int]:
 
 
 def jvms_of(pid: int) -> list[int]:
-    """The JVM of a driver."""
-    return [child for child in _children(pid) if "java" in _command(child)]
+    """The JVM of a driver; not the one that it asks for the version of Java before."""
+    commands = {child: _command(child) for child in _children(pid)}
+    return [p for p, found in commands.items() if "java" in found and "SparkSubmit" in found]
 
 
 def workers_of(pid: int) -> list[int]:

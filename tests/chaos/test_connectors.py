@@ -68,6 +68,14 @@ def test_workers_of_all_daemons_are_found(monkeypatch: pytest.MonkeyPatch) -> No
     assert processes.workers_of(1) == [6, 7, 5]
 
 
+def test_only_the_jvm_of_spark_is_taken_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it starts, Java is asked for its version: to kill that breaks nothing."""
+    commands = {2: "java -version", 3: "/opt/java/bin/java org.apache.spark.deploy.SparkSubmit"}
+    monkeypatch.setattr(processes, "_command", commands.__getitem__)
+    monkeypatch.setattr(processes, "_children", lambda pid: [2, 3])
+    assert processes.jvms_of(1) == [3]
+
+
 def test_a_process_that_waits_is_told_from_one_that_works() -> None:
     assert processes.is_working(os.getpid())
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
