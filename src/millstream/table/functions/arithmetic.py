@@ -291,6 +291,8 @@ def _whole_type(kind: LogicalType) -> LogicalType:
 
 def _rounding(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if len(arguments) == 2 and isinstance(arguments[1], Symbol):
+        if not kinds.is_temporal(arguments[0].type):
+            raise BindError(f"{arguments[0].type} has no {arguments[1]}")
         return arguments, arguments[0].type
     _one(arguments)
     return arguments, _whole_type(arguments[0].type)
@@ -341,6 +343,8 @@ def _scaled(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]
     _one(arguments[:1])
     if len(arguments) > 2:
         raise BindError("one or two arguments are needed")
+    if not all(kinds.root(each.type) in (*kinds.INTEGERS, "NULL") for each in arguments[1:]):
+        raise BindError("the number of digits must be an integer")
     digits = [to_type(each, kinds.INT) for each in arguments[1:]]
     kind = arguments[0].type
     nullable = kind.nullable or any(each.type.nullable for each in digits)

@@ -353,6 +353,8 @@ def _json(text: str) -> str:
 def _object_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if len(arguments) % 2 == 0 or not isinstance(arguments[0], Symbol):
         raise BindError("keys and values are needed, and what happens to NULL")
+    if not all(kinds.is_string(each.type) for each in arguments[1::2]):
+        raise BindError("a key must be a text")
     _check_json(arguments[2::2])
     return arguments, kinds.not_null(kinds.STRING)
 

@@ -51,6 +51,8 @@ _BITS = {
 def comparable(arguments: list[Expression]) -> list[Expression]:
     """Arguments of one type: numbers with texts as numbers, times with texts as times."""
     types = [each.type for each in arguments]
+    if kinds.is_mixed_days(types):
+        raise BindError("a DATE is not compared with a TIMESTAMP")
     try:
         kind = kinds.common_type(types)
     except kinds.TypesError:
@@ -64,6 +66,14 @@ def comparable(arguments: list[Expression]) -> list[Expression]:
     return [to_type(each, kind) for each in arguments]
 
 
+def _equality(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
+    """As `_predicate`, but Flink compares no text with a number for equality."""
+    types = [each.type for each in arguments]
+    if any(map(kinds.is_string, types)) and any(map(kinds.is_numeric, types)):
+        raise BindError(f"{' and '.join(map(str, types))} are not compared")
+    return _predicate(arguments)
+
+
 def _predicate(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if len(arguments) != 2:
         raise BindError("two arguments are compared")
@@ -73,7 +83,7 @@ def _predicate(arguments: list[Expression]) -> tuple[list[Expression], LogicalTy
 
 
 def _never_null(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
-    return _predicate(arguments)[0], kinds.not_null(kinds.BOOLEAN)
+    return _equality(arguments)[0], kinds.not_null(kinds.BOOLEAN)
 
 
 def compare(sign: str, left: Vector, right: Vector, length: int) -> pa.Array:
@@ -95,7 +105,8 @@ def _declare_comparison(sign: str, words: str) -> None:
         return compare(sign, vectors[0], vectors[1], context.length)
 
     run.__doc__ = f"TRUE if the first value is {words} the second; NULL if one of them is NULL."
-    vectorised(sign, "comparison", f"value1 {sign} value2", _predicate)(run)
+    infer = _equality if sign in ("=", "<>") else _predicate
+    vectorised(sign, "comparison", f"value1 {sign} value2", infer)(run)
 
 
 for _sign, _words in {

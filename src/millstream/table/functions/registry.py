@@ -210,6 +210,8 @@ _FAMILIES: dict[str, Callable[[LogicalType], bool]] = {
     "DAYS": lambda kind: kinds.root(kind) in ("DATE", "TIMESTAMP", "TIMESTAMP_LTZ"),
     "TEMPORAL": kinds.is_temporal,
     "TIMESTAMP": lambda kind: kinds.root(kind) in ("TIMESTAMP", "TIMESTAMP_LTZ"),
+    "TIMESTAMP_OR_TEXT": lambda kind: kind.is_("TIMESTAMP") or kinds.is_string(kind),
+    "TIME_OR_INTERVAL": lambda kind: kinds.is_temporal(kind) or kinds.is_interval(kind),
     "TEXT_OR_BYTES": lambda kind: kinds.is_string(kind) or kinds.is_binary(kind),
     "TEXT_OR_NUMBER": lambda kind: kinds.is_string(kind) or kinds.is_numeric(kind),
     "ANY": lambda kind: True,

@@ -8,11 +8,16 @@ import re
 from typing import Any
 from urllib.parse import quote_plus, unquote_to_bytes
 
+import pyarrow as pa
+
 from millstream.table.expressions import kinds
+from millstream.table.expressions.context import Context
 from millstream.table.expressions.java.numbers import parse_double, wrap
 from millstream.table.expressions.java.printf import java_format
 from millstream.table.expressions.kinds import LogicalType
-from millstream.table.functions.registry import BindError, function
+from millstream.table.expressions.tree import Call, Expression, Literal
+from millstream.table.expressions.vectors import Vector, build, each_value
+from millstream.table.functions.registry import BindError, function, signature, vectorised
 
 __all__: list[str] = []
 
@@ -158,7 +163,7 @@ def _instr(text: str, part: str, start: int = 1, number: int = 1) -> int:
     "TRIM",
     STRING,
     "TRIM([BOTH | LEADING | TRAILING] [string1 FROM] string2)",
-    "ANY STRING? STRING?",
+    "STRING STRING? STRING?",
     _trimmed,
 )
 def _trim(first: str, text: str | None = None, characters: str = " ") -> str:
@@ -416,17 +421,23 @@ def _chosen(types: list[LogicalType]) -> LogicalType:
     return kinds.with_nullability(kinds.common_type(types[1:]), True)
 
 
-@function(
-    "ELT",
-    STRING,
-    "ELT(index, value1, ...)",
-    "INTEGER TEXT_OR_BYTES TEXT_OR_BYTES*",
-    _chosen,
-    strict=False,
-)
-def _elt(index: int | None, *values: Any) -> Any:
+_ELT = signature("INTEGER TEXT_OR_BYTES TEXT_OR_BYTES*", _chosen)
+
+
+def _elt_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
+    if arguments and isinstance(arguments[0], Literal) and (arguments[0].value or 0) < 0:
+        raise BindError(f"the index must be 0 or more, and is {arguments[0].value}")
+    return _ELT(arguments)
+
+
+@vectorised("ELT", STRING, "ELT(index, value1, ...)", _elt_type)
+def _elt(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
     """The value at a place, from 1; NULL if there is none."""
-    return values[index - 1] if index is not None and 1 <= index <= len(values) else None
+
+    def row(index: int | None, *values: Any) -> Any:
+        return values[index - 1] if index is not None and 1 <= index <= len(values) else None
+
+    return build(each_value(row, vectors, context.length, strict=False), call.type)
 
 
 @function("IS_ALPHA", "conditional", "IS_ALPHA(string)", "ANY", "BOOLEAN!", strict=False)

@@ -109,7 +109,10 @@ def _add_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalTyp
     if len(arguments) != 3 or not isinstance(arguments[0], Symbol):
         raise BindError("a unit, a number and a time are needed")
     unit, amount, time = arguments
-    if not kinds.is_temporal(time.type) or not kinds.is_numeric(amount.type):
+    if not kinds.is_temporal(time.type) or kinds.root(amount.type) not in (
+        *kinds.INTEGERS,
+        "NULL",
+    ):
         raise BindError(f"{amount.type} cannot be added to {time.type}")
     kind = time.type
     clock = isinstance(unit, Symbol) and unit.text in ("HOUR", "MINUTE", "SECOND")
@@ -168,7 +171,7 @@ def _timestamp_diff(call: Call, vectors: list[Vector], context: Context) -> pa.A
     "DATE_FORMAT",
     TEMPORAL,
     "DATE_FORMAT(time, pattern)",
-    "ANY STRING",
+    "TIMESTAMP_OR_TEXT STRING",
     "STRING?",
     pass_call=True,
     pass_context=True,
@@ -176,8 +179,6 @@ def _timestamp_diff(call: Call, vectors: list[Vector], context: Context) -> pa.A
 def _date_format(call: Call, context: Context, value: Any, pattern: str) -> str | None:
     """The time by a pattern of Java's DateTimeFormatter; a text is read as a timestamp first."""
     kind = call.arguments[0].type
-    if kinds.root(kind) in ("DATE", "TIME"):
-        raise ValueError(f"{kind} is no timestamp")
     if isinstance(value, str):
         found = parse_timestamp(value, 9)
         if found is None:
@@ -292,6 +293,10 @@ def _millis(nanos: int | None) -> int | None:
 def _ltz_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if not 1 <= len(arguments) <= 3:
         raise BindError("one to three arguments are needed")
+    numbers = kinds.is_numeric(arguments[0].type) and len(arguments) <= 2
+    fits = kinds.is_numeric if numbers else kinds.is_string
+    if not all(fits(each.type) or kinds.root(each.type) == "NULL" for each in arguments):
+        raise BindError("a number and its precision are needed, or texts")
     precision = 3
     second = arguments[1] if len(arguments) > 1 else None
     if isinstance(second, Literal) and isinstance(second.value, int):
@@ -345,7 +350,7 @@ def check_pattern(pattern: str) -> None:
     "OVERLAPS",
     TEMPORAL,
     "(time1, end1) OVERLAPS (time2, end2)",
-    "TEMPORAL ANY TEMPORAL ANY",
+    "TEMPORAL TIME_OR_INTERVAL TEMPORAL TIME_OR_INTERVAL",
     "BOOLEAN",
     pass_call=True,
     pass_context=True,
