@@ -391,7 +391,8 @@ def json_object_agg(on_null: JsonOnNull, key_expr: Any, value_expr: Any) -> Expr
 def json_array(on_null: JsonOnNull = JsonOnNull.ABSENT, *args: Any) -> Expression:
     """A JSON array of values."""
     shown = ("JSON_ARRAY", Symbol(on_null.value), *args)
-    return _text(shown, "JSON_ARRAY(", *_listed(args), f" {on_null.value} ON NULL)")
+    ending = f" {on_null.value} ON NULL)" if args else ")"
+    return _text(shown, "JSON_ARRAY(", *_listed(args), ending)
 
 
 def json_array_agg(on_null: JsonOnNull, item_expr: Any) -> Expression:
