@@ -414,7 +414,7 @@ def _bin(value: int) -> str:
     return f"{value & 0xFFFFFFFFFFFFFFFF:b}"
 
 
-@function("HEX", ARITHMETIC, "HEX(integer), HEX(string)", "TEXT_OR_NUMBER", "STRING")
+@function("HEX", ARITHMETIC, "HEX(integer), HEX(string)", "TEXT_OR_INTEGER", "STRING")
 def _hex(value: Any) -> str:
     """The integer, or the bytes of the text, in upper-case hexadecimal digits."""
     if isinstance(value, str):

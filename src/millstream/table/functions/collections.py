@@ -71,7 +71,7 @@ def _row(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
     return build(each_value(lambda *row: row, vectors, context.length, strict=False), call.type)
 
 
-@function("CARDINALITY", COLLECTION, "CARDINALITY(array or map)", "ANY", "INT")
+@function("CARDINALITY", COLLECTION, "CARDINALITY(array or map)", "COLLECTION", "INT")
 def _cardinality(values: Any) -> int:
     """The number of elements or pairs."""
     return len(values)
@@ -83,8 +83,8 @@ def _item_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalTy
     collection, place = arguments
     if kinds.root(collection.type) == "MAP":
         place = to_type(place, collection.type.children[0])
-    elif not kinds.is_numeric(place.type):
-        raise BindError("the place is a number")
+    elif kinds.root(place.type) not in (*kinds.INTEGERS, "NULL"):
+        raise BindError("the place is an integer")
     return [collection, place], kinds.with_nullability(collection.type.children[-1], True)
 
 

@@ -213,7 +213,8 @@ _FAMILIES: dict[str, Callable[[LogicalType], bool]] = {
     "TIMESTAMP_OR_TEXT": lambda kind: kind.is_("TIMESTAMP") or kinds.is_string(kind),
     "TIME_OR_INTERVAL": lambda kind: kinds.is_temporal(kind) or kinds.is_interval(kind),
     "TEXT_OR_BYTES": lambda kind: kinds.is_string(kind) or kinds.is_binary(kind),
-    "TEXT_OR_NUMBER": lambda kind: kinds.is_string(kind) or kinds.is_numeric(kind),
+    "TEXT_OR_INTEGER": lambda kind: kinds.is_string(kind) or kinds.root(kind) in kinds.INTEGERS,
+    "COLLECTION": lambda kind: kinds.root(kind) in ("ARRAY", "MAP", "MULTISET"),
     "ANY": lambda kind: True,
 }
 _EXACT = {"INT": kinds.INT, "BIGINT": kinds.BIGINT, "DOUBLE": kinds.DOUBLE}

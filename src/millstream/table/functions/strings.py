@@ -372,7 +372,7 @@ def _decode(data: bytes, charset: str) -> str:
     "SPLIT_INDEX",
     STRING,
     "SPLIT_INDEX(string, delimiter, index)",
-    "STRING TEXT_OR_NUMBER INT",
+    "STRING TEXT_OR_INTEGER INT",
     "STRING?",
 )
 def _split_index(text: str, delimiter: Any, index: int) -> str | None:
@@ -403,15 +403,22 @@ def _split(text: str, delimiter: str) -> tuple[str, ...]:
     return tuple(text.split(delimiter)) if delimiter else tuple(text)
 
 
-@function(
-    "STARTSWITH", STRING, "STARTSWITH(value, start)", "TEXT_OR_BYTES TEXT_OR_BYTES", "BOOLEAN"
-)
+def _affix_result(types: list[LogicalType]) -> LogicalType:
+    if any(map(kinds.is_string, types)) and any(map(kinds.is_binary, types)):
+        raise BindError("two texts are needed, or two binaries")
+    return kinds.with_nullability(kinds.BOOLEAN, any(kind.nullable for kind in types))
+
+
+_AFFIX = "TEXT_OR_BYTES TEXT_OR_BYTES"
+
+
+@function("STARTSWITH", STRING, "STARTSWITH(value, start)", _AFFIX, _affix_result)
 def _starts(text: Any, start: Any) -> bool:
     """TRUE if the text or binary begins with another."""
     return bool(text.startswith(start))
 
 
-@function("ENDSWITH", STRING, "ENDSWITH(value, end)", "TEXT_OR_BYTES TEXT_OR_BYTES", "BOOLEAN")
+@function("ENDSWITH", STRING, "ENDSWITH(value, end)", _AFFIX, _affix_result)
 def _ends(text: Any, end: Any) -> bool:
     """TRUE if the text or binary ends with another."""
     return bool(text.endswith(end))

@@ -50,6 +50,10 @@ def test_the_result_is_nullable_if_an_argument_is() -> None:
         "TO_TIMESTAMP_LTZ('2020-01-01', 3)",
         "JSON_OBJECT(KEY 1 VALUE 2)",
         "ELT(-1, 'a')",
+        "CARDINALITY('abc')",
+        "ARRAY[1, 2][1.5]",
+        "HEX(1.5)",
+        "STARTSWITH('abc', X'61')",
     ],
 )
 def test_flink_refuses_these_before_anything_runs(text: str) -> None:
