@@ -224,7 +224,8 @@ def _fit(argument: Expression, family: str) -> Expression:
     if isinstance(argument, Symbol):
         return argument
     if family in _EXACT:
-        if kinds.is_numeric(argument.type) or kinds.root(argument.type) == "NULL":
+        whole = kinds.root(argument.type) in (*kinds.INTEGERS, "NULL")
+        if whole or (family == "DOUBLE" and kinds.is_numeric(argument.type)):
             return to_type(argument, _EXACT[family])
         raise BindError(f"{argument.type} is no {family}")
     if kinds.root(argument.type) == "NULL" and family in ("STRING", "BOOLEAN"):

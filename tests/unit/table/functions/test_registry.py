@@ -53,6 +53,8 @@ def test_the_result_is_nullable_if_an_argument_is() -> None:
         "CARDINALITY('abc')",
         "ARRAY[1, 2][1.5]",
         "HEX(1.5)",
+        "LPAD('a', 2.5, 'b')",
+        "REPEAT('a', 1E0)",
         "STARTSWITH('abc', X'61')",
     ],
 )
