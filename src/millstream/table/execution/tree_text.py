@@ -10,6 +10,7 @@ from typing import Any
 from millstream.table.logical.algebra import (
     Aggregate,
     Filter,
+    FromChangelog,
     Join,
     Limit,
     Over,
@@ -19,6 +20,7 @@ from millstream.table.logical.algebra import (
     SetOperation,
     Sort,
     SortKey,
+    ToChangelog,
     Values,
     WindowTable,
 )
@@ -150,6 +152,21 @@ def _(relation: WindowTable) -> list[str]:
     (time,) = _chosen(relation.input, [relation.time])
     step = "" if relation.step is None else f", step=[{relation.step} ms]"
     return [f"window=[{relation.kind}(time=[{time}], size=[{relation.size} ms]{step})]"]
+
+
+@_parts.register
+def _(relation: ToChangelog) -> list[str]:
+    return [f"op=[{_names(relation)[0]}]", _part("codes", _codes(relation.codes))]
+
+
+@_parts.register
+def _(relation: FromChangelog) -> list[str]:
+    (op,) = _chosen(relation.input, [relation.op])
+    return [f"op=[{op}]", _part("codes", _codes(relation.codes))]
+
+
+def _codes(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    return [one if one == other else f"{one} -> {other}" for one, other in pairs]
 
 
 @_parts.register

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.common.errors import MillstreamError
+from millstream.common.errors import MillstreamError, PlanError
 from millstream.kernel.records.order import Ints
 from millstream.kernel.steps.columns import ChangesStep, FilterStep, ProjectStep
 from millstream.kernel.tables.changelog import ChangelogSpec
@@ -158,6 +158,14 @@ def _(relation: SetOperation, traits: Traits) -> Relation:
 
 def add_from_changelog(lowering: Lowering, relation: FromChangelog) -> int:
     """Add the table that rows with codes of changes make."""
+    below = lowering.traits.of(relation.input)
+    if below.updating:
+        by = type(below.updated_by).__name__
+        raise PlanError(
+            "CHANGING_LOG",
+            f"FROM_CHANGELOG reads rows that stay, and {by} below it changes rows that it has given",
+            hint="give it the rows of a log; TO_CHANGELOG makes them of a table that changes",
+        )
     width = len(relation.input.row_type.fields)
     columns = tuple(place for place in range(width) if place != relation.op)
     kinds = _Kinds(relation.op, relation.codes)

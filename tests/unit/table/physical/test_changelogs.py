@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from millstream.common import Row, RowKind
-from millstream.common.errors import MillstreamError
+from millstream.common.errors import MillstreamError, PlanError
 from millstream.table.execution.planning import Planner
+from millstream.table.execution.tree_text import tree_lines
 from tests.support.sql import Tables, bound, changes_in_memory
 
 NEW, UB, UA, GONE = RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE
@@ -112,3 +113,18 @@ def test_a_code_that_is_not_known_fails() -> None:
     with pytest.raises(MillstreamError, match="CHANGE_CODE") as caught:
         log("FROM_CHANGELOG(TABLE bad)")
     assert "NULL" in str(caught.value)
+
+
+def test_a_table_that_changes_is_no_log() -> None:
+    with pytest.raises(PlanError, match="CHANGING_LOG") as caught:
+        log("FROM_CHANGELOG(TABLE s, DESCRIPTOR(name))")
+    assert "Scan" in caught.value.message
+
+
+def test_explain_shows_the_codes() -> None:
+    relation = bound(
+        "SELECT * FROM TO_CHANGELOG(TABLE s, DESCRIPTOR(x), MAP['DELETE', 'd'])", tables()
+    )
+    assert "ToChangelog(op=[x], codes=[DELETE -> d])" in "".join(tree_lines(relation))
+    relation = bound("SELECT * FROM FROM_CHANGELOG(TABLE log)", tables())
+    assert "FromChangelog(op=[op], codes=[INSERT, UPDATE_BEFORE" in "".join(tree_lines(relation))
