@@ -7,6 +7,7 @@ from typing import Any
 
 from millstream.common.errors import PlanError
 from millstream.table.expression_base import ExpressionBase, Rendering, misplaced, quoted
+from millstream.table.item_names import ItemNames
 from millstream.table.logical.algebra import Relation
 from millstream.table.logical.binder import binder_context
 from millstream.table.logical.entries import FunctionEntry, Names
@@ -14,7 +15,7 @@ from millstream.table.sql.parser import parse
 from millstream.table.sql.queries import Query
 from millstream.table.window import GroupWindow, OverWindow
 
-__all__ = ["QueryText", "names_of"]
+__all__ = ["QueryText", "names_of", "refuse_same"]
 
 
 class _WithFunctions:
@@ -75,21 +76,37 @@ class QueryText(Rendering):
                 raise
             raise context.wrapped(error, query) from None
 
-    def items(self, values: Sequence[Any]) -> str:
-        """The list behind SELECT; columns that have no name get EXPR$0 and so on from the binder."""
-        return ", ".join(part for value in values for part in self._item(value))
+    def items(self, values: Sequence[Any], first: int = 0) -> str:
+        """The list behind SELECT, with names for all columns. ``first``: the place of the first one."""
+        named = self.named_items(values, first)
+        return ", ".join(
+            text if text == quoted(name) else f"{text} AS {quoted(name)}" for name, text in named
+        )
 
-    def _item(self, value: Any) -> list[str]:
-        if isinstance(value, ExpressionBase) and value._kind == "columns":
-            return [quoted(name) for name in self.chosen(value)]
-        if isinstance(value, ExpressionBase) and value._kind == "flatten":
-            return self._fields(value._parts[0])
-        if isinstance(value, ExpressionBase) and value._kind == "column" and value._name == "*":
-            return ["*"]
-        if isinstance(value, str):
-            message = f"{value!r} is a text; columns are expressions"
+    def named_items(self, values: Sequence[Any], first: int = 0) -> list[tuple[str, str]]:
+        """The names of columns, and the SQL of each."""
+        names = ItemNames(self.render, self._names.find_function)
+        found: list[tuple[str, str]] = []
+        for value in values:
+            for each in self._expanded(value):
+                name = names.of(each, first + len(found))
+                found.append((name, self.render(each._parts[0] if each._kind == "alias" else each)))
+        refuse_same([name for name, _ in found])
+        return found
+
+    def _expanded(self, value: Any) -> list[ExpressionBase]:
+        """The expressions of an item: one for each column that it stands for."""
+        if not isinstance(value, ExpressionBase):
+            message = f"{value!r} is a {type(value).__name__}; columns are expressions"
             raise PlanError("EXPRESSION_PLACE", message, hint=f"write col({value!r})")
-        return [self.render(value)]
+        if value._kind == "columns":
+            return [type(value)("column", name=name) for name in self.chosen(value)]
+        if value._kind == "column" and value._name == "*":
+            every = (field.name for each in self.inputs for field in each.row_type.fields)
+            return [type(value)("column", name=name) for name in every]
+        if value._kind == "flatten":
+            return self._fields(value._parts[0])
+        return [value]
 
     def chosen(self, value: ExpressionBase) -> list[str]:
         """The columns of with_columns(...), without_columns(...) and with_all_columns()."""
@@ -117,14 +134,11 @@ class QueryText(Rendering):
             raise PlanError("UNKNOWN_COLUMN", message, hint=f"the table has {', '.join(every)}")
         return every.index(column)
 
-    def _fields(self, value: ExpressionBase) -> list[str]:
+    def _fields(self, value: Any) -> list[ExpressionBase]:
         """The fields of a row value, one expression for each."""
-        text = self.render(value)
-        probe = self.bound(f"SELECT {text} AS v FROM {', '.join(self.sources)}")
+        probe = self.bound(f"SELECT {self.render(value)} AS v FROM {', '.join(self.sources)}")
         fields = getattr(probe.row_type.fields[0].type, "fields", None)
-        if fields is None:
-            return [text]
-        return [f"({text}).{quoted(each.name)} AS {quoted(each.name)}" for each in fields]
+        return [value] if fields is None else [value.get(each.name) for each in fields]
 
     def _call(self, value: ExpressionBase) -> str:
         if self._names.find_function((value._name,)) is None:
@@ -190,6 +204,14 @@ class QueryText(Rendering):
 
     # They are parts of with_columns(...) and of windows, and no values.
     _range = _rows = _bound = _flatten
+
+
+def refuse_same(names: Sequence[str]) -> None:
+    """Refuse names of columns that occur twice, as Flink does."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        message = f"several columns are called {', '.join(twice)}"
+        raise PlanError("AMBIGUOUS_COLUMN", message, hint="rename one: col('a').alias('b')")
 
 
 def names_of(fields: Sequence[Any], wrong: Callable[[Any], Exception]) -> list[str]:

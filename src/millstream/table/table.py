@@ -10,10 +10,11 @@ from millstream.table.expression import Expression
 from millstream.table.expression_base import misplaced, quoted
 from millstream.table.logical.algebra import Relation
 from millstream.table.resolved_schema import ResolvedSchema
-from millstream.table.resolving import QueryText, names_of
+from millstream.table.resolving import QueryText, names_of, refuse_same
 from millstream.table.table_pipeline import TablePipeline
 from millstream.table.table_result import TableResult
 from millstream.table.table_schema import TableSchema
+from millstream.table.types.logical import RowType
 from millstream.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
@@ -219,18 +220,17 @@ class Table:
     def add_columns(self, *fields: Expression) -> Table:
         """All columns and some more."""
         query = self._query()
-        return self._made(query.bound(f"SELECT *, {query.items(fields)} FROM {query.sources[0]}"))
+        named = query.named_items(fields, len(self._columns))
+        refuse_same([*self._columns, *(name for name, _ in named)])
+        items = ", ".join(f"{text} AS {quoted(name)}" for name, text in named)
+        return self._made(query.bound(f"SELECT *, {items} FROM {query.sources[0]}"))
 
     def add_or_replace_columns(self, *fields: Expression) -> Table:
         """All columns and some more; those whose name is there already take its place."""
         query = self._query()
         items = {name: quoted(name) for name in self._columns}
-        for at, each in enumerate(fields):
-            name = each._names[0] if each._kind == "alias" else each._name or f"_c{at}"
-            items[name] = query.render(each)
-        return self._made(
-            query.bound(f"SELECT {', '.join(items.values())} FROM {query.sources[0]}")
-        )
+        items |= dict(query.named_items(fields, len(self._columns)))
+        return self._selected([f"{text} AS {quoted(name)}" for name, text in items.items()])
 
     def rename_columns(self, *fields: Expression) -> Table:
         """The same columns, some with other names: col("a").alias("b")."""
@@ -239,9 +239,10 @@ class Table:
             if each._kind != "alias" or each._parts[0]._kind != "column":
                 raise misplaced(each)
             new[each._parts[0]._name] = each._names[0]
-        return self._selected(
-            [f"{quoted(name)} AS {quoted(new.get(name, name))}" for name in self._columns]
-        )
+        names = [new.get(name, name) for name in self._columns]
+        refuse_same(names)
+        pairs = zip(self._columns, names, strict=True)
+        return self._selected([f"{quoted(a)} AS {quoted(b)}" for a, b in pairs])
 
     def drop_columns(self, *fields: Expression) -> Table:
         """All columns but some."""
@@ -498,11 +499,12 @@ class AggregatedTable:
             if getattr(each, "_name", "") != self._window_name()
         ]
         made = self._grouped._grouped((*keys, call.alias("result$")))
-        items = [Expression("column", name=name) for name in made._columns[:-1]]
-        flat = made.select(*items, Expression("column", name="result$").flatten)
-        if names:
-            flat = flat.alias(*made._columns[:-1], *names)
-        return flat.select(*fields)
+        row = made.relation.row_type.fields[-1].type
+        own = [each.name for each in row.fields] if isinstance(row, RowType) else []
+        items = [f"`result$`.{quoted(name)}" for name in own] or ["`result$`"]
+        shown = zip(items, names or own or ("f0",), strict=True)
+        flat = [f"{item} AS {quoted(name)}" for item, name in shown]
+        return made._selected([*map(quoted, made._columns[:-1]), *flat]).select(*fields)
 
     def _window_name(self) -> str:
         return self._grouped._window.name if self._grouped._window else "\0"
