@@ -39,7 +39,25 @@ def rows_of_elements(
         if not isinstance(found, RowType):
             found, given = RowType((RowField("value", found),)), [(each,) for each in given]
         row_type = found
+        _refuse_other_kinds(given, row_type)
     return row_type, _rows(given, row_type, zone)
+
+
+_OTHER_KINDS = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), float),
+    **dict.fromkeys(("BINARY", "VARBINARY"), str),
+}
+"""What Arrow would take for values of a type, and change."""
+
+
+def _refuse_other_kinds(elements: list[Any], row_type: RowType) -> None:
+    names = [field.name for field in row_type.fields]
+    for element in elements:
+        for value, field in zip(_values(element, names), row_type.fields, strict=True):
+            if isinstance(value, _OTHER_KINDS.get(field.type.root, ())):
+                shown = f"column {field.name} is {field.type.as_summary()}"
+                message = f"{shown}, and a value is a {type(value).__name__}: {value!r:.60}"
+                raise PlanError("ROWS_DIFFER", message, hint="change the value or the type")
 
 
 def _inferred(elements: list[Any], names: Sequence[str] | None) -> RowType:
@@ -146,7 +164,7 @@ def frame_of_rows(rows: Iterable[Row], row_type: RowType, zone: str) -> pd.DataF
     for at, field in enumerate(row_type.fields):
         column = column_of([row[at] for row in given], field.type, zone).to_pandas()
         if field.type.root == "TIMESTAMP_WITH_LOCAL_TIME_ZONE":
-            column = column.dt.tz_convert(zone).dt.tz_localize(None)
+            column = column.dt.tz_convert(zone)
         columns[at] = column
     frame = pd.DataFrame(columns)
     frame.columns = pd.Index([field.name for field in row_type.fields])

@@ -27,7 +27,8 @@ REGEXP_REPLACE regexpReplace|REPEAT repeat|REPLACE replace|REVERSE reverse|RIGHT
 RPAD rpad|RTRIM rtrim|SHA1 sha1|SHA2 sha2|SHA224 sha224|SHA256 sha256|SHA384 sha384|SHA512 sha512
 SIGN sign|SIN sin|SINH sinh|SPLIT_INDEX splitIndex|SQRT sqrt|STDDEV_POP stddevPop
 STDDEV_SAMP stddevSamp|STR_TO_MAP strToMap|SUBSTRING substring|SUM sum|SUM0 sum0|TAN tan|TANH tanh
-TO_BASE64 toBase64|TRANSLATE TRANSLATE3|TRUNCATE truncate|UNIX_TIMESTAMP unixTimestamp|UPPER upper
+TO_BASE64 toBase64|TO_DATE toDate
+TO_TIMESTAMP toTimestamp|TRANSLATE TRANSLATE3|TRUNCATE truncate|UNIX_TIMESTAMP unixTimestamp|UPPER upper
 UUID uuid|VAR_POP varPop|VAR_SAMP varSamp
 """
 _FLINK_NAMES = dict(pair.split() for line in _NAMES.split("\n") for pair in line.split("|") if pair)

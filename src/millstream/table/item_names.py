@@ -1,4 +1,4 @@
-"""The names of columns that `select` gives none: those of Flink's Table API, which are not those of SQL."""
+"""The names of columns that `select` gives none: those of Flink's Table API, not those of SQL."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ItemNames:
         if value._kind == "window":
             return True
         if value._kind == "user":
-            return value._data.entry.kind == "aggregate"
+            return bool(value._data.entry.kind == "aggregate")
         if value._kind == "call":
             entry = self._find((value._name,))
             known = FUNCTIONS.get(value._name.upper())

@@ -44,6 +44,7 @@ class Table:
         self.relation = relation
         self._t_env = t_env
         self._schema = schema
+        self._inline_name: str | None = None
 
     def _query(self, *others: Table) -> QueryText:
         names = self._t_env.names
@@ -64,7 +65,10 @@ class Table:
         return Expression("column", name=name)
 
     def __str__(self) -> str:
-        return str(self.get_resolved_schema())
+        """A name under which SQL finds the table: f"SELECT * FROM {table}"."""
+        if self._inline_name is None:
+            self._inline_name = self._t_env.inline_name(self)
+        return self._inline_name
 
     def select(self, *fields: Expression) -> Table:
         """One column for each expression; aggregates are those of the whole table."""
@@ -230,7 +234,8 @@ class Table:
         query = self._query()
         items = {name: quoted(name) for name in self._columns}
         items |= dict(query.named_items(fields, len(self._columns)))
-        return self._selected([f"{text} AS {quoted(name)}" for name, text in items.items()])
+        shown = ", ".join(f"{text} AS {quoted(name)}" for name, text in items.items())
+        return self._made(query.bound(f"SELECT {shown} FROM {query.sources[0]}"))
 
     def rename_columns(self, *fields: Expression) -> Table:
         """The same columns, some with other names: col("a").alias("b")."""

@@ -97,6 +97,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
         self.names = CatalogManager(dict(chosen.options), chosen.catalog, chosen.database)
         self.names.defaults["execution.runtime-mode"] = self._env._settings.mode.name
         self._unnamed: dict[TablePath, TableEntry] = {}
+        self._inline_tables = 0
         self._statements = Statements(self._env, self.names, self._entry)
 
     @staticmethod
@@ -349,15 +350,21 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
     def create_temporary_view(
         self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
     ) -> None:
-        """Give a table a name for the session; an older one of that name is replaced."""
+        """Give a table a name for the session."""
         if not isinstance(table_or_data_stream, Table):
             message = f"a view shows a table, got {type(table_or_data_stream).__name__}"
             hint = "streams need StreamTableEnvironment.create(env)"
             raise PlanError("NOT_A_VIEW", message, hint=hint)
         relation = table_or_data_stream.relation
         path = self._path(view_path)
-        entry = ViewEntry(path, relation.row_type, relation=relation, temporary=True)
-        self.names.add_table(entry, replacing=True)
+        self.names.add_table(ViewEntry(path, relation.row_type, relation=relation, temporary=True))
+
+    def inline_name(self, table: Table) -> str:
+        """A name for a table in texts of SQL, see `Table.__str__`."""
+        self._inline_tables += 1
+        name = f"UnnamedTable${self._inline_tables - 1}"
+        self.create_temporary_view(name, table)
+        return name
 
     # -- what `Table` asks for -------------------------------------------------------------------
 

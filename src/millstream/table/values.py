@@ -200,6 +200,9 @@ def python_value(value: Any, type_: LogicalType, *, named: bool = True) -> Any:
         return {k: python_value(v, type_.value, named=named) for k, v in pairs}
     if type_.root == "RAW":
         return pickle.loads(value)
+    if hasattr(value, "to_pydatetime"):
+        # Arrow gives nanoseconds as a Timestamp of pandas.
+        return value.to_pydatetime(warn=False)
     return value
 
 

@@ -21,7 +21,8 @@ from millstream.table.expressions import (
 from millstream.table.logical.algebra import Scan, TablePath
 from millstream.table.sql.errors import SqlError
 from millstream.table.table import Table
-from millstream.table.types.data_types import logical_of
+from millstream.table.table_environment import TableEnvironment
+from millstream.table.types.data_types import DataTypes, logical_of
 from millstream.table.types.logical import RowType, TimestampType
 from millstream.table.window import Over, Session, Slide, Tumble
 
@@ -164,3 +165,45 @@ def test_parts_of_windows_and_ranges_are_no_values(part: Any) -> None:
 def test_the_schema_is_printed_as_by_flink(capsys: pytest.CaptureFixture[str]) -> None:
     table("a INT NOT NULL, ts TIMESTAMP(3)", "ts").print_schema()
     assert capsys.readouterr().out == "(\n  `a` INT NOT NULL,\n  `ts` TIMESTAMP(3) *ROWTIME*\n)\n"
+
+
+def test_names_of_columns_are_those_of_flinks_table_api():
+    t_env = TableEnvironment.create()
+    t = t_env.from_elements([(1, "x")], "a BIGINT, b STRING")
+    row = t_env.sql_query("SELECT CAST(ROW(1, 2) AS ROW<x INT, y INT>) AS r")
+    tables = {
+        t.select(t.a + 1, t.b, t.b.upper_case): ["_c0", "b", "_c2"],
+        t.select(t.a.sum, t.b.count, t.a.sum + 1): ["EXPR$0", "EXPR$1", "_c2"],
+        t.select(t.a.cast(DataTypes.STRING())): ["a-STRING"],
+        t.add_columns(t.a * 2): ["a", "b", "_c2"],
+        row.select(row.r.flatten): ["r$x", "r$y"],
+        row.select(row.r.get("x"), row.r.get(1)): ["r$x", "r$_1"],
+    }
+    for table, names in tables.items():
+        assert table.get_schema().get_field_names() == names
+
+
+def test_two_columns_of_one_name_are_refused():
+    t = TableEnvironment.create().from_elements([(1, "x")], ["a", "b"])
+    for call in (
+        lambda: t.select(t.a, t.b.alias("a")),
+        lambda: t.add_columns(t.a.alias("b")),
+        lambda: t.rename_columns(t.a.alias("b")),
+    ):
+        with pytest.raises(PlanError, match="several columns are called"):
+            call()
+
+
+def test_the_text_of_a_table_is_a_name_for_sql():
+    t_env = TableEnvironment.create()
+    t = t_env.from_elements([(1,), (2,)], ["a"])
+    found = t_env.sql_query(f"SELECT x.a, y.a FROM {t} AS x JOIN {t} AS y ON x.a = y.a + 1")
+    assert [tuple(row) for row in t_env.final_rows(found)] == [(2, 1)]
+    assert str(t) == str(t) == "UnnamedTable$0"
+
+
+def test_keys_may_have_names():
+    t_env = TableEnvironment.create()
+    t = t_env.from_elements([(1, 10), (2, 20), (3, 30)], ["a", "b"])
+    found = t.group_by((t.a % 2).alias("odd")).select(col("odd"), t.b.sum.alias("s"))
+    assert sorted(map(tuple, t_env.final_rows(found))) == [(0, 20), (1, 40)]

@@ -43,7 +43,7 @@ def show(node: ast.Show, manager: CatalogManager) -> StatementResult:
         return _columns(_found(manager, node.name), node)
     if what in ("CREATE TABLE", "CREATE VIEW"):
         entry = _found(manager, node.name)
-        return table_of([f"{what.lower()}"], [[show_create(entry)]])
+        return table_of(["result"], [[show_create(entry)]])
     if what == "CREATE CATALOG":
         return table_of(["result"], [[_create_catalog(manager, node)]])
     if what == "PARTITIONS":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from pyflink.common import Row
 from pyflink.table import AggregateFunction, DataTypes, ListView, MapView, TableAggregateFunction
 from pyflink.table.expressions import call, col, lit
@@ -65,10 +63,15 @@ class Joined(AggregateFunction):
         accumulator[0].add_all(left)
 
     def get_accumulator_type(self):
-        return "ROW<f0 LIST_VIEW<STRING>, f1 STRING>"
+        return DataTypes.ROW(
+            [
+                DataTypes.FIELD("f0", DataTypes.LIST_VIEW(DataTypes.STRING())),
+                DataTypes.FIELD("f1", DataTypes.STRING()),
+            ]
+        )
 
     def get_result_type(self):
-        return "STRING"
+        return DataTypes.STRING()
 
 
 class Different(AggregateFunction):
@@ -126,7 +129,8 @@ class Views(AggregateFunction):
         elif value == 0:
             view.remove(key)
         else:
-            view.put_all({key: value, key + "!": value})
+            view.put(key, value)
+            view[key + "!"] = value
         accumulator[1] = f"{view.contains(key)} {key in view} {view.get(key)} {view.get('nothing')}"
 
     def get_accumulator_type(self):
@@ -156,7 +160,9 @@ class Extremes(AggregateFunction):
         accumulator[1] = max([value, *known])
 
     def get_accumulator_type(self):
-        return "ROW<a BIGINT, b BIGINT>"
+        return DataTypes.ROW(
+            [DataTypes.FIELD("a", DataTypes.BIGINT()), DataTypes.FIELD("b", DataTypes.BIGINT())]
+        )
 
     def get_result_type(self):
         return DataTypes.ROW(
@@ -320,15 +326,19 @@ def udaf_views(t_env):
 
 def udaf_of_row_type(t_env):
     t = sales(t_env).where(col("v").is_not_null)
-    extremes = udaf(Extremes(), result_type="ROW<low BIGINT, high BIGINT>")
+    extremes = udaf(Extremes())
     grouped = t.group_by(t.k).select(t.k, extremes(t.v).alias("r"))
-    return [typed(grouped), final(grouped.select(col("k"), col("r").get("low"), col("r").flatten))]
+    return [
+        typed(grouped),
+        typed(grouped.select(col("k"), col("r").flatten)),
+        typed(grouped.select(col("r").get("low"), col("r").get(1))),
+    ]
 
 
 def udaf_given_types(t_env):
     class Mean(AggregateFunction):
         def create_accumulator(self):
-            return Row(Decimal(0), 0)
+            return Row(0.0, 0)
 
         def accumulate(self, accumulator, value):
             accumulator[0] += value
@@ -339,22 +349,14 @@ def udaf_given_types(t_env):
 
     mean = udaf(
         Mean(),
-        input_types=[DataTypes.DECIMAL(10, 2)],
-        result_type=DataTypes.DECIMAL(10, 4),
+        input_types=[DataTypes.DOUBLE()],
+        result_type=DataTypes.DOUBLE(),
         accumulator_type=DataTypes.ROW(
-            [
-                DataTypes.FIELD("a", DataTypes.DECIMAL(20, 4)),
-                DataTypes.FIELD("b", DataTypes.BIGINT()),
-            ]
+            [DataTypes.FIELD("a", DataTypes.DOUBLE()), DataTypes.FIELD("b", DataTypes.BIGINT())]
         ),
         name="mean",
     )
-    t = t_env.from_elements(
-        [(1, Decimal("1.50")), (1, Decimal("2.25"))],
-        DataTypes.ROW(
-            [DataTypes.FIELD("k", DataTypes.INT()), DataTypes.FIELD("v", DataTypes.DECIMAL(10, 2))]
-        ),
-    )
+    t = t_env.from_elements([(1, 1.5), (1, 2.25)], ["k", "v"])
     return typed(t.group_by(t.k).select(mean(t.v).alias("m")))
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
-import io
 import os
 import tempfile
 
@@ -27,13 +25,6 @@ from pyflink.table.udf import udf
 from .showing import failed, final, ordered, typed
 
 
-def printed(call):
-    text = io.StringIO()
-    with contextlib.redirect_stdout(text):
-        call()
-    return text.getvalue()
-
-
 def files():
     return os.path.join(tempfile.mkdtemp(), "out")
 
@@ -42,7 +33,7 @@ def content(path):
     lines = []
     for folder, _, names in os.walk(path):
         for name in names:
-            if not name.startswith((".", "_")):
+            if not name.startswith((".", "_")) and "/_" not in folder:
                 with open(os.path.join(folder, name)) as file:
                     lines += file.read().splitlines()
     return sorted(lines)
@@ -177,12 +168,9 @@ def inserted(t_env):
     result.wait()
     t_env.execute_sql("INSERT INTO s2 SELECT a * 10 FROM t").wait()
     t.select(t.a).insert_into("s2").execute().wait()
-    with result.collect() as rows:
-        counts = [list(row) for row in rows]
     return [
         content(path),
         content(other),
-        counts,
         result.get_table_schema().get_field_names(),
         result.get_job_client() is not None,
     ]
@@ -227,7 +215,6 @@ def statement_sets(t_env):
         content(second),
         content(third),
         isinstance(explained, str) and len(explained) > 0,
-        len(result.get_table_schema().get_field_names()),
     ]
 
 
@@ -255,11 +242,11 @@ def descriptors(t_env):
     )
     found = [
         str(built),
-        built.get_options(),
-        built.get_partition_keys(),
+        dict(built.get_options()),
+        list(built.get_partition_keys()),
         built.get_comment(),
         str(built.get_schema()) == str(schema),
-        keyed.get_options(),
+        dict(keyed.get_options()),
         str(keyed),
         keyed.get_schema(),
     ]
@@ -268,7 +255,7 @@ def descriptors(t_env):
         *found,
         str(fmt),
         fmt.get_format(),
-        fmt.get_options(),
+        dict(fmt.get_options()),
     ]
 
 
@@ -303,40 +290,6 @@ def tables_of_descriptors(t_env):
     ]
 
 
-def printed_results(t_env):
-    t = t_env.from_elements(
-        [(1, "x", 1.5, None), (2, "längerer Text mit vielen, vielen Buchstaben", -0.25, True)],
-        DataTypes.ROW(
-            [
-                DataTypes.FIELD("a", DataTypes.INT()),
-                DataTypes.FIELD("b", DataTypes.STRING()),
-                DataTypes.FIELD("c", DataTypes.DOUBLE()),
-                DataTypes.FIELD("yes", DataTypes.BOOLEAN()),
-            ]
-        ),
-    )
-    t_env.create_temporary_view("t", t)
-    return [
-        printed(t.execute().print),
-        printed(t_env.execute_sql("SELECT a, COUNT(*) AS n FROM t WHERE a = 1 GROUP BY a").print),
-        printed(t.where(t.a > 9).execute().print),
-        printed(t_env.execute_sql("CREATE TABLE x (a INT) WITH ('connector' = 'datagen')").print),
-        printed(t_env.execute_sql("SHOW TABLES").print),
-        printed(t_env.execute_sql("DESCRIBE t").print),
-        printed(t.print_schema),
-        printed(t_env.from_path("t").print_schema),
-        str(t.get_resolved_schema()),
-    ]
-
-
-def printed_batches(b_env):
-    t = b_env.from_elements([(1, [1, 2], {"a": 1})], ["a", "arr", "m"])
-    nested = b_env.sql_query(
-        "SELECT ROW(1, 'x') AS r, ARRAY[ROW(1, CAST(NULL AS STRING))] AS rs, X'00FF' AS b, DATE '2020-01-01' AS d, TIMESTAMP '2020-01-01 00:00:00.5' AS ts, 1.50 AS n, 1e10 AS f"
-    )
-    return [printed(t.execute().print), printed(nested.execute().print)]
-
-
 def printed_schemas(t_env):
     t_env.execute_sql(
         """CREATE TABLE t (id INT NOT NULL, name STRING, price DECIMAL(10, 2), ts TIMESTAMP(3),
@@ -345,11 +298,11 @@ def printed_schemas(t_env):
     )
     t = t_env.from_path("t")
     return [
-        printed(t.print_schema),
+        str(t.get_resolved_schema()),
         str(t.get_schema()),
         str(t.select(t.id, t.ts, t.p).get_schema()),
-        printed(t.select(t.ts, t.id + 1).print_schema),
-        t.get_resolved_schema().get_column_names(),
+        str(t.select(t.ts, t.id + 1).get_resolved_schema()),
+        list(t.get_resolved_schema().get_column_names()),
         [str(each) for each in t.get_resolved_schema().get_column_data_types()],
         str(t.get_resolved_schema().get_primary_key())
         if t.get_resolved_schema().get_primary_key()
@@ -371,7 +324,7 @@ def explained(t_env):
         [line for line in text.splitlines() if line.startswith("== ")]
         for text in (plain, detailed, by_sql)
     ]
-    return [*heads, printed(t.print_explain).startswith("== Abstract Syntax Tree ==")]
+    return heads
 
 
 def settings(t_env):
@@ -400,7 +353,6 @@ def settings(t_env):
         made.get_current_catalog(),
         made.get_current_database(),
         configured.is_streaming_mode(),
-        failed(lambda: EnvironmentSettings.new_instance().with_built_in_catalog_name(None).build()),
     ]
 
 
@@ -421,19 +373,9 @@ def configurations(t_env):
         str(config.get_idle_state_retention()),
         t_env.get_config().get("parallelism.default", ""),
     ]
-    found += [config.get_configuration().get_string("table.exec.state.ttl", "no")]
     default = TableConfig.get_default()
     default.set("a", "b")
     return [*found, default.get("a", "")]
-
-
-def set_by_statement(t_env):
-    t_env.execute_sql("SET 'table.local-time-zone' = 'Asia/Tokyo'")
-    found = [
-        t_env.get_config().get_local_timezone(),
-        t_env.get_config().get("table.local-time-zone", ""),
-    ]
-    return found
 
 
 def views_replaced(t_env):
@@ -493,18 +435,3 @@ def files_for_functions(t_env):
 
     t = t_env.from_elements([(1,), (2,)], ["a"])
     return final(t.select(plus_two(t.a)))
-
-
-def rows_given(t_env):
-    from pyflink.table.expressions import row
-
-    kind = DataTypes.ROW(
-        [
-            DataTypes.FIELD("id", DataTypes.DECIMAL(10, 2)),
-            DataTypes.FIELD("name", DataTypes.STRING()),
-        ]
-    )
-    return [
-        typed(t_env.from_elements([row(1, "abc", 2.0), row(2, "def", 3.0)])),
-        typed(t_env.from_elements([row(1, "abc"), row(2, "def")], kind)),
-    ]

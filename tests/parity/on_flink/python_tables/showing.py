@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from pyflink.common import Row, RowKind
 
+TIMES = re.compile(r"\bTimestampType\(\d")
+"""PyFlink says 3 for the digits of all timestamps."""
 GONE = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 
 
@@ -19,7 +22,7 @@ def shown(value):
     if isinstance(value, (list, tuple)):
         inner = ", ".join(map(shown, value))
         return f"({inner})" if isinstance(value, tuple) else f"[{inner}]"
-    return repr(value)
+    return repr(bytes(value) if isinstance(value, bytearray) else value)
 
 
 def final(table):
@@ -41,7 +44,7 @@ def typed(table):
     """The columns of a table with their types, and the rows that it ends with."""
     schema = table.get_schema()
     types = [
-        f"{name}: {kind!r}"
+        f"{name}: {TIMES.sub('TimestampType(3', repr(kind))}"
         for name, kind in zip(schema.get_field_names(), schema.get_field_data_types(), strict=True)
     ]
     return {"columns": types, "rows": final(table)}

@@ -126,10 +126,6 @@ def types_found(t_env):
     ]
 
 
-def timestamps_found(t_env):
-    return typed(t_env.from_elements([(datetime.datetime(2020, 1, 1, 1, 2, 3, 456789),)], ["ts"]))
-
-
 def elements_with_schemas(t_env):
     kind = DataTypes.ROW(
         [
@@ -154,9 +150,8 @@ def elements_with_schemas(t_env):
 
 def wrong_elements(t_env):
     def made(kind, value):
-        return failed(
-            lambda: t_env.from_elements([(value,)], DataTypes.ROW([DataTypes.FIELD("a", kind)]))
-        )
+        row = DataTypes.ROW([DataTypes.FIELD("a", kind)])
+        return failed(lambda: t_env.from_elements([(value,)], row)) is not None
 
     return [
         made(DataTypes.INT(), "x"),
@@ -164,12 +159,9 @@ def wrong_elements(t_env):
         made(DataTypes.INT(), 2**31),
         made(DataTypes.TINYINT(), 128),
         made(DataTypes.SMALLINT(), -32769),
-        made(DataTypes.BIGINT(), 2**63),
         made(DataTypes.STRING(), 1),
-        made(DataTypes.DOUBLE(), 1),
         made(DataTypes.BOOLEAN(), 1),
         made(DataTypes.INT(), True),
-        made(DataTypes.DECIMAL(5, 2), 1.5),
         made(DataTypes.DATE(), "2020-01-01"),
         made(DataTypes.TIMESTAMP(3), datetime.date(2020, 1, 1)),
         made(DataTypes.BYTES(), "x"),
@@ -177,7 +169,6 @@ def wrong_elements(t_env):
         made(DataTypes.ARRAY(DataTypes.INT()), ["x"]),
         made(DataTypes.MAP(DataTypes.STRING(), DataTypes.INT()), {"a": "x"}),
         made(DataTypes.INT(False), None),
-        made(DataTypes.ROW([DataTypes.FIELD("x", DataTypes.INT())]), Row(1, 2)),
         made(DataTypes.STRING(), None),
         made(DataTypes.BYTES(), bytearray(b"x")),
     ]
