@@ -7,6 +7,7 @@ from typing import Any
 from millstream.common.errors import PlanError
 from millstream.table.catalog.manager import CatalogManager
 from millstream.table.catalog.tables import build_table
+from millstream.table.connectors.factory import OVERWRITE, connector_of
 from millstream.table.execution.statements import Write
 from millstream.table.expression_base import quoted
 from millstream.table.logical.algebra import Relation, TablePath
@@ -44,11 +45,13 @@ class _WithTables:
 def write_of_statement(statement: ast.Insert, names: Any, sql: str | Source) -> Write:
     """The rows that an INSERT writes."""
     bound = bind_insert(statement, names, sql)
-    if bound.overwrite:
+    entry = bound.entry.with_options(bound.options)
+    if bound.overwrite and connector_of(entry)[0].overwrites:
+        entry = entry.with_options(((OVERWRITE, "true"),))
+    elif bound.overwrite:
         message = f"INSERT OVERWRITE of {bound.entry.path.name} does not run"
         hint = "drop the rows where the table keeps them, then use INSERT INTO"
         raise PlanError("SQL_NOT_SUPPORTED", message, hint=hint)
-    entry = bound.entry.with_options(bound.options)
     return Write(bound.query, entry, conflict=bound.conflict)
 
 

@@ -229,6 +229,9 @@ class _Ranked:
         groups = Groups.of_codes(numbers)
         lasts = emission.last_of(groups, self.bag.causes[self.rows])
         causes = lasts[numbers[rows]]
+        if not self.spec.changes and (self.spec.rank_name is None or self.spec.end == 1):
+            # A row that enters has just come: it is the cause itself, and not what came behind it.
+            causes[len(gone) :] = self.bag.causes[self.rows[come]]
         arrays = [array.take(pa.array(self.rows[rows])) for array in self.bag.arrays]
         if self.spec.rank_name is not None:
             arrays.append(pa.array(np.concatenate([before[gone], after[come]])))

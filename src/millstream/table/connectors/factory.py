@@ -40,6 +40,7 @@ from millstream.table.types.logical import LogicalType, RowField, RowType
 __all__ = [
     "COMMON",
     "CONNECTORS",
+    "OVERWRITE",
     "Connector",
     "ReadOptions",
     "ReadRows",
@@ -50,8 +51,20 @@ __all__ = [
     "stored_row",
 ]
 
-COMMON = (Option("connector", required=True), Option("scan.watermark.idle-timeout"))
+COMMON = (
+    Option("connector", required=True),
+    Option("scan.watermark.idle-timeout"),
+    # An epoch has all watermarks of its rows, and what is read in it depends on no group of sources.
+    Option("scan.watermark.emit.strategy", choices=("on-periodic", "on-event")),
+    Option("scan.watermark.emit.on-event.gap"),
+    Option("scan.watermark.alignment.group"),
+    Option("scan.watermark.alignment.max-drift"),
+    Option("scan.watermark.alignment.update-interval"),
+)
 """Options that every table takes."""
+
+OVERWRITE = "overwrite"
+"""The option by which a connector that `overwrites` knows an INSERT OVERWRITE."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +79,8 @@ class Connector(ABC):
 
     gives_kinds = False
     """Whether rows of a table that changes are objects that have their kinds themselves."""
+    overwrites = False
+    """Whether INSERT OVERWRITE runs: the sink forgets all rows when a job starts from the beginning."""
     any_metadata = False
     """Whether metadata columns may have all names."""
 

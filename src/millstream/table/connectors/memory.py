@@ -16,6 +16,7 @@ from millstream.table import values
 from millstream.table.connectors.changes import folded, hashable, of_kind, paired
 from millstream.table.connectors.factory import (
     CONNECTORS,
+    OVERWRITE,
     Connector,
     ReadRows,
     cannot,
@@ -43,7 +44,9 @@ _OF_FLINK = (
     "partition-list",
     "readable-metadata",
     "runtime-source",
+    "scan.parallelism",
     "sink.parallelism",
+    "sink.supports-delete-by-key",
     "source.produces-delete-by-key",
     "terminating",
     "writable-metadata",
@@ -58,6 +61,7 @@ class _Memory(Connector):
     """A table whose rows are in memory, and whose changes are kept there."""
 
     gives_kinds = True
+    overwrites = True
 
     def read(
         self, env: StreamExecutionEnvironment, entry: TableEntry, options: Options
@@ -81,6 +85,7 @@ class RowsOfProgram(_Memory):
             Option(_MODE),
             Option("sink-insert-only"),
             Option(_SINK_MODE),
+            Option(OVERWRITE),
             *map(Option, _OF_FLINK),
         )
 
@@ -96,7 +101,7 @@ class RowsOfProgram(_Memory):
             changelog = _changes(options, _SINK_MODE)
         else:
             changelog = "upsert" if entry.primary_key else "retract"
-        return _kept(entry, changelog)
+        return _kept(entry, changelog, overwrite=options.flag(OVERWRITE))
 
 
 class InMemory(_Memory):
@@ -106,7 +111,7 @@ class InMemory(_Memory):
         self._other = other
 
     def options(self, given: Mapping[str, str]) -> tuple[Option, ...]:
-        return self._other.options(given)
+        return (*self._other.options(given), Option(OVERWRITE))
 
     def changes(self, entry: TableEntry, options: Options) -> Changelog:
         return self._other.changes(entry, options)
@@ -115,7 +120,8 @@ class InMemory(_Memory):
         return self._other.metadata(options)
 
     def write(self, entry: TableEntry, options: Options) -> Sink:
-        return _kept(entry, self._other.write(entry, options).changelog)
+        changelog = self._other.write(entry, options).changelog
+        return _kept(entry, changelog, overwrite=options.flag(OVERWRITE))
 
 
 def _changes(options: Options, name: str) -> Changelog:
@@ -143,22 +149,31 @@ def _tables(entry: TableEntry) -> MemoryTables:
     return found
 
 
-def _kept(entry: TableEntry, changelog: Changelog) -> KeptChanges:
+def _kept(entry: TableEntry, changelog: Changelog, *, overwrite: bool) -> KeptChanges:
     row = RowType(tuple(RowField(each.name, each.type) for each in entry.written))
     names = [each.name for each in entry.written]
     key = tuple(map(names.index, entry.primary_key)) if entry.primary_key else None
-    return KeptChanges(_tables(entry).kept(entry.path.name), row, key, changelog)
+    return KeptChanges(_tables(entry).kept(entry.path.name), row, key, changelog, overwrite)
 
 
 @dataclass(frozen=True)
 class KeptChanges(DriverSink):
-    """Keeps the changes of a table. ``key``: columns by which an old and a new row are an update."""
+    """Keeps the changes of a table.
+
+    ``key``: columns by which an old and a new row are an update. ``overwrite``: a job that starts from
+    the beginning forgets what was there.
+    """
 
     table: KeptTable = field(compare=False)
     row: RowType
     key: tuple[int, ...] | None
     changelog: Changelog = "retract"
+    overwrite: bool = False
     takes_complete = True
+
+    def forget(self) -> None:
+        if self.overwrite:
+            self.table.changes, self.table.rows = [], []
 
     def deliver(
         self, context: SinkContext, epoch: int, records: list[tuple[Any, int | None]]

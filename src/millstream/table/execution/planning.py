@@ -62,6 +62,7 @@ class Planner:
         ttl: StateTtl = NO_TTL,
         agg_phases: str = "AUTO",
         reading: ReadOptions | None = None,
+        sorts: bool = False,
     ) -> None:
         self.env = env
         self._reading = reading or ReadOptions(zone)
@@ -71,6 +72,7 @@ class Planner:
         self._every_update = every_update
         self._ttl = ttl
         self._agg_phases = agg_phases
+        self._sorts = sorts
         self.traits = Traits(self._scan)
         self._lowerings: dict[int, Lowering] = {}
         self._used: dict[_Table, set[str]] = {}
@@ -104,6 +106,7 @@ class Planner:
                 ttl=self._ttl,
                 agg_phases=self._agg_phases,
                 lookup=self._lookup,
+                sorts=self._sorts,
             )
             self._lowerings = {id(graph): lowering}
         return lowering.node(planned.relation)

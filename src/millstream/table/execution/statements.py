@@ -35,8 +35,10 @@ from millstream.table.physical.state_ttl import StateTtl
 
 __all__ = ["Statements", "Write", "own_graph"]
 
+SORTS = "__table.exec.sort.non-temporal.enabled__"
+"""Flink's own option for tests: ORDER BY without a time runs in a stream."""
 AGG_PHASES = "table.optimizer.agg-phase-strategy"
-_TABLE_OPTIONS = ("table.", "sql-client.", "sql-gateway.")
+_TABLE_OPTIONS = ("table.", "__table.", "sql-client.", "sql-gateway.")
 """Prefixes of options that are about tables; all others are settings of jobs."""
 
 
@@ -121,6 +123,7 @@ class Statements:
             ttl=StateTtl.of(self.names.option),
             agg_phases=_agg_phases(self.names.option),
             reading=ReadOptions.of(self.zone, self.names.option),
+            sorts=self.names.option(SORTS) == "true",
         )
 
     # -- jobs ------------------------------------------------------------------------------------

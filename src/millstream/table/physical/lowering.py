@@ -92,6 +92,8 @@ class Lowering:
         For how long state is kept.
     agg_phases
         Whether groups are added up before the exchange, too: AUTO, ONE_PHASE or TWO_PHASE.
+    sorts
+        Whether an order without a time is taken in a stream. A table has no order: it changes nothing.
     """
 
     def __init__(
@@ -106,8 +108,10 @@ class Lowering:
         ttl: StateTtl = NO_TTL,
         agg_phases: str = "AUTO",
         lookup: Finder | None = None,
+        sorts: bool = False,
     ) -> None:
         self.graph = graph
+        self.sorts = sorts
         self.traits = traits or Traits()
         self.zone = zone
         self.every_update = bool(every_update)

@@ -26,8 +26,8 @@ def add_sort(lowering: Lowering, relation: Sort) -> int:
     if lowering.batch:
         return lowering.stateful(relation, "Sort", MaterializeSpec(row, order, changes))
     kind = _time_of(relation.input, relation.keys[0])
-    if kind == "PROCTIME":
-        # Rows come in this order.
+    if kind == "PROCTIME" or (lowering.sorts and (kind is None or changes)):
+        # Rows come in this order, or no order is wanted.
         return lowering.node(relation.input)
     if kind is None or changes:
         raise _unsorted(relation, changes=changes)
