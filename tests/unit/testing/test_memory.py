@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from millstream.common.errors import PlanError
 from millstream.table import TableEnvironment
 from millstream.testing import Checkpoint, MemoryTables, in_memory
 
+TIME = datetime.datetime(2024, 3, 14, 12)
 UPDATE, DELETE = RowKind.UPDATE_AFTER, RowKind.DELETE
 INSERT = "INSERT INTO totals SELECT customer, SUM(amount) FROM orders GROUP BY customer"
 
@@ -156,3 +158,25 @@ def test_wrong_kinds_and_unknown_tables_are_refused() -> None:
 def test_values_without_a_test_say_what_to_do() -> None:
     with pytest.raises(PlanError, match="there are no rows for it"):
         environment().sql_query("SELECT * FROM orders").explain()
+
+
+def test_insert_overwrite_forgets_what_was_there() -> None:
+    t_env = environment()
+    with in_memory(tables={"orders": FIRST}) as tables:
+        t_env.execute_sql(INSERT).wait()
+        overwrite = "INSERT OVERWRITE totals SELECT customer, amount FROM orders WHERE id = 2"
+        t_env.execute_sql(overwrite).wait()
+    assert table(tables) == [("bob", 3)]
+
+
+def test_options_of_watermarks_change_no_row() -> None:
+    t_env = TableEnvironment.create()
+    options = "'scan.watermark.emit.strategy' = 'on-event', 'scan.watermark.alignment.group' = 'g'"
+    t_env.execute_sql(f"""
+        CREATE TABLE events (a INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts)
+        WITH ('connector' = 'values', {options})
+    """)
+    t_env.execute_sql("CREATE TABLE found (a INT) WITH ('connector' = 'values')")
+    with in_memory(tables={"events": [(1, TIME), (2, TIME)]}) as tables:
+        t_env.execute_sql("INSERT INTO found SELECT a FROM events").wait()
+    assert table(tables, "found") == [(1,), (2,)]
