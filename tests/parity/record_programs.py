@@ -1,9 +1,10 @@
 """Asks Flink for the tables of all programs and of some random queries, and records them.
 
     python -m tests.parity.record_programs [names...]
+    python -m tests.parity.record_programs --sinks [names...]
 
 Named programs take the place of their earlier results. All of them take about ten minutes, and PyFlink's
-environment, see `tests/support/parity/flink_env.py`.
+environment, see `tests/support/parity/flink_env.py`. ``--sinks``: those with sinks, zones and options.
 """
 
 from __future__ import annotations
@@ -14,17 +15,29 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.support.parity.flink_sql import printed_by_flink
-from tests.support.parity.recorded_programs import RECORDED, all_programs, recorded
+from tests.support.parity.recorded_programs import (
+    RECORDED,
+    SINKS_RECORDED,
+    all_programs,
+    recorded,
+    recorded_sinks,
+)
+from tests.support.parity.sink_programs import SINK_PROGRAMS
 from tests.support.parity.sql_programs import for_flink
 
 
 def main() -> int:
-    names = sys.argv[1:] or list(all_programs())
+    names = sys.argv[1:]
+    programs, known, target = all_programs(), recorded(), RECORDED
+    if names[:1] == ["--sinks"]:
+        names = names[1:]
+        programs, known, target = SINK_PROGRAMS, recorded_sinks(), SINKS_RECORDED
     with TemporaryDirectory(prefix="programs-") as folder:
-        asked = {name: for_flink(all_programs()[name], Path(folder) / name) for name in names}
-        found = recorded() | printed_by_flink(asked)
+        chosen = names or list(programs)
+        asked = {name: for_flink(programs[name], Path(folder) / name) for name in chosen}
+        found = known | printed_by_flink(asked)
     text = json.dumps(found, indent=0, ensure_ascii=False, sort_keys=True)
-    RECORDED.write_text(text + "\n", encoding="utf-8")
+    target.write_text(text + "\n", encoding="utf-8")
     return 0
 
 

@@ -12,9 +12,19 @@ from tests.support.parity.random_queries import random_program, random_tables
 from tests.support.parity.sql_programs import Program
 from tests.support.parity.table_programs import PROGRAMS
 
-__all__ = ["DIFFERENCES", "RECORDED", "all_programs", "random_name", "recorded"]
+__all__ = [
+    "DIFFERENCES",
+    "RECORDED",
+    "SINKS_RECORDED",
+    "SINK_DIFFERENCES",
+    "all_programs",
+    "random_name",
+    "recorded",
+    "recorded_sinks",
+]
 
 RECORDED = ROOT / "tests/parity/program_results.json"
+SINKS_RECORDED = ROOT / "tests/parity/sink_results.json"
 SEEDS = 400
 SHARING = 40
 """So many random queries read the same tables."""
@@ -27,6 +37,8 @@ DIFFERENCES: dict[str, str] = {
     "sort_limit_offset": "Flink takes a row back that it has not given: OFFSET over rows that change",
 }
 """Programs whose table is another one here, and why."""
+SINK_DIFFERENCES: dict[str, str] = {}
+"""The same for programs with sinks, zones and options."""
 
 
 def random_name(seed: int) -> str:
@@ -48,4 +60,11 @@ def all_programs() -> dict[str, Program]:
 def recorded() -> dict[str, dict[str, Any]]:
     """What Flink has answered: columns and printed rows, or an error."""
     found: dict[str, dict[str, Any]] = json.loads(RECORDED.read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def recorded_sinks() -> dict[str, dict[str, Any]]:
+    """The same for programs with sinks, zones and options."""
+    found: dict[str, dict[str, Any]] = json.loads(SINKS_RECORDED.read_text(encoding="utf-8"))
     return found

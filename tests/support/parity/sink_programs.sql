@@ -216,15 +216,15 @@ INSERT INTO sink SELECT id, r FROM nested;
 
 -- sink_key: changes
 CREATE TABLE sink (id INT, amount INT, PRIMARY KEY (id) NOT ENFORCED);
-INSERT INTO sink SELECT id, amount FROM changes;
+INSERT INTO sink SELECT id, amount FROM changes ON CONFLICT DO DEDUPLICATE;
 
 -- sink_key_groups: changes
 CREATE TABLE sink (customer STRING, n BIGINT, PRIMARY KEY (customer) NOT ENFORCED);
-INSERT INTO sink SELECT COALESCE(customer, '?'), COUNT(*) FROM changes GROUP BY customer;
+INSERT INTO sink SELECT COALESCE(customer, '?'), COUNT(*) FROM changes GROUP BY customer ON CONFLICT DO DEDUPLICATE;
 
 -- sink_key_of_key: keyed, cities
 CREATE TABLE sink (id INT, city STRING, PRIMARY KEY (id) NOT ENFORCED);
-INSERT INTO sink SELECT id, city FROM keyed LEFT JOIN cities ON customer = name;
+INSERT INTO sink SELECT id, city FROM keyed LEFT JOIN cities ON customer = name ON CONFLICT DO DEDUPLICATE;
 
 -- sink_rowtime: events
 CREATE TABLE sink (t TIMESTAMP(3), k STRING);
