@@ -51,10 +51,6 @@ def _two(sign: str) -> Callable[[list[Expression]], tuple[list[Expression], Logi
         temporal = _temporal_type(sign, left.type, right.type)
         if temporal is not None:
             return [left, right], temporal
-        if kinds.is_string(left.type) and kinds.is_numeric(right.type):
-            left = to_type(left, kinds.DOUBLE)
-        if kinds.is_string(right.type) and kinds.is_numeric(left.type):
-            right = to_type(right, kinds.DOUBLE)
         return [left, right], arithmetic_type(sign, left.type, right.type)
 
     return infer

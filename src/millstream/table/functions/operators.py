@@ -60,6 +60,8 @@ def comparable(arguments: list[Expression]) -> list[Expression]:
         if len(others) == len(types):
             raise
         other = kinds.common_type(others)
+        if other.children or kinds.is_binary(other):
+            raise
         if kinds.root(other) in kinds.INTEGERS or kinds.root(other) == "DECIMAL":
             other = kinds.DOUBLE if kinds.root(other) == "DECIMAL" else other
         kind = other
