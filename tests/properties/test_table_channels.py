@@ -25,9 +25,9 @@ QUERIES = {
     "last": "SELECT k, LAST_VALUE(v), COUNT(*) FROM t GROUP BY k",
     "first": "SELECT k, FIRST_VALUE(v) FROM t GROUP BY k",
     "list": "SELECT k, LISTAGG(CAST(v AS STRING)) FROM t GROUP BY k",
-    "limit": "SELECT k, v FROM t LIMIT 3",
-    "last of groups": "SELECT MOD(n, 2), LAST_VALUE(k) FROM "
-    "(SELECT k, v, COUNT(*) AS n FROM t GROUP BY k, v) GROUP BY MOD(n, 2)",
+    "longest of lasts": "SELECT MAX(v), COUNT(*) FROM (SELECT k, LAST_VALUE(v) AS v FROM t GROUP BY k)",
+    "list of pairs": "SELECT a.k, LISTAGG(CAST(a.v + b.v AS STRING)) FROM t a JOIN t b "
+    "ON a.v = b.v GROUP BY a.k",
 }
 
 

@@ -11,7 +11,11 @@ from millstream.plan.explain import explain
 from millstream.plan.graph import JobGraph, SinkNode, SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component, plan
-from millstream.table.execution.ordering import has_several_channels, tables_without_time
+from millstream.table.execution.ordering import (
+    follows_rows,
+    has_several_channels,
+    tables_without_time,
+)
 from millstream.table.execution.planning import Planned, Planner
 from millstream.table.execution.state_bounds import UNBOUNDED_STATE
 from millstream.table.execution.tree_text import tree_lines
@@ -79,7 +83,8 @@ class Explainer:
             shown.append(f"upsertKey=[{'; '.join(f'({key})' for key in keys)}]")
         if traits.state is not None:
             shown.append(f"state=[{traits.state}]")
-        settled = traits.order == "O" and self._options.channel_order == "watermark"
+        settled = self._options.channel_order == "watermark" and traits.order == "O"
+        settled = settled and follows_rows(self._planner, relation)
         shown.append(f"order=[{_BY_WATERMARK if settled else _ORDER[traits.order]}]")
         node = self._planner.node_of(relation)
         return shown if node is None else [*shown, *self._where(node)]
@@ -130,6 +135,12 @@ class Explainer:
 
     def _order_advice(self, query: Planned) -> Iterator[str]:
         """Advice for rows of several channels that come in the order of arrival."""
+        if not follows_rows(self._planner, query.relation):
+            yield (
+                "the result depends on the order of changes, and on how many of them an epoch has: take"
+                " rows that only come, or an aggregate that does not depend on their order"
+            )
+            return
         if self._options.channel_order == "watermark" or not has_several_channels(self._graph):
             return
         missing = ", ".join(tables_without_time(self._planner, query))

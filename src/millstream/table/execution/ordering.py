@@ -2,19 +2,20 @@
 
 The result of a query of class O depends on the order of its rows. Where they come in several channels,
 the order of arrival differs from run to run. If all tables of the query have watermarks, rows wait for
-those of other channels that belong before them, and the result is the same for every schedule.
+those of other channels that belong before them, and the result is the same for every schedule. LIMIT
+alone does not wait: who looks at some rows wants them at once, and any will do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from millstream.plan.graph import JobGraph, SourceNode
 from millstream.plan.options import ChannelOrder
 from millstream.table.execution.planning import Planned, Planner
-from millstream.table.logical.algebra import Scan, Values
+from millstream.table.logical.algebra import Limit, Relation, Scan, Values
 
-__all__ = ["has_several_channels", "order_of_channels", "tables_without_time"]
+__all__ = ["follows_rows", "has_several_channels", "order_of_channels", "tables_without_time"]
 
 
 def order_of_channels(
@@ -31,10 +32,32 @@ def order_of_channels(
     """
     if planner.batch or not has_several_channels(graph):
         return "arrival"
-    timed = any(
-        query.traits.order == "O" and not tables_without_time(planner, query) for query in queries
+    waits = any(
+        any(not isinstance(each, Limit) for each in _causes(planner, query.relation))
+        and follows_rows(planner, query.relation)
+        and not tables_without_time(planner, query)
+        for query in queries
     )
-    return "watermark" if timed else "arrival"
+    return "watermark" if waits else "arrival"
+
+
+def follows_rows(planner: Planner, relation: Relation) -> bool:
+    """Whether the order of rows in the channels decides on a result, and nothing else.
+
+    Over rows that are taken back it does not: of several equal values it is not known which one goes,
+    and how many changes there are depends on the epochs.
+    """
+    below = (under for each in _causes(planner, relation) for under in each.inputs())
+    return not any(planner.traits.of(each).updating for each in below)
+
+
+def _causes(planner: Planner, relation: Relation) -> Iterator[Relation]:
+    """The tables by which a result comes to depend on the order of rows."""
+    for each in relation.walk():
+        if planner.traits.of(each).order == "O" and all(
+            planner.traits.of(below).order == "D" for below in each.inputs()
+        ):
+            yield each
 
 
 def tables_without_time(planner: Planner, query: Planned) -> list[str]:

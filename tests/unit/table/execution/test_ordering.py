@@ -37,9 +37,9 @@ def explained(t_env: TableEnvironment, query: str) -> str:
     "query",
     [
         LAST,
+        "SELECT MAX(v) FROM (SELECT k, LAST_VALUE(v) AS v FROM t GROUP BY k)",
         "SELECT k, FIRST_VALUE(v), COUNT(*) FROM t GROUP BY k",
         "SELECT k, LISTAGG(k) FROM t GROUP BY k",
-        "SELECT * FROM t LIMIT 2",
         "SELECT a.k, LAST_VALUE(b.v) FROM t a JOIN single b ON a.k = b.k GROUP BY a.k",
     ],
 )
@@ -55,6 +55,8 @@ def test_rows_of_several_channels_wait_for_each_other(t_env: TableEnvironment, q
     ("query", "order"),
     [
         ("SELECT k, SUM(v) FROM t GROUP BY k", "order=[D]"),
+        ("SELECT k, v + 1 FROM t LIMIT 2", BY_ARRIVAL),
+        ("SELECT LAST_VALUE(n) FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k)", BY_ARRIVAL),
         ("SELECT k, LAST_VALUE(v) FROM single GROUP BY k", BY_ARRIVAL),
         ("SELECT k, LAST_VALUE(v) FROM untimed GROUP BY k", BY_ARRIVAL),
         (
@@ -62,7 +64,14 @@ def test_rows_of_several_channels_wait_for_each_other(t_env: TableEnvironment, q
             BY_ARRIVAL,
         ),
     ],
-    ids=["any order", "one channel", "no watermark", "one without a watermark"],
+    ids=[
+        "any order",
+        "some rows",
+        "over changes",
+        "one channel",
+        "no watermark",
+        "one without a watermark",
+    ],
 )
 def test_else_rows_come_as_they_arrive(t_env: TableEnvironment, query: str, order: str) -> None:
     text = explained(t_env, query)
@@ -75,6 +84,11 @@ def test_advice_names_the_table_without_a_watermark(t_env: TableEnvironment) -> 
     assert "channel-order is arrival: declare watermarks for untimed" in text
     text = explained(t_env, "SELECT k, LAST_VALUE(v) FROM single GROUP BY k")
     assert "order in which rows" not in text
+
+
+def test_advice_says_that_changes_have_no_order(t_env: TableEnvironment) -> None:
+    text = explained(t_env, "SELECT LAST_VALUE(n) FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k)")
+    assert "depends on the order of changes" in text
 
 
 def test_what_the_session_says_comes_first(t_env: TableEnvironment) -> None:
