@@ -33,7 +33,8 @@ def order_of_channels(
     if planner.batch or not has_several_channels(graph):
         return "arrival"
     waits = any(
-        any(not isinstance(each, Limit) for each in _causes(planner, query.relation))
+        query.traits.order == "O"
+        and any(not isinstance(each, Limit) for each in _causes(planner, query.relation))
         and follows_rows(planner, query.relation)
         and not tables_without_time(planner, query)
         for query in queries
@@ -52,12 +53,8 @@ def follows_rows(planner: Planner, relation: Relation) -> bool:
 
 
 def _causes(planner: Planner, relation: Relation) -> Iterator[Relation]:
-    """The tables by which a result comes to depend on the order of rows."""
-    for each in relation.walk():
-        if planner.traits.of(each).order == "O" and all(
-            planner.traits.of(below).order == "D" for below in each.inputs()
-        ):
-            yield each
+    """The tables whose operators depend on the order of rows."""
+    return (each for each in relation.walk() if planner.traits.of(each).by_order)
 
 
 def tables_without_time(planner: Planner, query: Planned) -> list[str]:

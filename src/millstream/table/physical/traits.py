@@ -48,6 +48,7 @@ __all__ = ["OrderClass", "ScanTraits", "TableTraits", "Traits"]
 OrderClass = Literal["D", "O", "P"]
 """D: the same for every schedule; O: it depends on the order of arrival; P: on the time."""
 _UNTIL_OVER = "bounded by the watermark"
+_ROWS_KEPT = "bounded by the rows kept"
 _OVER_STATE: dict[OverMode, str] = {
     "rowtime": "bounded by the watermark and the frames",
     "arrival": "grows with the partitions",
@@ -74,7 +75,7 @@ class TableTraits:
 
     ``updating``: rows are taken back too. ``keys``: sets of columns of which no two rows have the same
     values. ``updated_by``: the operator that takes rows back. ``state``: what bounds the state of the
-    operator, None if it has none.
+    operator, None if it has none. ``by_order``: the operator itself depends on the order of rows.
     """
 
     updating: bool = False
@@ -82,6 +83,7 @@ class TableTraits:
     order: OrderClass = "D"
     state: str | None = None
     updated_by: Relation | None = None
+    by_order: bool = False
 
 
 class Traits:
@@ -184,8 +186,9 @@ class Traits:
         windows = window_of(relation)
         if windows is not None:
             updating = windows.table.emit is not None
-            return TableTraits(updating, keys, order, _UNTIL_OVER, relation if updating else None)
-        return TableTraits(True, keys, order, "grows with the groups", relation)
+            by = relation if updating else None
+            return TableTraits(updating, keys, order, _UNTIL_OVER, by, bool(arrival))
+        return TableTraits(True, keys, order, "grows with the groups", relation, bool(arrival))
 
     @_of.register
     def _(self, relation: Over) -> TableTraits:
@@ -198,8 +201,9 @@ class Traits:
         elif not relation.order:
             order = "O"
         by = found.updated_by or (relation if mode == "updating" else None)
+        latest = _latest(found.order, order)
         return TableTraits(
-            mode == "updating", found.keys, _latest(found.order, order), _OVER_STATE[mode], by
+            mode == "updating", found.keys, latest, _OVER_STATE[mode], by, by_order=order == "O"
         )
 
     @_of.register
@@ -211,14 +215,16 @@ class Traits:
         keys = (key,) if relation.kind == "ROW_NUMBER" and relation.start == relation.end else ()
         by = found.updated_by or relation
         order = found.order if relation.order else _latest(found.order, "O")
-        return TableTraits(True, (*keys, *found.keys), order, "bounded by the rows kept", by)
+        return TableTraits(
+            True, (*keys, *found.keys), order, _ROWS_KEPT, by, by_order=not relation.order
+        )
 
     @_of.register
     def _(self, relation: Limit) -> TableTraits:
         found = self.of(relation.input)
         sorted_too = isinstance(relation.input, Sort)
         order = found.order if sorted_too else _latest(found.order, "O")
-        return TableTraits(True, found.keys, order, "bounded by the rows kept", relation)
+        return TableTraits(True, found.keys, order, _ROWS_KEPT, relation, by_order=not sorted_too)
 
     @_of.register
     def _(self, relation: Join) -> TableTraits:
@@ -252,7 +258,8 @@ class Traits:
     @_of.register
     def _(self, relation: ToChangelog) -> TableTraits:
         found = self.of(relation.input)
-        return TableTraits(order=_latest(found.order, "O") if found.updating else found.order)
+        order = _latest(found.order, "O") if found.updating else found.order
+        return TableTraits(order=order, by_order=found.updating)
 
     @_of.register
     def _(self, relation: FromChangelog) -> TableTraits:
