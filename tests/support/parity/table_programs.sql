@@ -727,3 +727,13 @@ CREATE VIEW people AS SELECT * FROM FROM_CHANGELOG(input => TABLE coded, op => D
   op_mapping => MAP['c, r', 'INSERT', 'b', 'UPDATE_BEFORE', 'a', 'UPDATE_AFTER', 'd', 'DELETE'])
   WHERE id < 3;
 SELECT * FROM TO_CHANGELOG(input => TABLE people);
+
+-- to_changelog_lag: rates
+CREATE VIEW log AS SELECT * FROM TO_CHANGELOG(input => TABLE rates,
+  op_mapping => MAP['INSERT, UPDATE_AFTER', 'set']);
+SELECT op, currency, rate, LAG(rate) OVER (PARTITION BY currency ORDER BY ts) AS was FROM log;
+
+-- to_changelog_windowed: ontime
+CREATE VIEW log AS SELECT * FROM TO_CHANGELOG(input => TABLE ontime);
+SELECT window_start, op, COUNT(*) FROM TUMBLE(TABLE log, DESCRIPTOR(ts), INTERVAL '5' SECOND)
+  GROUP BY window_start, window_end, op;
