@@ -206,8 +206,10 @@ def map_of_rows(t_env):
         typed(t.map(whole.alias("x", "y"))),
         final(
             t.map(by_name)
+            .alias("a", "b")
             .map(udf(lambda r: Row(r.a + 1, r.b), result_type=kind))
-            .select(col("a") * 10)
+            .alias("c", "d")
+            .select(col("c") * 10)
         ),
     ]
 
@@ -246,5 +248,5 @@ def map_then_group(t_env):
         [DataTypes.FIELD("k", DataTypes.STRING()), DataTypes.FIELD("n", DataTypes.BIGINT())]
     )
     t = t_env.from_elements([("a", 1), ("b", 2), ("a", 3)], ["w", "n"])
-    doubled = t.map(udf(lambda r: Row(r.w, r.n * 2), result_type=kind))
+    doubled = t.map(udf(lambda r: Row(r.w, r.n * 2), result_type=kind)).alias("k", "n")
     return typed(doubled.group_by(col("k")).select(col("k"), col("n").sum.alias("s")))
