@@ -15,7 +15,7 @@ from millstream.table.table_pipeline import TablePipeline
 from millstream.table.table_result import TableResult
 from millstream.table.table_schema import TableSchema
 from millstream.table.types.logical import RowType
-from millstream.table.window import GroupWindow, OverWindow
+from millstream.table.window import GroupWindow, OverWindow, TimesOfWindow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,10 +158,10 @@ class Table:
         sql = f"SELECT {items} FROM {query.sources[0]} {kind} JOIN {source} ON {text}"
         return self._made(query.bound(sql))
 
-    def _function_call(self, function: Any) -> Expression:
+    def _function_call(self, function: Any, without: str | None = None) -> Expression:
         if isinstance(function, Expression):
             return function
-        found: Expression = function.on_row(self._columns)
+        found: Expression = function.on_row([name for name in self._columns if name != without])
         return found
 
     def minus(self, right: Table) -> Table:
@@ -442,11 +442,16 @@ class GroupedTable:
 
     def aggregate(self, func: Any) -> AggregatedTable:
         """One row of an aggregate function for each group."""
-        return AggregatedTable(self, self._table._function_call(func))
+        return AggregatedTable(self, self._function_call(func))
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
         """The rows of a table aggregate function for each group."""
-        return FlatAggregateTable(self, self._table._function_call(func))
+        return FlatAggregateTable(self, self._function_call(func))
+
+    def _function_call(self, function: Any) -> Expression:
+        """The call of a function; one that takes rows gets them without the time of the window."""
+        time = self._window.time._name if self._window else None
+        return self._table._function_call(function, without=time)
 
 
 class WindowGroupedTable(GroupedTable):
@@ -493,42 +498,34 @@ class AggregatedTable:
         self._call = call
 
     def select(self, *fields: Expression) -> Table:
-        """Keys and columns of the result."""
+        """Keys, times of the window, and columns of the result."""
         names: tuple[str, ...] = ()
         call = self._call
         if call._kind == "alias":
             names, call = call._names, call._parts[0]
-        keys = [
-            each
-            for each in self._grouped._keys
-            if getattr(each, "_name", "") != self._window_name()
-        ]
-        made = self._grouped._grouped((*keys, call.alias("result$")))
+        times = TimesOfWindow(fields)
+        window = self._grouped._window.name if self._grouped._window else None
+        keys = [each for each in self._grouped._keys if each._name != window or window is None]
+        made = self._grouped._grouped((*keys, *times.columns(), call.alias("result$")))
+        return self._flattened(made, names).select(*map(times.replaced, fields))
+
+    def _flattened(self, made: Table, names: tuple[str, ...]) -> Table:
+        """The table with the fields of its last column as columns."""
         row = made.relation.row_type.fields[-1].type
         own = [each.name for each in row.fields] if isinstance(row, RowType) else []
         items = [f"`result$`.{quoted(name)}" for name in own] or ["`result$`"]
         shown = zip(items, names or own or ("f0",), strict=True)
         flat = [f"{item} AS {quoted(name)}" for item, name in shown]
-        return made._selected([*map(quoted, made._columns[:-1]), *flat]).select(*fields)
-
-    def _window_name(self) -> str:
-        return self._grouped._window.name if self._grouped._window else "\0"
+        return made._selected([*map(quoted, made._columns[:-1]), *flat])
 
 
 class FlatAggregateTable(AggregatedTable):
     """Groups with the rows of a table aggregate function."""
 
-    def select(self, *fields: Expression) -> Table:
-        """Keys and columns of the rows."""
-        names: tuple[str, ...] = ()
-        call = self._call
-        if call._kind == "alias":
-            names, call = call._names, call._parts[0]
-        made = self._grouped._grouped((*self._grouped._keys, call.alias("rows$")))
-        keys = made._columns[:-1]
+    def _flattened(self, made: Table, names: tuple[str, ...]) -> Table:
+        """The table with the rows of its last column."""
         query = made._query()
         shown = f"({', '.join(map(quoted, names))})" if names else ""
-        items = ", ".join([*map(quoted, keys), "`made`.*"])
-        source = f"CROSS JOIN UNNEST(`rows$`) AS `made`{shown}"
-        flat = made._made(query.bound(f"SELECT {items} FROM {query.sources[0]} {source}"))
-        return flat.select(*fields)
+        items = ", ".join([*map(quoted, made._columns[:-1]), "`made`.*"])
+        source = f"CROSS JOIN UNNEST(`result$`) AS `made`{shown}"
+        return made._made(query.bound(f"SELECT {items} FROM {query.sources[0]} {source}"))

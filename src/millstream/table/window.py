@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from millstream.table.expression import Expression
 
@@ -21,6 +22,7 @@ __all__ = [
     "SlideWithSize",
     "SlideWithSizeAndSlide",
     "SlideWithSizeAndSlideOnTime",
+    "TimesOfWindow",
     "Tumble",
     "TumbleWithSize",
     "TumbleWithSizeOnTime",
@@ -35,6 +37,54 @@ class GroupWindow:
     sizes: tuple[Expression, ...]
     time: Expression
     name: str
+
+
+class TimesOfWindow:
+    """Start, end and other times of a window in expressions, which become columns before these run.
+
+    Examples
+    --------
+    >>> from millstream.table.expressions import col
+    >>> times = TimesOfWindow([col("w").start.alias("s"), col("n")])
+    >>> times.columns(), times.replaced(col("w").start.alias("s"))
+    ([as(start(w), 'w$START')], as(w$START, 's'))
+    """
+
+    def __init__(self, fields: Iterable[Any]) -> None:
+        self._found: dict[str, Expression] = {}
+        for each in fields:
+            self._note(each)
+
+    def _note(self, value: Any) -> None:
+        if isinstance(value, Expression) and value._kind == "window":
+            self._found.setdefault(_time_name(value), value)
+        elif isinstance(value, Expression):
+            for part in value._parts:
+                self._note(part)
+
+    def columns(self) -> list[Expression]:
+        """The times, each under its name."""
+        return [each.alias(name) for name, each in self._found.items()]
+
+    def replaced(self, field: Expression) -> Expression:
+        """A field over these columns; a time itself keeps the name that it would have had."""
+        if field._kind != "window":
+            return _over_columns(field)
+        place = list(self._found).index(_time_name(field))
+        return _over_columns(field).alias(f"EXPR${place}")
+
+
+def _time_name(value: Expression) -> str:
+    return f"{value._parts[0]._name}${value._name}"
+
+
+def _over_columns(value: Expression) -> Expression:
+    if value._kind == "window":
+        return Expression("column", name=_time_name(value))
+    parts = tuple(_over_columns(p) if isinstance(p, Expression) else p for p in value._parts)
+    found = Expression(value._kind, parts, name=value._name, names=value._names, data=value._data)
+    found._shown = value._shown
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import pytest
 
 from millstream.common import Row
 from millstream.common.errors import MillstreamError
-from millstream.table.expression_functions import call, col
+from millstream.table.expression_functions import call, col, lit
 from millstream.table.table_environment import TableEnvironment
 from millstream.table.types.data_types import DataTypes
 from millstream.table.udf import (
@@ -29,6 +29,7 @@ from millstream.table.udf import (
     udtaf,
     udtf,
 )
+from millstream.table.window import Tumble
 
 
 def environment(rows: Any = ((1, "a", 10), (2, "b", 20), (3, "a", 30)), schema: str = "") -> Any:
@@ -496,3 +497,44 @@ def test_functions_get_the_parameters_of_the_job():
 def test_outside_of_a_job_there_are_no_metrics():
     with pytest.raises(RuntimeError, match="outside of a job"):
         FunctionContext().get_metric_group()
+
+
+class Extent(AggregateFunction):
+    """The number of fields of a row, and the sum of its field v."""
+
+    def create_accumulator(self) -> list[int]:
+        return [0, 0]
+
+    def accumulate(self, accumulator: list[int], row: Row) -> None:
+        accumulator[0] = len(row)
+        accumulator[1] += row.v
+
+    def get_value(self, accumulator: list[int]) -> Row:
+        return Row(*accumulator)
+
+
+def test_aggregates_of_rows_in_windows_get_no_time_and_select_knows_the_window():
+    t_env = TableEnvironment.create()
+    t = t_env.sql_query(
+        "SELECT CAST(ts AS TIMESTAMP(3)) AS ts, v FROM (VALUES "
+        "(TIMESTAMP '2024-01-01 00:00:01', 1), (TIMESTAMP '2024-01-01 00:00:02', 2), "
+        "(TIMESTAMP '2024-01-01 00:00:11', 4)) AS t(ts, v)"
+    ).with_watermark("ts", "0 seconds")
+    w = col("w")
+    grouped = t.window(Tumble.over(lit(10).seconds).on(t.ts).alias("w")).group_by(w)
+    extent = udaf(Extent(), result_type="ROW<size INT, total INT>")
+    found = grouped.aggregate(extent).select(w.start, col("size"), col("total"), w.end.alias("e"))
+    start = datetime.datetime(2024, 1, 1)
+    seconds = [start + datetime.timedelta(seconds=n) for n in (0, 10, 20)]
+    assert rows_of(t_env, found) == [
+        (seconds[0], 1, 3, seconds[1]),
+        (seconds[1], 1, 4, seconds[2]),
+    ]
+    assert found.get_schema().get_field_names() == ["EXPR$0", "size", "total", "e"]
+
+
+def test_distinct_rows_of_a_users_aggregate():
+    t_env = environment([(1, "a", 5), (2, "a", 5), (3, "a", 7)])
+    t = t_env.from_path("t")
+    total = udaf(lambda v: v.sum(), result_type="BIGINT", func_type="pandas")
+    assert rows_of(t_env, t.select(total(t.v).distinct, total(t.v))) == [(12, 17)]

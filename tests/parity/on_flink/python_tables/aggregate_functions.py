@@ -524,3 +524,46 @@ def udaf_batch(b_env):
     t = b_env.from_elements([("a", 1), ("b", 2), ("a", 4)], ["k", "v"])
     mean = udaf(lambda v: v.mean(), result_type=DataTypes.DOUBLE(), func_type="pandas")
     return typed(t.group_by(t.k).select(t.k, mean(t.v).alias("m")).order_by(col("k")))
+
+
+def aggregate_of_rows_in_windows(t_env):
+    class Seen(AggregateFunction):
+        def create_accumulator(self):
+            return [0]
+
+        def accumulate(self, accumulator, row):
+            accumulator[0] += len(row) * row.v
+
+        def get_value(self, accumulator):
+            return Row(accumulator[0], 1)
+
+        def get_accumulator_type(self):
+            return DataTypes.ARRAY(DataTypes.BIGINT())
+
+        def get_result_type(self):
+            return DataTypes.ROW(
+                [DataTypes.FIELD("a", DataTypes.BIGINT()), DataTypes.FIELD("b", DataTypes.BIGINT())]
+            )
+
+    t = timed(t_env)
+    t = t.select(t.ts, t.k, t.v)
+    window = Tumble.over(lit(1).hours).on(t.ts).alias("w")
+    grouped = t.window(window).group_by(col("w"), t.k)
+    return final(grouped.aggregate(udaf(Seen()).alias("x", "y")).select(t.k, col("x"), col("y")))
+
+
+def aggregates_with_times_of_windows(t_env):
+    t = timed(t_env)
+    w = col("w")
+    window = Tumble.over(lit(1).hours).on(t.ts).alias("w")
+    grouped = t.window(window).group_by(w, t.k)
+    extremes = udaf(Extremes())
+    top = udtaf(Top2())
+    return [
+        final(
+            grouped.aggregate(extremes(t.v).alias("lo", "hi")).select(
+                t.k, col("lo"), col("hi"), w.start, w.end.alias("e")
+            )
+        ),
+        final(grouped.flat_aggregate(top(t.v).alias("p", "x")).select(w.start, t.k, col("x"))),
+    ]
