@@ -17,7 +17,7 @@ SEEDS = {
     "truncated": "15",
     "rescale": "18",
     "takeover": "59",
-    "driver of sql": "sql-20",
+    "driver of sql": "sql-0",
 }
 
 
