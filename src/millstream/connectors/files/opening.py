@@ -97,7 +97,9 @@ def _decompressed(file: pa.NativeFile, ending: str) -> ByteStream:
 
 def _inflated(file: pa.NativeFile) -> Iterator[bytes]:
     inflate = zlib.decompressobj()
-    while not inflate.eof and (data := file.read(_BUFFER)):
+    while data := inflate.unused_data or bytes(file.read(_BUFFER)):
+        if inflate.eof:  # compressed files may stand one behind the other
+            inflate = zlib.decompressobj()
         yield inflate.decompress(data)
     if not inflate.eof:
         raise OSError("the compressed data ends too early")

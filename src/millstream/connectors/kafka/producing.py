@@ -49,7 +49,7 @@ _LOGGER.addFilter(lambda line: "fenced" not in line.getMessage())
 
 
 class FencedError(Exception):
-    """Another producer has taken the transactional id over."""
+    """The transactional id does not belong to the producer any more: another one has taken it over."""
 
 
 class StuckError(Exception):
@@ -211,8 +211,11 @@ class Sending:
             raise raised.pop()
 
     def _is_fenced(self, error: Any) -> bool:
-        codes = self._errors
-        fenced = {codes._FENCED, codes.PRODUCER_FENCED, codes.INVALID_PRODUCER_EPOCH}
+        # Brokers forget an id that was not used for transactional.id.expiration.ms, 7 days by default.
+        fenced = _of(
+            self._errors,
+            "_FENCED PRODUCER_FENCED INVALID_PRODUCER_EPOCH INVALID_PRODUCER_ID_MAPPING",
+        )
         fatal = [error, *(told for told in self.told if told.fatal())]
         return any(one.code() in fenced for one in fatal)
 

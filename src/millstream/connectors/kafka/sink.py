@@ -122,7 +122,11 @@ class AtLeastOnceKafkaSink(KafkaSink, FunctionSink):
 
     def open_part(self, context: PartContext) -> PartWriter:
         sending = vars(self).get("_sending")
-        if sending is None or sending.failed:
+        if sending is not None and sending.failed:
+            # Nobody else would end it: the garbage collector does not, while records are under way.
+            self.close()
+            sending = None
+        if sending is None:
             sending = Sending(self.producing)
             object.__setattr__(self, "_sending", sending)
         return _AtLeastOnceWriter(self.serializer, sending, context)

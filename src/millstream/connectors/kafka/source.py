@@ -128,7 +128,8 @@ class KafkaChannels(ChannelSource):
         self, positions: Mapping[str, Position]
     ) -> Mapping[ChannelName, Position | None]:
         """Return the ends of all partitions; while no broker answers, those that it gave before."""
-        self._is_new_job = not positions
+        # A topic that a pattern finds later is new, too, if there was none before.
+        self._is_new_job = not positions and self._last is None
         brokers = self._brokers
         try:
             partitions = self._find_partitions(brokers)
@@ -269,6 +270,18 @@ class KafkaChannels(ChannelSource):
                 first - position,
             )
 
+    def _shorter(self, partition: TopicPartition, position: int) -> CheckpointError:
+        """The error for a partition that has lost its end, as after an unclean election of a leader."""
+        channel, end = channel_of(partition), self._brokers.latest([partition])[partition]
+        return CheckpointError(
+            "SOURCE_SHORTER",
+            f"{channel} ends at offset {end} now, and the job stands at {position}",
+            parameters={"channel": channel, "end": end, "position": position},
+            location=self.settings.location,
+            hint="the brokers have lost records that the job has read, or the topic was made again: "
+            "start the job with another checkpoint directory",
+        )
+
     # -- reading ---------------------------------------------------------------------------------
 
     def read(self, channel: ChannelName, start: Position, stop: Position) -> Iterator[Chunk]:
@@ -280,6 +293,8 @@ class KafkaChannels(ChannelSource):
             yield from self._chunks(partition, start, stop)
         except OffsetGoneError:
             first = self._brokers.earliest([partition])[partition]
+            if first <= start:
+                raise self._shorter(partition, start) from None
             self._lose(partition, start, first)
             yield from self._chunks(partition, min(first, stop), stop)
 

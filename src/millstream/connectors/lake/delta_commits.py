@@ -263,7 +263,8 @@ class DeltaAppends(DeltaCommitter):
     def _files_after(self, epoch: int) -> list[tuple[str, int]]:
         found = pa.table(self.table.get_add_actions())
         files = zip(found["path"].to_pylist(), found["size_bytes"].to_pylist(), strict=True)
-        return [(p, n) for p, n in files if (self.ours.epoch_of(p) or -1) > epoch]
+        numbered = ((self.ours.epoch_of(path), path, size) for path, size in files)
+        return [(path, size) for of, path, size in numbered if of is not None and of > epoch]
 
     def refuse_rewritten(self, epoch: int) -> None:
         expected: dict[int, int] = {}

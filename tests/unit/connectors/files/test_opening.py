@@ -31,8 +31,8 @@ def hadoop(codec: str, data: bytes) -> bytes:
 PACKED = {
     "gz": gzip.compress(DATA[:5]) + gzip.compress(DATA[5:]),
     "bz2": bz2.compress(DATA[:5]) + bz2.compress(DATA[5:]),
-    "zst": pa.Codec("zstd").compress(DATA, asbytes=True),
-    "deflate": zlib.compress(DATA),
+    "zst": b"".join(pa.Codec("zstd").compress(part, asbytes=True) for part in (DATA[:5], DATA[5:])),
+    "deflate": zlib.compress(DATA[:5]) + zlib.compress(DATA[5:]),
     "snappy": hadoop("snappy", DATA),
     "lz4": hadoop("lz4_raw", DATA),
 }

@@ -12,7 +12,13 @@ import pytest
 
 from millstream.connectors.kafka import producing
 from millstream.connectors.kafka.producing import FencedError, Sending
+from millstream.connectors.kafka.serialization import (
+    KafkaProducerRecord,
+    KafkaRecordSerializationSchema,
+)
 from millstream.connectors.kafka.settings import KafkaSettings
+from millstream.connectors.kafka.sink import AtLeastOnceKafkaSink
+from millstream.connectors.sink import PartContext
 
 
 class Client:
@@ -108,3 +114,33 @@ def test_a_fenced_producer_lets_the_records_of_its_part_go() -> None:
         assert write()() is None
     finally:
         gc.enable()
+
+
+class Serializer(KafkaRecordSerializationSchema):
+    def serialize(self, element: bytes, timestamp: int | None) -> KafkaProducerRecord:
+        return KafkaProducerRecord("words", element)
+
+
+def test_a_producer_with_failed_records_is_ended_before_the_next_one_is_made() -> None:
+    """A cycle through a client with records under way is never collected, nor are its threads."""
+    sink = AtLeastOnceKafkaSink(KafkaSettings("127.0.0.1:1"), Serializer())
+    context = PartContext(job_id="job", sink="words", epoch=0, part=0)
+    sink.open_part(context)
+    first: Sending = vars(sink)["_sending"]
+    client = first.client = Client()
+    client.comes_back.set()
+    sink.open_part(context)
+    assert (vars(sink)["_sending"], client.ends) == (first, 0)
+    first.failed.append((None, "words", 0))
+    sink.open_part(context)
+    assert vars(sink)["_sending"] is not first
+    assert client.ends == 1
+    sink.close()
+
+
+def test_a_producer_whose_id_the_broker_has_forgotten_is_fenced() -> None:
+    """Brokers forget a transactional id that was not used for a week: the next one takes it anew."""
+    sending = Sending(KafkaSettings("127.0.0.1:1"))
+    sending.client = FencedClient(sending._errors.INVALID_PRODUCER_ID_MAPPING)
+    with pytest.raises(FencedError):
+        sending.send_offset(SimpleNamespace(topic="words"), None, 1.0)

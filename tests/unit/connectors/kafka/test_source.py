@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from millstream.common.errors import CheckpointError, EnvironmentSetupError, Pla
 from millstream.connectors.kafka.cluster import BrokersAwayError, Cluster
 from millstream.connectors.kafka.offsets import EARLIEST, LATEST, Offsets
 from millstream.connectors.kafka.partitions import Subscription
+from millstream.connectors.kafka.reader import OffsetGoneError
 from millstream.connectors.kafka.settings import KafkaSettings
 from millstream.connectors.kafka.source import KafkaChannels
 from millstream.connectors.reading import Progress
@@ -89,6 +90,16 @@ def test_partitions_that_come_later_begin_at_their_first_offset() -> None:
     assert again == after
 
 
+def test_the_first_partitions_of_a_pattern_that_come_later_begin_at_their_first_offset() -> None:
+    brokers = Brokers()
+    pattern = Subscription(pattern="t.*")
+    progress = Progress(channels(brokers, subscription=pattern, start=LATEST))
+    assert progress.next({}) == {}
+    brokers.logs["t"] = [(0, 3)]
+    after = progress.next({})
+    assert [(one.start, one.stop) for one in progress.reads({}, after).ranges] == [(0, 3)]
+
+
 def test_new_partitions_are_not_looked_for_each_time() -> None:
     brokers = Brokers(t=[(0, 1)])
     source = channels(brokers, discovery_seconds=1_000.0)
@@ -121,6 +132,38 @@ def test_records_that_are_gone() -> None:
     assert lenient.latest_after({"t-0": 2}) == {"t-0": 9}
     # At the start of a job nothing is lost.
     assert channels(brokers).latest() == {"t-0": 9}
+
+
+class GoneReaders:
+    """Readers of partitions that do not have the offsets that are asked for."""
+
+    def __init__(self, brokers: Brokers) -> None:
+        self.brokers = brokers
+
+    def __call__(self, *_: Any) -> GoneReaders:
+        return self
+
+    def of(self, partition: Any) -> GoneReaders:
+        return self
+
+    def read(self, start: int, stop: int) -> Iterator[list[Any]]:
+        first, end = self.brokers.logs["t"][0]
+        if not first <= start <= end:
+            raise OffsetGoneError
+        yield from ()
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("data_loss", ["fail", "continue"])
+def test_a_partition_that_has_lost_its_end_is_not_read_again_from_its_beginning(
+    data_loss: str,
+) -> None:
+    brokers = Brokers(t=[(2, 9)])
+    source = channels(brokers, data_loss=data_loss, make_readers=GoneReaders(brokers))
+    with pytest.raises(CheckpointError, match=r"SOURCE_SHORTER.*t-0 ends at offset 9 .* at 12"):
+        list(source.read("t-0", 12, 15))
 
 
 def test_brokers_that_are_away_for_a_while(caplog: pytest.LogCaptureFixture) -> None:

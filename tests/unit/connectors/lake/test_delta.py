@@ -503,6 +503,14 @@ def test_a_stream_of_an_unknown_type_is_refused(place: Path) -> None:
             run_local(env, write=True)
 
 
+def test_the_first_epoch_is_taken_back(place: Path) -> None:
+    attempt = Attempt(DeltaSink.append(str(place))).recover()
+    attempt.write(0, pairs(1))
+    attempt.write(1, pairs(2))
+    attempt.committer.take_back(-1)
+    assert ids(place) == []
+
+
 def test_keys_that_are_none_or_in_two_parts_are_refused(place: Path) -> None:
     attempt = Attempt(DeltaSink.upsert(str(place), keys=["id"])).recover()
     with pytest.raises(PlanError, match=r"LAKE_KEY.*'id' is None in 1 of 2 records"):
