@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
+from typing import Protocol
 
 TIMEOUT_SECONDS = 900
 POLL_SECONDS = 0.01
@@ -96,6 +97,19 @@ def count_words(folder: Path, words: int, per_epoch: int) -> None:
 # -- the reader: the committed files of the counter ------------------------------------------------
 
 
+class Counted(Protocol):
+    """What a reader has seen of the counts so far, wherever they are written to."""
+
+    latest: Counter[str]
+
+    def refresh(self) -> bool:
+        """Read what is new; whether there was anything."""
+
+    @property
+    def progress(self) -> str:
+        """How far the counter is."""
+
+
 class Tally:
     """What the files in the folder say so far. A file is read once: it never changes."""
 
@@ -126,8 +140,9 @@ class Tally:
         return list(self.folder.glob("_millstream/*/staging/*/*"))
 
     @property
-    def words(self) -> int:
-        return sum(self.latest.values())
+    def progress(self) -> str:
+        """How far the counter is."""
+        return f"epoch {max(self.epochs):>3}   {sum(self.latest.values()):>9,}"
 
 
 # -- the terminal ----------------------------------------------------------------------------------
@@ -224,29 +239,26 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def watch(
-    process: subprocess.Popen[bytes], tally: Tally, screen: Screen, kill_after: int | None
+    process: subprocess.Popen[bytes],
+    tally: Counted,
+    screen: Screen,
+    is_enough: Callable[[], bool] | None = None,
 ) -> None:
-    """Show what the counter commits, until it ends or has committed so many epochs.
-
-    Then it goes on until the next epoch has files that are staged and not committed: that is
-    where a crash hurts most.
-    """
+    """Show what the counter commits, until that is enough, or until the counter ends."""
     began = time.monotonic()
     shown = False
     while True:
         ended = process.poll() is not None
         if tally.refresh():
-            screen.show(f"epoch {max(tally.epochs):>3}   {tally.words:>9,}", tally.latest)
+            screen.show(tally.progress, tally.latest)
             shown = True
+        elif ended:
+            if process.returncode != 0 or is_enough is not None:
+                raise DemoError(f"the counter ended with exit code {process.returncode}")
+            return
         elif not shown:
             screen.wait(time.monotonic() - began)
-        committed = len(tally.epochs)
-        if kill_after is not None and committed >= kill_after:
-            if tally.staged() or committed > kill_after:
-                return
-        if ended:
-            if process.returncode != 0 or kill_after is not None:
-                raise DemoError(f"the counter ended with exit code {process.returncode}")
+        if is_enough is not None and is_enough():
             return
         if time.monotonic() - began > TIMEOUT_SECONDS:
             raise DemoError(f"the counter has not ended after {TIMEOUT_SECONDS} seconds")
@@ -256,6 +268,12 @@ def watch(
 def run(folder: Path, options: argparse.Namespace, screen: Screen) -> bool:
     """The demo; True if the counts are right."""
     tally = Tally(folder / "counts")
+
+    def kill_now() -> bool:
+        """When files of the next epoch are staged and not committed: there a crash hurts most."""
+        more = len(tally.epochs) - options.kill_after
+        return more > 0 or (more == 0 and bool(tally.staged()))
+
     command = [str(Path(__file__).resolve()), "--worker", str(folder)]
     command += ["--words", str(options.words), "--per-epoch", str(options.per_epoch)]
     print(screen.style("1;36", "A word counter that survives kill -9"))
@@ -267,7 +285,7 @@ def run(folder: Path, options: argparse.Namespace, screen: Screen) -> bool:
         "Every count is written to a file; a file appears when its epoch is committed.",
     )
     with process_in(folder, command) as process:
-        watch(process, tally, screen, options.kill_after)
+        watch(process, tally, screen, kill_now)
         kill(process)
         staged = len(tally.staged())
         tally.refresh()
@@ -281,7 +299,7 @@ def run(folder: Path, options: argparse.Namespace, screen: Screen) -> bool:
     )
     screen.section(3, "Restart", "The same program with the same checkpoint folder.")
     with process_in(folder, command) as process:
-        watch(process, tally, screen, None)
+        watch(process, tally, screen)
     tally.refresh()
     return check_counts(tally.rows, tally.latest, options.words, screen)
 

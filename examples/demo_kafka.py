@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -21,13 +20,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from examples.demo import (
-    TIMEOUT_SECONDS,
-    DemoError,
     Screen,
     check_counts,
     kill,
     process_in,
     run_in_folder,
+    watch,
     word_of,
 )
 
@@ -131,29 +129,13 @@ class Tally:
             self.latest[word] = max(self.latest[word], int(count))
         return bool(messages)
 
+    @property
+    def progress(self) -> str:
+        """How far the counter is."""
+        return f"{len(self.rows):>9,} counts"
+
 
 # -- the demo --------------------------------------------------------------------------------------
-
-
-def watch(process: Any, tally: Tally, screen: Screen, until: int | None) -> None:
-    """Show what the counter commits, until so many counts are there, or until it ends."""
-    began = time.monotonic()
-    shown = False
-    while True:
-        ended = process.poll() is not None
-        if tally.refresh():
-            screen.show(f"{len(tally.rows):>9,} counts", tally.latest)
-            shown = True
-        elif ended:
-            if process.returncode != 0 or until is not None:
-                raise DemoError(f"the counter ended with exit code {process.returncode}")
-            return
-        elif not shown:
-            screen.wait(time.monotonic() - began)
-        if until is not None and len(tally.rows) >= until:
-            return
-        if time.monotonic() - began > TIMEOUT_SECONDS:
-            raise DemoError(f"the counter has not ended after {TIMEOUT_SECONDS} seconds")
 
 
 def run(folder: Path, options: argparse.Namespace, screen: Screen) -> bool:
@@ -173,15 +155,15 @@ def run(folder: Path, options: argparse.Namespace, screen: Screen) -> bool:
             "Each count becomes a message of the topic 'counts', in a transaction per epoch.",
         )
         with process_in(folder, command) as process:
-            watch(process, tally, screen, words // 3)
+            watch(process, tally, screen, lambda: len(tally.rows) >= words // 3)
             kill(process)
         screen.section(2, "Kill the counter", "kill -9 for the driver and its JVM, then a restart.")
         with process_in(folder, command) as process:
-            watch(process, tally, screen, words * 2 // 3)
+            watch(process, tally, screen, lambda: len(tally.rows) >= words * 2 // 3)
             broker.kill()
             screen.section(3, "Kill the broker", "kill -9 for Kafka, then a restart.")
             broker.start()
-            watch(process, tally, screen, None)
+            watch(process, tally, screen)
     return check_counts(tally.rows, tally.latest, words, screen)
 
 

@@ -10,21 +10,14 @@ from typing import TYPE_CHECKING
 from millstream.common.extras import needed_package
 from millstream.common.paths import absolute_path
 from millstream.connectors.lake.arguments import (
-    column_names,
     one_version,
     options,
-    refuse_watching,
     table_path,
     whole_number,
 )
 from millstream.connectors.lake.channels import DEFAULT_CHANNELS
 from millstream.connectors.lake.delta import DeltaPlace
-from millstream.connectors.lake.reading import (
-    Filter,
-    LakeSource,
-    Version,
-    checked_filters,
-)
+from millstream.connectors.lake.reading import Filter, LakeSource, Version, selection
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,28 +74,18 @@ class DeltaSource(LakeSource):
         watch
             Must be False: tables are read as they are, and not followed.
         """
-        refuse_watching(watch)
         one_version("version", version, timestamp)
         return DeltaSource(
             absolute_path(table_path(path)),
             None if version is None else whole_number("version", version),
             timestamp,
             options("storage_options", storage_options),
-            columns=None if columns is None else column_names("columns", columns, at_least=1),
-            filters=checked_filters(filters),
-            channels=whole_number("channels", channels, at_least=1),
+            **selection(columns, filters, channels, watch=watch),
         )
 
     @property
     def place(self) -> DeltaPlace:
         return DeltaPlace(self.path, self.storage_options)
-
-    @property
-    def shown(self) -> str:
-        return self.place.shown
-
-    def masked(self, text: str) -> str:
-        return self.place.masked(text)
 
     def failures(self) -> tuple[type[Exception], ...]:
         errors = needed_package("deltalake.exceptions", "delta", "DeltaSource")

@@ -8,21 +8,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from millstream.common.errors import MillstreamError
-from millstream.connectors.lake.arguments import (
-    column_names,
-    one_version,
-    options,
-    refuse_watching,
-    whole_number,
-)
+from millstream.connectors.lake.arguments import one_version, options
 from millstream.connectors.lake.channels import DEFAULT_CHANNELS
 from millstream.connectors.lake.iceberg import IcebergPlace, table_name
-from millstream.connectors.lake.reading import (
-    Filter,
-    LakeSource,
-    Version,
-    checked_filters,
-)
+from millstream.connectors.lake.reading import Filter, LakeSource, Version, selection
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,7 +74,6 @@ class IcebergSource(LakeSource):
         watch
             Must be False: tables are read as they are, and not followed.
         """
-        refuse_watching(watch)
         one_version("snapshot_id", snapshot_id, timestamp)
         return IcebergSource(
             table_name(table),
@@ -93,21 +81,12 @@ class IcebergSource(LakeSource):
             snapshot_id,
             timestamp,
             options("catalog_properties", catalog_properties),
-            columns=None if columns is None else column_names("columns", columns, at_least=1),
-            filters=checked_filters(filters),
-            channels=whole_number("channels", channels, at_least=1),
+            **selection(columns, filters, channels, watch=watch),
         )
 
     @property
     def place(self) -> IcebergPlace:
         return IcebergPlace(self.table, self.catalog, self.catalog_properties)
-
-    @property
-    def shown(self) -> str:
-        return self.place.shown
-
-    def masked(self, text: str) -> str:
-        return self.place.masked(text)
 
     def failures(self) -> tuple[type[Exception], ...]:
         return (Exception,)  # The exceptions of pyiceberg have no base of their own.

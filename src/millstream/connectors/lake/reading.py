@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from millstream.common.errors import (
     Location,
@@ -16,6 +16,7 @@ from millstream.common.errors import (
     user_location,
 )
 from millstream.common.typeinfo import TypeInformation, Types
+from millstream.connectors.lake.arguments import column_names, refuse_watching, whole_number
 from millstream.connectors.lake.channels import (
     Channel,
     DataFile,
@@ -30,11 +31,22 @@ from millstream.connectors.source import ChannelName, ChannelSource, Chunk, Posi
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Filter", "LakeSource", "Version", "checked_filters", "selected"]
+__all__ = ["Filter", "LakeSource", "Version", "checked_filters", "selected", "selection"]
 
 Filter = tuple[str, str, Any]
 """A column, an operator and a value."""
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "in", "not in")
+
+
+class Place(Protocol):
+    """A table, for those who have to be told of it."""
+
+    @property
+    def shown(self) -> str:
+        """Its name, without secrets."""
+
+    def masked(self, text: str) -> str:
+        """A text of the client without secrets."""
 
 
 class Version:
@@ -75,8 +87,8 @@ class LakeSource(ChannelSource):
 
     @property
     @abstractmethod
-    def shown(self) -> str:
-        """The table, for errors."""
+    def place(self) -> Place:
+        """Where the table is."""
 
     @abstractmethod
     def resolve(self) -> int:
@@ -146,15 +158,16 @@ class LakeSource(ChannelSource):
         except self.failures() as error:
             raise MillstreamError(
                 "LAKE_NOT_READABLE",
-                f"cannot {what} of {self.shown}: {self.masked(told(error))}",
+                f"cannot {what} of {self.shown}: {self.place.masked(told(error))}",
                 location=location,
                 hint="the table, the version or a file of it may be gone: expired versions are "
                 "deleted by VACUUM and by the expiry of snapshots",
             ) from None
 
-    def masked(self, text: str) -> str:
-        """A text of the client without secrets."""
-        return text
+    @property
+    def shown(self) -> str:
+        """The table, for errors."""
+        return self.place.shown
 
 
 def selected(schema: pa.Schema, names: Sequence[str] | None, shown: str) -> pa.Schema:
@@ -172,6 +185,16 @@ def selected(schema: pa.Schema, names: Sequence[str] | None, shown: str) -> pa.S
                 hint="name columns of the version that is read",
             )
     return pa.schema([schema.field(name) for name in names])
+
+
+def selection(columns: object, filters: object, channels: object, *, watch: bool) -> dict[str, Any]:
+    """The arguments that all tables have, if they are what they should be."""
+    refuse_watching(watch)
+    return {
+        "columns": None if columns is None else column_names("columns", columns, at_least=1),
+        "filters": checked_filters(filters),
+        "channels": whole_number("channels", channels, at_least=1),
+    }
 
 
 def checked_filters(given: object) -> tuple[Filter, ...]:

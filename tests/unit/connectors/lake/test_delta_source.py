@@ -216,4 +216,4 @@ def test_bad_arguments_are_refused_at_the_users_line(make: Any, code: str) -> No
 
 def test_no_secret_is_shown() -> None:
     source = DeltaSource.of("s3://b/t", storage_options={"aws_secret_access_key": "s3cr3t-value"})
-    assert "s3cr3t" not in repr(source) and source.masked("no s3cr3t-value") == "no *****"
+    assert "s3cr3t" not in repr(source) and source.place.masked("no s3cr3t-value") == "no *****"
