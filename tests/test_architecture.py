@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -52,7 +53,7 @@ PRIVATE_PYSPARK = re.compile(
 )
 
 # The folders of a package, in the order of their imports: a folder imports itself and those before it.
-# Modules beside the folders are left out: in datastream they are PyFlink's places.
+# Modules beside the folders are left out: in datastream and table they are PyFlink's places.
 FOLDERS = {
     "kernel": (
         "keys",
@@ -79,6 +80,8 @@ FOLDERS = {
         "physical",
         "connectors",
         "execution",
+        "fluent",
+        "environment",
     ),
     "datastream": (
         "functions",
@@ -199,6 +202,27 @@ def test_all_folders_have_a_place_in_the_order() -> None:
     for package, order in FOLDERS.items():
         folders = {p.name for p in (SOURCE / package).iterdir() if (p / "__init__.py").exists()}
         assert folders == set(order)
+
+
+def test_modules_beside_the_folders_of_tables_are_places_of_pyflink() -> None:
+    """What PyFlink does not have lives in a folder, which has a place in the order."""
+    names = json.loads((SOURCE.parents[1] / "tests/parity/flink_names.json").read_text())["tables"]
+    places = {name.split(".")[2] for name in names if name.count(".") == 2}
+    beside = {path.stem for path in (SOURCE / "table").glob("*.py")} - {"__init__"}
+    assert beside <= places
+
+
+def test_folders_of_tables_know_none_of_the_classes_that_users_call() -> None:
+    """Else a rule or a connector could depend on the whole environment."""
+    above = {path.stem for path in (SOURCE / "table").glob("*.py")} - {"__init__"}
+    wrong = [
+        f"{shown(path)} imports {name}"
+        for path in (SOURCE / "table").rglob("*.py")
+        if folder_of(path.relative_to(SOURCE).parts)[1] not in ("", "fluent", "environment")
+        for name in imports(path, at_run_time=True)
+        if name.startswith("millstream.table.") and name.split(".")[2] in above
+    ]
+    assert wrong == []
 
 
 def test_unit_tests_mirror_the_sources() -> None:

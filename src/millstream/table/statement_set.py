@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from millstream.table.absent import PLANS, not_here
+from millstream.table.environment.absent import PLANS, not_here
 from millstream.table.table import Table
 from millstream.table.table_pipeline import TablePipeline
 from millstream.table.table_result import TableResult

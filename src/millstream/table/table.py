@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from millstream.common.errors import PlanError
+from millstream.table.environment.resolved_schema import ResolvedSchema
 from millstream.table.expression import Expression
-from millstream.table.expression_base import misplaced, quoted
+from millstream.table.fluent.expression_base import misplaced, quoted
+from millstream.table.fluent.resolving import QueryText, names_of, refuse_same
 from millstream.table.logical.algebra import Relation
-from millstream.table.resolved_schema import ResolvedSchema
-from millstream.table.resolving import QueryText, names_of, refuse_same
 from millstream.table.table_pipeline import TablePipeline
 from millstream.table.table_result import TableResult
 from millstream.table.table_schema import TableSchema

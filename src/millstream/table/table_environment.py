@@ -13,27 +13,36 @@ from millstream.common.types import Row, RowKind, like
 from millstream.connectors.sink import Changelog
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.datastream.streams.data_stream import DataStream
-from millstream.table.bridges import changelog_of_table, stream_of_table, table_of_stream
 from millstream.table.catalog.ddl import execute_ddl
 from millstream.table.catalog.manager import CatalogManager
-from millstream.table.catalog_methods import CatalogMethods
 from millstream.table.changelog_mode import ChangelogMode
 from millstream.table.connectors.changes import folded
 from millstream.table.connectors.simple import TableRows
-from millstream.table.elements import frame_of_rows, rows_of_elements, rows_of_frame
+from millstream.table.environment.bridges import (
+    changelog_of_table,
+    stream_of_table,
+    table_of_stream,
+)
+from millstream.table.environment.catalog_methods import CatalogMethods
+from millstream.table.environment.elements import frame_of_rows, rows_of_elements, rows_of_frame
+from millstream.table.environment.flink_methods import FlinkMethods
+from millstream.table.environment.function_registration import FunctionRegistration
+from millstream.table.environment.inserting import (
+    entry_of_descriptor,
+    write_of_statement,
+    write_of_table,
+)
+from millstream.table.environment.resolved_schema import ResolvedSchema
+from millstream.table.environment.watermarks import time_items, watermarked_entry
 from millstream.table.environment_settings import EnvironmentSettings
 from millstream.table.execution.statements import Statements, Write
 from millstream.table.explain_detail import detail_names
 from millstream.table.expression import Expression
-from millstream.table.flink_methods import FlinkMethods
-from millstream.table.function_registration import FunctionRegistration
-from millstream.table.inserting import entry_of_descriptor, write_of_statement, write_of_table
+from millstream.table.fluent.resolving import QueryText
 from millstream.table.logical.algebra import Relation, Scan, TablePath
 from millstream.table.logical.binder import bind_query
 from millstream.table.logical.entries import TableColumn, TableEntry, ViewEntry
 from millstream.table.logical.problems import Problems
-from millstream.table.resolved_schema import ResolvedSchema
-from millstream.table.resolving import QueryText
 from millstream.table.result_kind import ResultKind
 from millstream.table.schema import Schema
 from millstream.table.sql import statements as ast
@@ -46,8 +55,7 @@ from millstream.table.table_config import TableConfig
 from millstream.table.table_descriptor import TableDescriptor
 from millstream.table.table_result import TableResult, inserted_result, ok_result, text_result
 from millstream.table.types.logical import RowType
-from millstream.table.values import result_row
-from millstream.table.watermarks import time_items, watermarked_entry
+from millstream.table.types.values import result_row
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from millstream.table.absent import PLANS, not_here
-from millstream.table.catalog_objects import ObjectIdentifier
+from millstream.table.environment.absent import PLANS, not_here
+from millstream.table.environment.catalog_objects import ObjectIdentifier
 from millstream.table.table_result import TableResult
 
 if TYPE_CHECKING:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from millstream.common.errors import PlanError, user_location
+from millstream.common.errors import user_location
 from millstream.table.data_view import ListView, MapView
 from millstream.table.expression import Expression
 from millstream.table.functions.user_classes import (
@@ -40,7 +39,6 @@ __all__ = [
     "TableFunction",
     "UserDefinedFunction",
     "UserDefinedFunctionWrapper",
-    "function_at",
     "udaf",
     "udf",
     "udtaf",
@@ -199,7 +197,7 @@ def udf(
 
     Examples
     --------
-    >>> from millstream.table.expression_functions import col
+    >>> from millstream.table.fluent.expression_functions import col
     >>> from millstream.table.table_environment import TableEnvironment
     >>> @udf(result_type="BIGINT")
     ... def add(i, j):
@@ -249,7 +247,7 @@ def udtf(
     ...         yield word, len(word)
     >>> t_env = TableEnvironment.create()
     >>> t = t_env.from_elements([(1, "to be"), (2, "")], "id INT, line STRING")
-    >>> from millstream.table.expression_functions import col
+    >>> from millstream.table.fluent.expression_functions import col
     >>> found = t.join_lateral(words(col("line"))).select(col("id"), col("word"), col("size"))
     >>> sorted(map(tuple, t_env.final_rows(found)))
     [(1, 'be', 2), (1, 'to', 2)]
@@ -278,7 +276,7 @@ def udaf(
 
     Examples
     --------
-    >>> from millstream.table.expression_functions import col
+    >>> from millstream.table.fluent.expression_functions import col
     >>> from millstream.table.table_environment import TableEnvironment
     >>> mean = udaf(lambda v: v.mean(), result_type="DOUBLE", func_type="pandas")
     >>> t_env = TableEnvironment.create()
@@ -343,25 +341,3 @@ def udtaf(
 
 def _decorating(make: Callable[[Any], UserDefinedFunctionWrapper], f: Any) -> Any:
     return functools.partial(make) if f is None else make(f)
-
-
-def function_at(path: str) -> UserDefinedFunctionWrapper:
-    """The function that CREATE FUNCTION ... LANGUAGE PYTHON names: ``module.function``."""
-    module, _, name = path.rpartition(".")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise PlanError(
-            "UNKNOWN_PYTHON_FUNCTION",
-            f"there is no function {path}: {error}",
-            hint="give the path of a module and a function made with udf(...) in it",
-        ) from error
-    if isinstance(found, type):
-        found = found()
-    if not isinstance(found, UserDefinedFunctionWrapper):
-        raise PlanError(
-            "NOT_A_USER_FUNCTION",
-            f"{path} is a {type(found).__name__}, and no user function with types",
-            hint="decorate it: @udf(result_type=...)",
-        )
-    return found

@@ -12,7 +12,7 @@ import pytest
 
 from millstream.common import Row
 from millstream.common.errors import MillstreamError
-from millstream.table.expression_functions import call, col, lit
+from millstream.table.fluent.expression_functions import call, col, lit
 from millstream.table.table_environment import TableEnvironment
 from millstream.table.types.data_types import DataTypes
 from millstream.table.udf import (

@@ -24,7 +24,7 @@ from millstream.table.physical.correlate import Correlated
 from millstream.table.physical.joins import JoinParts, join_parts
 from millstream.table.types.arrow import arrow_type
 from millstream.table.types.logical import LogicalType, RowType
-from millstream.table.values import column_of, python_values
+from millstream.table.types.values import column_of, python_values
 
 if TYPE_CHECKING:
     from millstream.table.physical.lowering import Lowering

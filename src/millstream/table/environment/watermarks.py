@@ -8,9 +8,9 @@ from typing import Any
 from millstream.common.errors import PlanError
 from millstream.common.time import to_millis
 from millstream.table.catalog.manager import CatalogManager
+from millstream.table.environment.inserting import entry_of_descriptor
 from millstream.table.expression import Expression
-from millstream.table.expression_base import interval_text, quoted, sql_text
-from millstream.table.inserting import entry_of_descriptor
+from millstream.table.fluent.expression_base import interval_text, quoted, sql_text
 from millstream.table.logical.algebra import Relation, TablePath
 from millstream.table.logical.entries import TableEntry
 from millstream.table.logical.problems import nearest
