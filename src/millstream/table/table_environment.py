@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.common.configuration import Configuration
 from millstream.common.errors import PlanError
+from millstream.common.type_aliases import DurationLike
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.types import Row, RowKind, like
 from millstream.connectors.sink import Changelog
@@ -184,7 +185,9 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
         client = self._statements.write(writes)
         return inserted_result([str(each.entry.path) for each in writes], client)
 
-    def _write_of(self, table: Table, target: Any, overwrite: bool = False) -> Write:
+    def _write_of(
+        self, table: Table, target: str | TableDescriptor, overwrite: bool = False
+    ) -> Write:
         return write_of_table(table.relation, target, overwrite, self.names)
 
     def _write_of_sql(self, stmt: str) -> Write:
@@ -341,7 +344,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
         source = TableRows(rows)
         return self._unnamed_table(TableEntry(self._new_path(), columns, options, source=source))
 
-    def watermarked(self, table: Table, column: str, delay: Any) -> Table:
+    def watermarked(self, table: Table, column: str, delay: Expression | DurationLike) -> Table:
         """A table with a column as its time, see `Table.with_watermark`."""
         rows = table._selected(time_items(table.relation, column)).relation
         entry = watermarked_entry(rows, column, delay, self.names, self._new_path())
@@ -356,7 +359,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
         return Table(relation, self, ResolvedSchema.of_table(entry))
 
     def create_temporary_view(
-        self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
+        self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Expression | Schema
     ) -> None:
         """Give a table a name for the session."""
         if not isinstance(table_or_data_stream, Table):
@@ -392,7 +395,9 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
             wait_for=rows.wait,
         )
 
-    def insert_table(self, table: Table, target: Any, overwrite: bool = False) -> TableResult:
+    def insert_table(
+        self, table: Table, target: str | TableDescriptor, overwrite: bool = False
+    ) -> TableResult:
         """Write a table, see `Table.execute_insert`."""
         return self._execute_writes([self._write_of(table, target, overwrite)])
 
@@ -439,7 +444,9 @@ class StreamTableEnvironment(TableEnvironment):
         settings = _settings_of(environment_settings)
         return StreamTableEnvironment(stream_execution_environment, settings)
 
-    def from_data_stream(self, data_stream: DataStream, *fields_or_schema: Any) -> Table:
+    def from_data_stream(
+        self, data_stream: DataStream, *fields_or_schema: Expression | Schema
+    ) -> Table:
         """Return a table of the records of a stream, which are all insertions.
 
         Parameters
@@ -465,7 +472,7 @@ class StreamTableEnvironment(TableEnvironment):
 
     def from_changelog_stream(
         self,
-        data_stream: DataStream,
+        data_stream: DataStream[Row],
         schema: Schema | None = None,
         changelog_mode: ChangelogMode | None = None,
     ) -> Table:
@@ -493,7 +500,7 @@ class StreamTableEnvironment(TableEnvironment):
         return table_of_stream(stream, given, self.names, self._new_path(), changes)
 
     def create_temporary_view(
-        self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
+        self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Expression | Schema
     ) -> None:
         """Give a table or a stream a name for the session; see `from_data_stream` for streams."""
         table = table_or_data_stream
@@ -501,7 +508,7 @@ class StreamTableEnvironment(TableEnvironment):
             table = self.from_data_stream(table, *fields_or_schema)
         super().create_temporary_view(view_path, table)
 
-    def to_data_stream(self, table: Table) -> DataStream:
+    def to_data_stream(self, table: Table) -> DataStream[Row]:
         """Return the rows of a table that only grows; ``env.execute()`` runs it.
 
         The time column of the table is the event time of records.
@@ -521,7 +528,7 @@ class StreamTableEnvironment(TableEnvironment):
         table: Table,
         target_schema: Schema | None = None,
         changelog_mode: ChangelogMode | None = None,
-    ) -> DataStream:
+    ) -> DataStream[Row]:
         """Return the changes of a table, as rows with kinds.
 
         Parameters
@@ -552,7 +559,9 @@ class StreamTableEnvironment(TableEnvironment):
         """Return the rows of a table that only grows, in a type; fields are those in their order."""
         return stream_of_table(self._statements, table.relation, type_info)
 
-    def to_retract_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
+    def to_retract_stream(
+        self, table: Table, type_info: TypeInformation
+    ) -> DataStream[tuple[bool, Row]]:
         """Return the changes of a table as pairs: True and a row added, False and one taken back."""
         changes = changelog_of_table(self._statements, table.relation)
         return changes.map(_retracted, Types.TUPLE([Types.BOOLEAN(), type_info]))

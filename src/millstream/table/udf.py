@@ -7,7 +7,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, overload
 
 from millstream.common.errors import user_location
 from millstream.table.data_view import ListView, MapView
@@ -169,14 +169,38 @@ def _checked_form(func_type: str) -> None:
         raise ValueError(f"The func_type must be one of '{', '.join(_FORMS)}', got {func_type}.")
 
 
+FunctionLike: TypeAlias = Expression | UserDefinedFunctionWrapper
+"""A function of users that a table calls: on columns that it names, or on all of them."""
+Code: TypeAlias = Callable[..., Any] | UserDefinedFunction
+Decorator: TypeAlias = Callable[[Code], UserDefinedFunctionWrapper]
+
+
+@overload
 def udf(
-    f: Any = None,
+    f: None = None,
     input_types: Any = None,
     result_type: TypeLike | None = None,
     deterministic: bool | None = None,
     name: str | None = None,
     func_type: str = "general",
-) -> Any:
+) -> Decorator: ...
+@overload
+def udf(
+    f: Code,
+    input_types: Any = None,
+    result_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> UserDefinedFunctionWrapper: ...
+def udf(
+    f: Code | None = None,
+    input_types: Any = None,
+    result_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> UserDefinedFunctionWrapper | Decorator:
     """Make a scalar function: a value for each row. It is a decorator too.
 
     Parameters
@@ -226,13 +250,29 @@ def udf(
     return _decorating(make, f)
 
 
+@overload
 def udtf(
-    f: Any = None,
+    f: None = None,
     input_types: Any = None,
     result_types: Any = None,
     deterministic: bool | None = None,
     name: str | None = None,
-) -> Any:
+) -> Decorator: ...
+@overload
+def udtf(
+    f: Code,
+    input_types: Any = None,
+    result_types: Any = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> UserDefinedFunctionWrapper: ...
+def udtf(
+    f: Code | None = None,
+    input_types: Any = None,
+    result_types: Any = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> UserDefinedFunctionWrapper | Decorator:
     """Make a table function: any number of rows for each row. It is a decorator too.
 
     ``result_types`` has the types of the columns; a text ``ROW<a INT, b STRING>`` names them too, else
@@ -260,15 +300,35 @@ def udtf(
     return _decorating(make, f)
 
 
+@overload
 def udaf(
-    f: Any = None,
+    f: None = None,
     input_types: Any = None,
     result_type: TypeLike | None = None,
     accumulator_type: TypeLike | None = None,
     deterministic: bool | None = None,
     name: str | None = None,
     func_type: str = "general",
-) -> Any:
+) -> Decorator: ...
+@overload
+def udaf(
+    f: Code,
+    input_types: Any = None,
+    result_type: TypeLike | None = None,
+    accumulator_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> UserDefinedFunctionWrapper: ...
+def udaf(
+    f: Code | None = None,
+    input_types: Any = None,
+    result_type: TypeLike | None = None,
+    accumulator_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> UserDefinedFunctionWrapper | Decorator:
     """Make an aggregate function: a value for each group. It is a decorator too.
 
     A general one is an `AggregateFunction`, called row by row. One of "pandas" or "arrow" gets the
@@ -302,15 +362,35 @@ def udaf(
     return _decorating(make, f)
 
 
+@overload
 def udtaf(
-    f: Any = None,
+    f: None = None,
     input_types: Any = None,
     result_type: TypeLike | None = None,
     accumulator_type: TypeLike | None = None,
     deterministic: bool | None = None,
     name: str | None = None,
     func_type: str = "general",
-) -> Any:
+) -> Decorator: ...
+@overload
+def udtaf(
+    f: Code,
+    input_types: Any = None,
+    result_type: TypeLike | None = None,
+    accumulator_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> UserDefinedFunctionWrapper: ...
+def udtaf(
+    f: Code | None = None,
+    input_types: Any = None,
+    result_type: TypeLike | None = None,
+    accumulator_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> UserDefinedFunctionWrapper | Decorator:
     """Make a table aggregate function: any number of rows for each group, for `flat_aggregate`.
 
     Examples
@@ -339,5 +419,5 @@ def udtaf(
     return _decorating(make, f)
 
 
-def _decorating(make: Callable[[Any], UserDefinedFunctionWrapper], f: Any) -> Any:
+def _decorating(make: Decorator, f: Code | None) -> UserDefinedFunctionWrapper | Decorator:
     return functools.partial(make) if f is None else make(f)

@@ -179,7 +179,7 @@ def test_wrong_declarations_are_errors_as_in_pyflink():
     with pytest.raises(TypeError, match="Invalid function: not a function or callable"):
         udf(Subtract, result_type="BIGINT")
     with pytest.raises(TypeError, match="Invalid returnType"):
-        udf(lambda i: i, result_type=12)  # type: ignore[arg-type]
+        udf(lambda i: i, result_type=12)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="Invalid input_type"):
         udf(lambda i: i, input_types=[12], result_type="INT")
     with pytest.raises(ValueError, match="Inconsistent deterministic: False and True"):
