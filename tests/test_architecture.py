@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from tests.support.source_trees import statements, tree_of
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "millstream"
@@ -241,6 +243,31 @@ def test_unit_tests_mirror_the_sources() -> None:
         if not (SOURCE / here).is_dir() or here not in known:
             wrong.append(str(path.relative_to(unit)))
     assert wrong == []
+
+
+@pytest.mark.parametrize("package", [*FOLDERS, "plan", "checkpoint", "testing", "cli"])
+def test_a_name_means_one_class_in_a_layer(package: str) -> None:
+    """A name may come twice only where it is the same thing: in the tree of a statement and in what
+    is made of it, and where PyFlink gives the name to a class that users call.
+    """
+    homes: dict[str, list[str]] = {}
+    for path in sorted((SOURCE / package).rglob("*.py")):
+        if package == "table" and named_by_others(path):
+            continue
+        for node in tree_of(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(shown(path))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
+def named_by_others(path: Path) -> bool:
+    """Whether a module of tables has names of PyFlink, the words of SQL, or what expressions print."""
+    own = path.relative_to(SOURCE / "table")
+    return (
+        len(own.parts) == 1
+        or own.parts[0] in ("sql", "environment", "fluent")
+        or own.name in ("data_types.py", "user_classes.py")
+    )
 
 
 def test_modules_are_found() -> None:

@@ -14,7 +14,7 @@ from millstream.common.errors import PlanError
 from millstream.common.time import to_millis
 from millstream.common.types import Row
 from millstream.kernel.records.order import Ints
-from millstream.kernel.steps.columns import FilterStep, FlatStep, ProjectStep, TableStep
+from millstream.kernel.steps.columns import FlatStep, ProjectStep, RowFilterStep, TableStep
 from millstream.kernel.tables.functions import ColumnFunction
 from millstream.plan.tables import add_columns
 from millstream.table.expressions.tree import Expression, InputRef
@@ -166,7 +166,7 @@ def _scan_below(table: Relation, steps: list[TableStep], zone: str) -> Scan:
         return found
     if isinstance(table, Filter):
         found = _scan_below(table.input, steps, zone)
-        steps.append(FilterStep(compiled(table.condition, zone), row_info(table.row_type)))
+        steps.append(RowFilterStep(compiled(table.condition, zone), row_info(table.row_type)))
         return found
     raise PlanError(
         "LOOKUP_JOIN",
