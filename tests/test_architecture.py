@@ -35,7 +35,7 @@ ALLOWED = {
         "spark",
         "datastream",
     },
-    "table": {"common", "connectors", "kernel", "plan", "datastream", "testing", "table"},
+    "table": {"common", "connectors", "kernel", "plan", "datastream", "table"},
     "state_processor": {"common", "kernel", "checkpoint", "spark", "state_processor"},
     "cli": {
         "common",
