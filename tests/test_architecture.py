@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 from tests.support.source_trees import statements, tree_of
 
@@ -32,7 +35,7 @@ ALLOWED = {
         "spark",
         "datastream",
     },
-    "table": {"common", "connectors", "kernel", "plan", "datastream", "testing", "table"},
+    "table": {"common", "connectors", "kernel", "plan", "datastream", "table"},
     "state_processor": {"common", "kernel", "checkpoint", "spark", "state_processor"},
     "cli": {
         "common",
@@ -52,7 +55,7 @@ PRIVATE_PYSPARK = re.compile(
 )
 
 # The folders of a package, in the order of their imports: a folder imports itself and those before it.
-# Modules beside the folders are left out: in datastream they are PyFlink's places.
+# Modules beside the folders are left out: in datastream and table they are PyFlink's places.
 FOLDERS = {
     "kernel": (
         "keys",
@@ -79,6 +82,8 @@ FOLDERS = {
         "physical",
         "connectors",
         "execution",
+        "fluent",
+        "environment",
     ),
     "datastream": (
         "functions",
@@ -201,6 +206,27 @@ def test_all_folders_have_a_place_in_the_order() -> None:
         assert folders == set(order)
 
 
+def test_modules_beside_the_folders_of_tables_are_places_of_pyflink() -> None:
+    """What PyFlink does not have lives in a folder, which has a place in the order."""
+    names = json.loads((SOURCE.parents[1] / "tests/parity/flink_names.json").read_text())["tables"]
+    places = {name.split(".")[2] for name in names if name.count(".") == 2}
+    beside = {path.stem for path in (SOURCE / "table").glob("*.py")} - {"__init__"}
+    assert beside <= places
+
+
+def test_folders_of_tables_know_none_of_the_classes_that_users_call() -> None:
+    """Else a rule or a connector could depend on the whole environment."""
+    above = {path.stem for path in (SOURCE / "table").glob("*.py")} - {"__init__"}
+    wrong = [
+        f"{shown(path)} imports {name}"
+        for path in (SOURCE / "table").rglob("*.py")
+        if folder_of(path.relative_to(SOURCE).parts)[1] not in ("", "fluent", "environment")
+        for name in imports(path, at_run_time=True)
+        if name.startswith("millstream.table.") and name.split(".")[2] in above
+    ]
+    assert wrong == []
+
+
 def test_unit_tests_mirror_the_sources() -> None:
     """A test that bears the name of a module is where the module is; folders have the same names."""
     unit = SOURCE.parents[1] / "tests" / "unit"
@@ -217,6 +243,31 @@ def test_unit_tests_mirror_the_sources() -> None:
         if not (SOURCE / here).is_dir() or here not in known:
             wrong.append(str(path.relative_to(unit)))
     assert wrong == []
+
+
+@pytest.mark.parametrize("package", [*FOLDERS, "plan", "checkpoint", "testing", "cli"])
+def test_a_name_means_one_class_in_a_layer(package: str) -> None:
+    """A name may come twice only where it is the same thing: in the tree of a statement and in what
+    is made of it, and where PyFlink gives the name to a class that users call.
+    """
+    homes: dict[str, list[str]] = {}
+    for path in sorted((SOURCE / package).rglob("*.py")):
+        if package == "table" and named_by_others(path):
+            continue
+        for node in tree_of(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(shown(path))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
+def named_by_others(path: Path) -> bool:
+    """Whether a module of tables has names of PyFlink, the words of SQL, or what expressions print."""
+    own = path.relative_to(SOURCE / "table")
+    return (
+        len(own.parts) == 1
+        or own.parts[0] in ("sql", "environment", "fluent")
+        or own.name in ("data_types.py", "user_classes.py")
+    )
 
 
 def test_modules_are_found() -> None:

@@ -50,6 +50,23 @@ def test_the_navigation_has_every_page_once() -> None:
     assert sorted(listed) == sorted([*pages, *pages_from_outside()])
 
 
+@pytest.mark.parametrize("start", ["README.md", "docs/index.md"])
+def test_a_reader_finds_every_page_from_the_first_one(start: str) -> None:
+    """By a link there, or one on the first page of a section that it links."""
+    linked = links_of(ROOT / start)
+    for section in ("connectors", "concepts", "table"):
+        linked |= links_of(DOCS / section / "index.md")
+    pages = {p.resolve() for p in DOCS.glob("**/*.md") if p.parent.name != "api"}
+    missing = pages - linked - {(DOCS / "index.md").resolve()}
+    assert sorted(str(path.relative_to(DOCS)) for path in missing) == []
+
+
+def links_of(page: Path) -> set[Path]:
+    """The pages that a page links to."""
+    targets = re.findall(r"\]\(([^)#:\s]+\.md)", page.read_text(encoding="utf-8"))
+    return {(page.parent / target).resolve() for target in targets}
+
+
 def test_pages_from_outside_exist() -> None:
     assert [path for path in pages_from_outside().values() if not (ROOT / path).is_file()] == []
 

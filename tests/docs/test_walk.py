@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from millstream.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from millstream.testing import run_local
+from millstream.table import EnvironmentSettings, TableEnvironment
+from millstream.testing import in_memory, run_local
 from tests.test_architecture import FOLDERS
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +62,9 @@ def test_the_tables_of_folders_have_the_order_of_imports() -> None:
         assert tuple(name for cell in first for name in re.findall(r"`(\w+)`", cell)) == order
 
 
-def test_the_files_are_called_in_the_order_of_the_hops() -> None:
+@contextmanager
+def noted() -> Iterator[list[tuple[str, str]]]:
+    """The calls of a block, by file and function; those of jobs in other threads too."""
     calls: list[tuple[str, str]] = []
 
     def note(frame: FrameType, event: str, _: Any) -> None:
@@ -66,18 +72,43 @@ def test_the_files_are_called_in_the_order_of_the_hops() -> None:
         if event == "call" and path.startswith(str(SOURCE)):
             calls.append((str(Path(path).relative_to(SOURCE)), frame.f_code.co_name))
 
+    before, before_of_threads = sys.getprofile(), threading.getprofile()
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(before_of_threads)
+
+
+def test_the_files_are_called_in_the_order_of_the_hops() -> None:
     def program(env: StreamExecutionEnvironment) -> Any:
         pairs = env.from_collection(["a", "b", "a"]).map(lambda word: (word, 1))
         return pairs.key_by(lambda pair: pair[0]).process(Same())
 
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
+    with noted() as calls:
         results = run_local(program)
-    finally:
-        sys.setprofile(before)
     assert results.values() == [("a", 1), ("b", 1), ("a", 1)]
     place = 0
     for hop in HOPS:
         assert hop in calls[place:], hop
         place = calls.index(hop, place)
+
+
+def test_a_statement_goes_through_the_files_in_the_order_of_the_page() -> None:
+    page = (ROOT / "docs" / "internals" / "walk.md").read_text()
+    table = page[page.index("## A statement of SQL") : page.index("## Folders")]
+    t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    words = t_env.from_elements([("a", 1), ("b", 1), ("a", 1)], ["word", "n"])
+    t_env.create_temporary_view("words", words)
+    statement = table[table.index("`SELECT") + 1 :].split("`")[0]
+    with in_memory(), noted() as calls:
+        found = sorted(tuple(row) for row in t_env.execute_sql(statement).collect())
+    assert found == [("a", 2), ("b", 1)]
+    files = [path for path, _ in calls]
+    rows = [PATH.findall(row) for row in table.splitlines() if row.startswith("|")][2:]
+    firsts = [files.index(row[0]) for row in rows[:-1]]
+    assert firsts == sorted(firsts)
+    shown = {"table/execution/tableau.py"}  # The test takes the rows, and prints no lines.
+    assert {path for row in rows for path in row} - shown <= set(files)

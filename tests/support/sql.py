@@ -26,7 +26,7 @@ from millstream.table.types.logical import (
     TimestampType,
 )
 from millstream.table.types.parsing import parse_logical_type
-from millstream.table.values import given_row
+from millstream.table.types.values import given_row
 from millstream.testing import CollectSink, run_local
 
 __all__ = ["Tables", "back", "bound", "row_type", "tree"]

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from millstream.table.changelog_mode import ChangelogMode
     from millstream.table.compiled_plan import CompiledPlan as CompiledPlan
     from millstream.table.data_view import DataView, ListView, MapView
+    from millstream.table.environment.resolved_schema import ResolvedSchema
     from millstream.table.environment_settings import EnvironmentSettings
     from millstream.table.explain_detail import ExplainDetail
     from millstream.table.expression import Expression
     from millstream.table.model_descriptor import ModelDescriptor as ModelDescriptor
     from millstream.table.module import Module, ModuleEntry
     from millstream.table.plan_reference import PlanReference as PlanReference
-    from millstream.table.resolved_schema import ResolvedSchema
     from millstream.table.result_kind import ResultKind
     from millstream.table.schema import Schema
     from millstream.table.sql_dialect import SqlDialect
@@ -107,7 +107,7 @@ _MODULES = {
     "model_descriptor": "ModelDescriptor",
     "module": "Module ModuleEntry",
     "plan_reference": "PlanReference",
-    "resolved_schema": "ResolvedSchema",
+    "environment.resolved_schema": "ResolvedSchema",
     "result_kind": "ResultKind",
     "schema": "Schema",
     "sql_dialect": "SqlDialect",

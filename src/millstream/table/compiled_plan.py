@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.table.absent import PLANS, absent
+from millstream.table.environment.absent import PLANS, absent
 
 __all__ = ["CompiledPlan"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.table.absent import absent
+from millstream.table.environment.absent import absent
 
 __all__ = ["Rowtime", "Schema"]
 

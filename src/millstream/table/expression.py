@@ -6,9 +6,9 @@ from enum import Enum
 from typing import Any, Self
 
 from millstream.common.errors import PlanError
-from millstream.table.expression_base import given, quoted, type_text
-from millstream.table.expression_methods import BuiltInFunctions
-from millstream.table.expression_summary import Symbol, TypeName
+from millstream.table.fluent.expression_base import given, quoted, type_text
+from millstream.table.fluent.expression_methods import BuiltInFunctions
+from millstream.table.fluent.expression_summary import Symbol, TypeName
 from millstream.table.types.data_types import DataType, DataTypes
 
 __all__ = [

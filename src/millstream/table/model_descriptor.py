@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.table.absent import MODELS, absent
+from millstream.table.environment.absent import MODELS, absent
 
 __all__ = ["ModelDescriptor"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.table.absent import absent
+from millstream.table.environment.absent import absent
 
 __all__ = ["HiveModule", "Module", "ModuleEntry"]
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from millstream.table.expression_base import quoted, sql_text
-from millstream.table.resolved_schema import (
+from millstream.table.environment.resolved_schema import (
     ComputedColumn,
     MetadataColumn,
     ResolvedSchema,
 )
+from millstream.table.fluent.expression_base import quoted, sql_text
 from millstream.table.table_schema import TableSchema
 from millstream.table.types.data_types import DataType, RowType, logical_of
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from millstream.table.absent import PLANS, not_here
+from millstream.table.environment.absent import PLANS, not_here
 from millstream.table.table import Table
+from millstream.table.table_descriptor import TableDescriptor
 from millstream.table.table_pipeline import TablePipeline
 from millstream.table.table_result import TableResult
 
@@ -44,7 +45,10 @@ class StatementSet:
         return self
 
     def add_insert(
-        self, target_path_or_descriptor: Any, table: Table, overwrite: bool = False
+        self,
+        target_path_or_descriptor: str | TableDescriptor,
+        table: Table,
+        overwrite: bool = False,
     ) -> StatementSet:
         """Add the writing of a table into a table of a catalog, or of a descriptor."""
         self._writes.append(self._t_env._write_of(table, target_path_or_descriptor, overwrite))

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from millstream.common.errors import PlanError
+from millstream.common.type_aliases import DurationLike
+from millstream.table.environment.resolved_schema import ResolvedSchema
 from millstream.table.expression import Expression
-from millstream.table.expression_base import misplaced, quoted
+from millstream.table.fluent.expression_base import misplaced, quoted
+from millstream.table.fluent.resolving import QueryText, names_of, refuse_same
 from millstream.table.logical.algebra import Relation
-from millstream.table.resolved_schema import ResolvedSchema
-from millstream.table.resolving import QueryText, names_of, refuse_same
+from millstream.table.table_descriptor import TableDescriptor
 from millstream.table.table_pipeline import TablePipeline
 from millstream.table.table_result import TableResult
 from millstream.table.table_schema import TableSchema
 from millstream.table.types.logical import RowType
+from millstream.table.udf import FunctionLike
 from millstream.table.window import GroupWindow, OverWindow, TimesOfWindow
 
 if TYPE_CHECKING:
@@ -133,19 +136,19 @@ class Table:
         )
 
     def join_lateral(
-        self, table_function_call: Any, join_predicate: Expression | None = None
+        self, table_function_call: FunctionLike, join_predicate: Expression | None = None
     ) -> Table:
         """Each row with the rows that a table function makes of it."""
         return self._lateral("INNER", table_function_call, join_predicate)
 
     def left_outer_join_lateral(
-        self, table_function_call: Any, join_predicate: Expression | None = None
+        self, table_function_call: FunctionLike, join_predicate: Expression | None = None
     ) -> Table:
         """Each row with the rows of a table function; rows that it makes nothing of stay with NULL."""
         return self._lateral("LEFT", table_function_call, join_predicate)
 
     def _lateral(
-        self, kind: str, call: Any, condition: Expression | None, items: str = "*"
+        self, kind: str, call: FunctionLike, condition: Expression | None, items: str = "*"
     ) -> Table:
         query = self._query()
         value = self._function_call(call)
@@ -158,11 +161,10 @@ class Table:
         sql = f"SELECT {items} FROM {query.sources[0]} {kind} JOIN {source} ON {text}"
         return self._made(query.bound(sql))
 
-    def _function_call(self, function: Any, without: str | None = None) -> Expression:
+    def _function_call(self, function: FunctionLike, without: str | None = None) -> Expression:
         if isinstance(function, Expression):
             return function
-        found: Expression = function.on_row([name for name in self._columns if name != without])
-        return found
+        return function.on_row([name for name in self._columns if name != without])
 
     def minus(self, right: Table) -> Table:
         """The rows that the other table does not have, each once."""
@@ -259,26 +261,26 @@ class Table:
             raise PlanError("UNKNOWN_COLUMN", message, hint=hint)
         return self._selected([quoted(name) for name in self._columns if name not in gone])
 
-    def map(self, func: Any) -> Table:
+    def map(self, func: FunctionLike) -> Table:
         """The row that a function makes of each row, its fields as columns."""
         call = self._function_call(func)
         if call._kind == "alias":
             return self.select(call._parts[0].flatten).alias(*call._names)
         return self.select(call.flatten)
 
-    def flat_map(self, func: Any) -> Table:
+    def flat_map(self, func: FunctionLike) -> Table:
         """The rows that a table function makes of each row."""
         return self._lateral("INNER", func, None, "`made`.*")
 
-    def aggregate(self, func: Any) -> AggregatedTable:
+    def aggregate(self, func: FunctionLike) -> AggregatedTable:
         """One row that an aggregate function makes of the table."""
         return self.group_by().aggregate(func)
 
-    def flat_aggregate(self, func: Any) -> FlatAggregateTable:
+    def flat_aggregate(self, func: FunctionLike) -> FlatAggregateTable:
         """The rows that a table aggregate function makes of the table."""
         return self.group_by().flat_aggregate(func)
 
-    def with_watermark(self, column: str, delay: Any) -> Table:
+    def with_watermark(self, column: str, delay: Expression | DurationLike) -> Table:
         """The table with a column as its time, as in Spark.
 
         Rows that come later than ``delay`` behind the latest time are late for windows.
@@ -376,12 +378,16 @@ class Table:
         found: TableResult = self._t_env.execute_table(self)
         return found
 
-    def execute_insert(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TableResult:
+    def execute_insert(
+        self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
+    ) -> TableResult:
         """Write the rows into a table of a catalog, or of a descriptor."""
         found: TableResult = self._t_env.insert_table(self, table_path_or_descriptor, overwrite)
         return found
 
-    def insert_into(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TablePipeline:
+    def insert_into(
+        self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
+    ) -> TablePipeline:
         """The writing, for `StatementSet.add`, or to execute later."""
         return TablePipeline(self, table_path_or_descriptor, overwrite)
 
@@ -440,15 +446,15 @@ class GroupedTable:
         """Keys, aggregates, and what is computed of them."""
         return self._grouped(fields)
 
-    def aggregate(self, func: Any) -> AggregatedTable:
+    def aggregate(self, func: FunctionLike) -> AggregatedTable:
         """One row of an aggregate function for each group."""
         return AggregatedTable(self, self._function_call(func))
 
-    def flat_aggregate(self, func: Any) -> FlatAggregateTable:
+    def flat_aggregate(self, func: FunctionLike) -> FlatAggregateTable:
         """The rows of a table aggregate function for each group."""
         return FlatAggregateTable(self, self._function_call(func))
 
-    def _function_call(self, function: Any) -> Expression:
+    def _function_call(self, function: FunctionLike) -> Expression:
         """The call of a function; one that takes rows gets them without the time of the window."""
         time = self._window.time._name if self._window else None
         return self._table._function_call(function, without=time)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from millstream.table.expression_base import literal_text, quoted
+from millstream.table.fluent.expression_base import literal_text, quoted
 from millstream.table.schema import Schema
 
 __all__ = ["FormatDescriptor", "TableDescriptor"]

@@ -8,32 +8,42 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.common.configuration import Configuration
 from millstream.common.errors import PlanError
+from millstream.common.type_aliases import DurationLike
 from millstream.common.typeinfo import TypeInformation, Types
 from millstream.common.types import Row, RowKind, like
 from millstream.connectors.sink import Changelog
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.datastream.streams.data_stream import DataStream
-from millstream.table.bridges import changelog_of_table, stream_of_table, table_of_stream
 from millstream.table.catalog.ddl import execute_ddl
 from millstream.table.catalog.manager import CatalogManager
-from millstream.table.catalog_methods import CatalogMethods
 from millstream.table.changelog_mode import ChangelogMode
 from millstream.table.connectors.changes import folded
 from millstream.table.connectors.simple import TableRows
-from millstream.table.elements import frame_of_rows, rows_of_elements, rows_of_frame
+from millstream.table.environment.bridges import (
+    changelog_of_table,
+    stream_of_table,
+    table_of_stream,
+)
+from millstream.table.environment.catalog_methods import CatalogMethods
+from millstream.table.environment.elements import frame_of_rows, rows_of_elements, rows_of_frame
+from millstream.table.environment.flink_methods import FlinkMethods
+from millstream.table.environment.function_registration import FunctionRegistration
+from millstream.table.environment.inserting import (
+    entry_of_descriptor,
+    write_of_statement,
+    write_of_table,
+)
+from millstream.table.environment.resolved_schema import ResolvedSchema
+from millstream.table.environment.watermarks import time_items, watermarked_entry
 from millstream.table.environment_settings import EnvironmentSettings
 from millstream.table.execution.statements import Statements, Write
 from millstream.table.explain_detail import detail_names
 from millstream.table.expression import Expression
-from millstream.table.flink_methods import FlinkMethods
-from millstream.table.function_registration import FunctionRegistration
-from millstream.table.inserting import entry_of_descriptor, write_of_statement, write_of_table
+from millstream.table.fluent.resolving import QueryText
 from millstream.table.logical.algebra import Relation, Scan, TablePath
 from millstream.table.logical.binder import bind_query
 from millstream.table.logical.entries import TableColumn, TableEntry, ViewEntry
 from millstream.table.logical.problems import Problems
-from millstream.table.resolved_schema import ResolvedSchema
-from millstream.table.resolving import QueryText
 from millstream.table.result_kind import ResultKind
 from millstream.table.schema import Schema
 from millstream.table.sql import statements as ast
@@ -46,8 +56,7 @@ from millstream.table.table_config import TableConfig
 from millstream.table.table_descriptor import TableDescriptor
 from millstream.table.table_result import TableResult, inserted_result, ok_result, text_result
 from millstream.table.types.logical import RowType
-from millstream.table.values import result_row
-from millstream.table.watermarks import time_items, watermarked_entry
+from millstream.table.types.values import result_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,7 +185,9 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
         client = self._statements.write(writes)
         return inserted_result([str(each.entry.path) for each in writes], client)
 
-    def _write_of(self, table: Table, target: Any, overwrite: bool = False) -> Write:
+    def _write_of(
+        self, table: Table, target: str | TableDescriptor, overwrite: bool = False
+    ) -> Write:
         return write_of_table(table.relation, target, overwrite, self.names)
 
     def _write_of_sql(self, stmt: str) -> Write:
@@ -333,7 +344,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
         source = TableRows(rows)
         return self._unnamed_table(TableEntry(self._new_path(), columns, options, source=source))
 
-    def watermarked(self, table: Table, column: str, delay: Any) -> Table:
+    def watermarked(self, table: Table, column: str, delay: Expression | DurationLike) -> Table:
         """A table with a column as its time, see `Table.with_watermark`."""
         rows = table._selected(time_items(table.relation, column)).relation
         entry = watermarked_entry(rows, column, delay, self.names, self._new_path())
@@ -348,7 +359,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
         return Table(relation, self, ResolvedSchema.of_table(entry))
 
     def create_temporary_view(
-        self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
+        self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Expression | Schema
     ) -> None:
         """Give a table a name for the session."""
         if not isinstance(table_or_data_stream, Table):
@@ -384,7 +395,9 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
             wait_for=rows.wait,
         )
 
-    def insert_table(self, table: Table, target: Any, overwrite: bool = False) -> TableResult:
+    def insert_table(
+        self, table: Table, target: str | TableDescriptor, overwrite: bool = False
+    ) -> TableResult:
         """Write a table, see `Table.execute_insert`."""
         return self._execute_writes([self._write_of(table, target, overwrite)])
 
@@ -431,7 +444,9 @@ class StreamTableEnvironment(TableEnvironment):
         settings = _settings_of(environment_settings)
         return StreamTableEnvironment(stream_execution_environment, settings)
 
-    def from_data_stream(self, data_stream: DataStream, *fields_or_schema: Any) -> Table:
+    def from_data_stream(
+        self, data_stream: DataStream, *fields_or_schema: Expression | Schema
+    ) -> Table:
         """Return a table of the records of a stream, which are all insertions.
 
         Parameters
@@ -457,7 +472,7 @@ class StreamTableEnvironment(TableEnvironment):
 
     def from_changelog_stream(
         self,
-        data_stream: DataStream,
+        data_stream: DataStream[Row],
         schema: Schema | None = None,
         changelog_mode: ChangelogMode | None = None,
     ) -> Table:
@@ -485,7 +500,7 @@ class StreamTableEnvironment(TableEnvironment):
         return table_of_stream(stream, given, self.names, self._new_path(), changes)
 
     def create_temporary_view(
-        self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
+        self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Expression | Schema
     ) -> None:
         """Give a table or a stream a name for the session; see `from_data_stream` for streams."""
         table = table_or_data_stream
@@ -493,7 +508,7 @@ class StreamTableEnvironment(TableEnvironment):
             table = self.from_data_stream(table, *fields_or_schema)
         super().create_temporary_view(view_path, table)
 
-    def to_data_stream(self, table: Table) -> DataStream:
+    def to_data_stream(self, table: Table) -> DataStream[Row]:
         """Return the rows of a table that only grows; ``env.execute()`` runs it.
 
         The time column of the table is the event time of records.
@@ -513,7 +528,7 @@ class StreamTableEnvironment(TableEnvironment):
         table: Table,
         target_schema: Schema | None = None,
         changelog_mode: ChangelogMode | None = None,
-    ) -> DataStream:
+    ) -> DataStream[Row]:
         """Return the changes of a table, as rows with kinds.
 
         Parameters
@@ -544,7 +559,9 @@ class StreamTableEnvironment(TableEnvironment):
         """Return the rows of a table that only grows, in a type; fields are those in their order."""
         return stream_of_table(self._statements, table.relation, type_info)
 
-    def to_retract_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
+    def to_retract_stream(
+        self, table: Table, type_info: TypeInformation
+    ) -> DataStream[tuple[bool, Row]]:
         """Return the changes of a table as pairs: True and a row added, False and one taken back."""
         changes = changelog_of_table(self._statements, table.relation)
         return changes.map(_retracted, Types.TUPLE([Types.BOOLEAN(), type_info]))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from millstream.table.absent import PLANS, not_here
-from millstream.table.catalog_objects import ObjectIdentifier
+from millstream.table.environment.absent import PLANS, not_here
+from millstream.table.environment.catalog_objects import ObjectIdentifier
+from millstream.table.table_descriptor import TableDescriptor
 from millstream.table.table_result import TableResult
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ __all__ = ["TablePipeline"]
 class TablePipeline:
     """A table and where it is written to."""
 
-    def __init__(self, table: Table, target: Any, overwrite: bool) -> None:
+    def __init__(self, table: Table, target: str | TableDescriptor, overwrite: bool) -> None:
         self.table = table
         self.target = target
         self.overwrite = overwrite

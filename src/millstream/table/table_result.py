@@ -10,10 +10,10 @@ from typing import Any
 
 from millstream.common.types import Row
 from millstream.datastream.job_client import JobClient
-from millstream.table.resolved_schema import ResolvedSchema
+from millstream.table.environment.resolved_schema import ResolvedSchema
+from millstream.table.execution.tableau import MAX_WIDTH, tableau
 from millstream.table.result_kind import ResultKind
 from millstream.table.table_schema import TableSchema
-from millstream.table.tableau import MAX_WIDTH, tableau
 from millstream.table.types.logical import BigIntType, RowField, RowType, VarCharType
 
 __all__ = ["CloseableIterator", "TableResult", "inserted_result", "ok_result", "text_result"]

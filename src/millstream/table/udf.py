@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, overload
 
-from millstream.common.errors import PlanError, user_location
+from millstream.common.errors import user_location
 from millstream.table.data_view import ListView, MapView
 from millstream.table.expression import Expression
 from millstream.table.functions.user_classes import (
@@ -40,7 +39,6 @@ __all__ = [
     "TableFunction",
     "UserDefinedFunction",
     "UserDefinedFunctionWrapper",
-    "function_at",
     "udaf",
     "udf",
     "udtaf",
@@ -171,14 +169,38 @@ def _checked_form(func_type: str) -> None:
         raise ValueError(f"The func_type must be one of '{', '.join(_FORMS)}', got {func_type}.")
 
 
+FunctionLike: TypeAlias = Expression | UserDefinedFunctionWrapper
+"""A function of users that a table calls: on columns that it names, or on all of them."""
+Code: TypeAlias = Callable[..., Any] | UserDefinedFunction
+Decorator: TypeAlias = Callable[[Code], UserDefinedFunctionWrapper]
+
+
+@overload
 def udf(
-    f: Any = None,
+    f: None = None,
     input_types: Any = None,
     result_type: TypeLike | None = None,
     deterministic: bool | None = None,
     name: str | None = None,
     func_type: str = "general",
-) -> Any:
+) -> Decorator: ...
+@overload
+def udf(
+    f: Code,
+    input_types: Any = None,
+    result_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> UserDefinedFunctionWrapper: ...
+def udf(
+    f: Code | None = None,
+    input_types: Any = None,
+    result_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> UserDefinedFunctionWrapper | Decorator:
     """Make a scalar function: a value for each row. It is a decorator too.
 
     Parameters
@@ -199,7 +221,7 @@ def udf(
 
     Examples
     --------
-    >>> from millstream.table.expression_functions import col
+    >>> from millstream.table.fluent.expression_functions import col
     >>> from millstream.table.table_environment import TableEnvironment
     >>> @udf(result_type="BIGINT")
     ... def add(i, j):
@@ -228,13 +250,29 @@ def udf(
     return _decorating(make, f)
 
 
+@overload
 def udtf(
-    f: Any = None,
+    f: None = None,
     input_types: Any = None,
     result_types: Any = None,
     deterministic: bool | None = None,
     name: str | None = None,
-) -> Any:
+) -> Decorator: ...
+@overload
+def udtf(
+    f: Code,
+    input_types: Any = None,
+    result_types: Any = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> UserDefinedFunctionWrapper: ...
+def udtf(
+    f: Code | None = None,
+    input_types: Any = None,
+    result_types: Any = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> UserDefinedFunctionWrapper | Decorator:
     """Make a table function: any number of rows for each row. It is a decorator too.
 
     ``result_types`` has the types of the columns; a text ``ROW<a INT, b STRING>`` names them too, else
@@ -249,7 +287,7 @@ def udtf(
     ...         yield word, len(word)
     >>> t_env = TableEnvironment.create()
     >>> t = t_env.from_elements([(1, "to be"), (2, "")], "id INT, line STRING")
-    >>> from millstream.table.expression_functions import col
+    >>> from millstream.table.fluent.expression_functions import col
     >>> found = t.join_lateral(words(col("line"))).select(col("id"), col("word"), col("size"))
     >>> sorted(map(tuple, t_env.final_rows(found)))
     [(1, 'be', 2), (1, 'to', 2)]
@@ -262,15 +300,35 @@ def udtf(
     return _decorating(make, f)
 
 
+@overload
 def udaf(
-    f: Any = None,
+    f: None = None,
     input_types: Any = None,
     result_type: TypeLike | None = None,
     accumulator_type: TypeLike | None = None,
     deterministic: bool | None = None,
     name: str | None = None,
     func_type: str = "general",
-) -> Any:
+) -> Decorator: ...
+@overload
+def udaf(
+    f: Code,
+    input_types: Any = None,
+    result_type: TypeLike | None = None,
+    accumulator_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> UserDefinedFunctionWrapper: ...
+def udaf(
+    f: Code | None = None,
+    input_types: Any = None,
+    result_type: TypeLike | None = None,
+    accumulator_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> UserDefinedFunctionWrapper | Decorator:
     """Make an aggregate function: a value for each group. It is a decorator too.
 
     A general one is an `AggregateFunction`, called row by row. One of "pandas" or "arrow" gets the
@@ -278,7 +336,7 @@ def udaf(
 
     Examples
     --------
-    >>> from millstream.table.expression_functions import col
+    >>> from millstream.table.fluent.expression_functions import col
     >>> from millstream.table.table_environment import TableEnvironment
     >>> mean = udaf(lambda v: v.mean(), result_type="DOUBLE", func_type="pandas")
     >>> t_env = TableEnvironment.create()
@@ -304,15 +362,35 @@ def udaf(
     return _decorating(make, f)
 
 
+@overload
 def udtaf(
-    f: Any = None,
+    f: None = None,
     input_types: Any = None,
     result_type: TypeLike | None = None,
     accumulator_type: TypeLike | None = None,
     deterministic: bool | None = None,
     name: str | None = None,
     func_type: str = "general",
-) -> Any:
+) -> Decorator: ...
+@overload
+def udtaf(
+    f: Code,
+    input_types: Any = None,
+    result_type: TypeLike | None = None,
+    accumulator_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> UserDefinedFunctionWrapper: ...
+def udtaf(
+    f: Code | None = None,
+    input_types: Any = None,
+    result_type: TypeLike | None = None,
+    accumulator_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> UserDefinedFunctionWrapper | Decorator:
     """Make a table aggregate function: any number of rows for each group, for `flat_aggregate`.
 
     Examples
@@ -341,27 +419,5 @@ def udtaf(
     return _decorating(make, f)
 
 
-def _decorating(make: Callable[[Any], UserDefinedFunctionWrapper], f: Any) -> Any:
+def _decorating(make: Decorator, f: Code | None) -> UserDefinedFunctionWrapper | Decorator:
     return functools.partial(make) if f is None else make(f)
-
-
-def function_at(path: str) -> UserDefinedFunctionWrapper:
-    """The function that CREATE FUNCTION ... LANGUAGE PYTHON names: ``module.function``."""
-    module, _, name = path.rpartition(".")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise PlanError(
-            "UNKNOWN_PYTHON_FUNCTION",
-            f"there is no function {path}: {error}",
-            hint="give the path of a module and a function made with udf(...) in it",
-        ) from error
-    if isinstance(found, type):
-        found = found()
-    if not isinstance(found, UserDefinedFunctionWrapper):
-        raise PlanError(
-            "NOT_A_USER_FUNCTION",
-            f"{path} is a {type(found).__name__}, and no user function with types",
-            hint="decorate it: @udf(result_type=...)",
-        )
-    return found

@@ -25,7 +25,7 @@ from millstream.table.expressions.java.numbers import double_text, float_text
 from millstream.table.logical.entries import TableEntry
 from millstream.table.table_environment import TableEnvironment
 from millstream.table.types.logical import LogicalType, RowField, RowType
-from millstream.table.values import stored_row
+from millstream.table.types.values import stored_row
 from millstream.testing import Checkpoint, TestSource
 from millstream.testing import in_memory as memory
 from tests.support.parity.flink_sql import SqlProgram

@@ -53,16 +53,16 @@ def test_layouts_of_kinds_are_those_that_savepoints_have_had() -> None:
 
 
 SOURCE = Path(millstream.kernel.__file__).parents[1]
+FOLDERS = ("kernel/stages", "kernel/snapshot", "state_processor", "plan", "checkpoint", "spark")
 OPEN = [
-    SOURCE / "kernel/stages/programs.py",
-    *sorted((SOURCE / "kernel/snapshot").glob("*.py")),
-    SOURCE / "state_processor/views.py",
-    SOURCE / "plan/explain.py",
-    SOURCE / "plan/compile.py",
+    path
+    for folder in (*FOLDERS, "testing")
+    for path in sorted((SOURCE / folder).rglob("*.py"))
+    if path.name != "__init__.py"
 ]
 
 
-@pytest.mark.parametrize("path", OPEN, ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", OPEN, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_who_runs_and_stores_operators_asks_none_for_its_class(path: Path) -> None:
     """What they have to know of an operator it says itself, see `StageMember` and `OperatorSpec`."""
     asked = [

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.common.typesystem.arrow_info import arrow_row
-from millstream.kernel.steps.columns import FilterStep, FlatStep, ProjectStep
+from millstream.kernel.steps.columns import FlatStep, ProjectStep, RowFilterStep
 from millstream.kernel.tables.functions import Column, Constant
 from millstream.kernel.tables.set_operations import SetOperationSpec
 from millstream.plan.explain import explain
@@ -35,7 +35,7 @@ def test_steps_keep_weights() -> None:
         SetOperationSpec(ROW, "distinct"),
         [ROWS],
         [
-            FilterStep(positive, ROW),
+            RowFilterStep(positive, ROW),
             FlatStep(twice, ROW),
             ProjectStep((Column(1), Column(0), Constant(7, pa.int64())), swapped, (1, 0, None)),
         ],

@@ -12,7 +12,7 @@ import pytest
 
 from millstream.common import Row
 from millstream.common.errors import MillstreamError
-from millstream.table.expression_functions import call, col, lit
+from millstream.table.fluent.expression_functions import call, col, lit
 from millstream.table.table_environment import TableEnvironment
 from millstream.table.types.data_types import DataTypes
 from millstream.table.udf import (
@@ -179,7 +179,7 @@ def test_wrong_declarations_are_errors_as_in_pyflink():
     with pytest.raises(TypeError, match="Invalid function: not a function or callable"):
         udf(Subtract, result_type="BIGINT")
     with pytest.raises(TypeError, match="Invalid returnType"):
-        udf(lambda i: i, result_type=12)  # type: ignore[arg-type]
+        udf(lambda i: i, result_type=12)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="Invalid input_type"):
         udf(lambda i: i, input_types=[12], result_type="INT")
     with pytest.raises(ValueError, match="Inconsistent deterministic: False and True"):

@@ -20,7 +20,7 @@ from millstream.datastream.connectors import (
 )
 from millstream.testing import TestSource
 from millstream.testing.connectors import ContractError, check_source
-from millstream.testing.connectors.source_trial import Job
+from millstream.testing.connectors.source_trial import TrialJob
 from tests.support.kit_sources import (
     BoundedWithoutEnd,
     FewNumbers,
@@ -241,7 +241,7 @@ def test_a_source_says_where_its_positions_are() -> None:
     assert "cuts" in check_source(Lines, expected=expected)
 
     for splits in (1, 3):
-        job = Job(Lines(), parallelism=2)
+        job = TrialJob(Lines(), parallelism=2)
         found = [value for value, _ in job.job.epoch(7, splits=splits)["out"]]
         assert found == expected[:7]
     with pytest.raises(ContractError, match="cuts: channel text, read in pieces"):

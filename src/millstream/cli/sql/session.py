@@ -12,6 +12,7 @@ from millstream.cli.sql.jobs import SessionJob, SessionJobs
 from millstream.cli.sql.script import StatementText
 from millstream.cli.sql.views import MODES, show_changelog, show_live, show_tableau
 from millstream.common.types import Row
+from millstream.table.execution.tableau import nullable_texts
 from millstream.table.expressions.kinds import STRING
 from millstream.table.result_kind import ResultKind
 from millstream.table.sql import statements as ast
@@ -20,7 +21,6 @@ from millstream.table.sql.queries import Query
 from millstream.table.statement_set import StatementSet
 from millstream.table.table_environment import TableEnvironment
 from millstream.table.table_result import TableResult
-from millstream.table.tableau import nullable_texts
 from millstream.table.types.logical import RowField, RowType
 
 __all__ = ["HELP", "Session", "check"]

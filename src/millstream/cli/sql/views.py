@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from millstream.common.types import Row, RowKind
+from millstream.table.execution.tableau import row_texts, tableau
 from millstream.table.table_result import TableResult
-from millstream.table.tableau import row_texts, tableau
 
 __all__ = ["MODES", "LiveTable", "show_changelog", "show_live", "show_tableau"]
 

@@ -24,9 +24,9 @@ from millstream.kernel.steps.stateless import Flow, Step
 __all__ = [
     "ChangesStep",
     "ColumnsStep",
-    "FilterStep",
     "FlatStep",
     "ProjectStep",
+    "RowFilterStep",
     "TableStep",
     "processing_ms",
 ]
@@ -93,7 +93,7 @@ class ProjectStep:
 
 
 @dataclass(frozen=True)
-class FilterStep:
+class RowFilterStep:
     """The rows for which a condition is true; where it is NULL they go."""
 
     condition: OfBatch

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 # Type checkers and the reference see the names here; a program loads them when it asks for them.
 if TYPE_CHECKING:
-    from millstream.table.catalog_objects import *  # noqa: F403
-    from millstream.table.catalogs import *  # noqa: F403
-    from millstream.table.resolved_schema import *  # noqa: F403
+    from millstream.table.environment.catalog_objects import *  # noqa: F403
+    from millstream.table.environment.catalogs import *  # noqa: F403
+    from millstream.table.environment.resolved_schema import *  # noqa: F403
 
 _HOMES = ("catalog_objects", "resolved_schema", "catalogs")
 _FLINK = [
@@ -46,6 +46,6 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return _FLINK
     if name in _FLINK or name in ("CatalogModel", "JdbcCatalog"):
-        modules = (import_module(f"millstream.table.{each}") for each in _HOMES)
+        modules = (import_module(f"millstream.table.environment.{each}") for each in _HOMES)
         return next(getattr(each, name) for each in modules if name in each.__all__)
     raise AttributeError(f"module 'millstream.table.catalog' has no attribute {name!r}")

@@ -15,6 +15,7 @@ from millstream.common.errors import PlanError
 from millstream.table.catalog.altering import alter_table
 from millstream.table.catalog.errors import catalog_error
 from millstream.table.catalog.manager import Catalog, CatalogManager, Database
+from millstream.table.catalog.python_functions import entry_at
 from millstream.table.catalog.results import OK, StatementResult, table_of
 from millstream.table.catalog.showing import describe, show
 from millstream.table.catalog.tables import build_table
@@ -25,7 +26,6 @@ from millstream.table.logical.relation_binder import renamed
 from millstream.table.sql import statements as ast
 from millstream.table.sql.errors import SqlError
 from millstream.table.sql.nodes import Source
-from millstream.table.udf import function_at
 
 __all__ = ["execute_ddl"]
 
@@ -227,9 +227,7 @@ def _create_catalog(node: Any, manager: CatalogManager, source: Source) -> State
 def _create_function(node: Any, manager: CatalogManager, source: Source) -> StatementResult:
     name = node.name.names[-1]
     if node.language == "PYTHON":
-        made = function_at(node.class_name)
-        entry = made.registered(name, temporary=node.temporary, system=node.system)
-        entry = replace(entry, class_name=node.class_name)
+        entry = entry_at(node.class_name, name, temporary=node.temporary, system=node.system)
     else:
         entry = FunctionEntry(
             name,

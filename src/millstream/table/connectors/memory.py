@@ -12,7 +12,6 @@ from millstream.connectors.memory_tables import KeptTable, MemoryTables, current
 from millstream.connectors.simple_sinks import DriverSink
 from millstream.connectors.sink import Changelog, Sink, SinkContext
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
-from millstream.table import values
 from millstream.table.connectors.changes import folded, hashable, of_kind, paired
 from millstream.table.connectors.factory import (
     CONNECTORS,
@@ -28,6 +27,7 @@ from millstream.table.connectors.simple import TableRows
 from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.compiled import row_info
 from millstream.table.physical.lookups import RowLookup
+from millstream.table.types import values
 from millstream.table.types.logical import LogicalType, RowField, RowType
 
 __all__ = ["InMemory", "KeptChanges", "RowsOfProgram"]

@@ -15,11 +15,11 @@ from millstream.datastream.functions.base import ProcessFunction
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.datastream.streams.data_stream import DataStream
 from millstream.plan.graph import JobGraph
-from millstream.table import values
 from millstream.table.connectors.factory import CONNECTORS, Connector, ReadRows, stored_row
 from millstream.table.connectors.options import Option, Options
 from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.compiled import row_info
+from millstream.table.types import values
 from millstream.table.types.logical import LogicalType, RowType
 from millstream.table.types.parsing import parse_logical_type
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.common.errors import MillstreamError, PlanError
-from millstream.kernel.steps.columns import FilterStep, ProjectStep
+from millstream.kernel.steps.columns import ProjectStep, RowFilterStep
 from millstream.kernel.tables.functions import Column
 from millstream.plan.graph import JobGraph
 from millstream.plan.tables import add_columns
@@ -49,7 +49,7 @@ def add_constraints(
     required = tuple(each for each in columns if _requires(each[2], depth))
     if required:
         checked = _NotNull(required, depth, not_null == "DROP")
-        step = FilterStep(checked, info, "NOT NULL")  # type: ignore[arg-type]
+        step = RowFilterStep(checked, info, "NOT NULL")  # type: ignore[arg-type]
         node = add_columns(graph, "Not Null", node, step).id
     if lengths == "IGNORE" or not any(_limits(each[2], depth) for each in columns):
         return node

@@ -18,7 +18,7 @@ from millstream.kernel.records.order import Ints
 from millstream.table.functions.user_classes import FunctionContext, UserDefinedFunction
 from millstream.table.types.arrow import arrow_type
 from millstream.table.types.logical import LogicalType, RowType
-from millstream.table.values import arrow_value, column_of, python_value, python_values
+from millstream.table.types.values import arrow_value, column_of, python_value, python_values
 
 __all__ = ["AggregateCode", "UserCode", "rows_of_result"]
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from millstream.common.errors import MillstreamError, PlanError
 from millstream.kernel.records.order import Ints
-from millstream.kernel.steps.columns import ChangesStep, FilterStep, ProjectStep
+from millstream.kernel.steps.columns import ChangesStep, ProjectStep, RowFilterStep
 from millstream.kernel.tables.changelog import ChangelogSpec
 from millstream.kernel.tables.functions import Column, ColumnFunction
 from millstream.kernel.tables.kinds import KIND, with_kind
@@ -59,7 +59,7 @@ def add_to_changelog(lowering: Lowering, relation: ToChangelog) -> int:
     before = with_kind(row_info(relation.input.row_type))
     codes = _Coded(width, relation.codes)
     if len(relation.codes) < 4:
-        step = FilterStep(codes.is_known, before, "kinds that have codes")
+        step = RowFilterStep(codes.is_known, before, "kinds that have codes")
         node = add_columns(lowering.graph, "Kinds", node, step).id
     functions: tuple[ColumnFunction, ...] = (codes, *map(Column, range(width)))
     output = row_info(relation.row_type)

@@ -14,7 +14,7 @@ from millstream.common.errors import PlanError
 from millstream.common.time import to_millis
 from millstream.common.types import Row
 from millstream.kernel.records.order import Ints
-from millstream.kernel.steps.columns import FilterStep, FlatStep, ProjectStep, TableStep
+from millstream.kernel.steps.columns import FlatStep, ProjectStep, RowFilterStep, TableStep
 from millstream.kernel.tables.functions import ColumnFunction
 from millstream.plan.tables import add_columns
 from millstream.table.expressions.tree import Expression, InputRef
@@ -24,7 +24,7 @@ from millstream.table.physical.correlate import Correlated
 from millstream.table.physical.joins import JoinParts, join_parts
 from millstream.table.types.arrow import arrow_type
 from millstream.table.types.logical import LogicalType, RowType
-from millstream.table.values import column_of, python_values
+from millstream.table.types.values import column_of, python_values
 
 if TYPE_CHECKING:
     from millstream.table.physical.lowering import Lowering
@@ -166,7 +166,7 @@ def _scan_below(table: Relation, steps: list[TableStep], zone: str) -> Scan:
         return found
     if isinstance(table, Filter):
         found = _scan_below(table.input, steps, zone)
-        steps.append(FilterStep(compiled(table.condition, zone), row_info(table.row_type)))
+        steps.append(RowFilterStep(compiled(table.condition, zone), row_info(table.row_type)))
         return found
     raise PlanError(
         "LOOKUP_JOIN",

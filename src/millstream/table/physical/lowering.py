@@ -10,7 +10,7 @@ from millstream.common.errors import PlanError
 from millstream.common.typeinfo import RowTypeInfo
 from millstream.common.types import Row
 from millstream.connectors.collection import CollectionSource
-from millstream.kernel.steps.columns import FilterStep, ProjectStep
+from millstream.kernel.steps.columns import ProjectStep, RowFilterStep
 from millstream.kernel.tables.set_operations import SetKind, SetOperationSpec
 from millstream.kernel.tables.spec import TableSpec
 from millstream.plan.graph import JobGraph, SourceNode, UnionNode
@@ -203,7 +203,7 @@ class Lowering:
     def _(self, relation: Filter) -> int:
         condition = compiled(relation.condition, self.zone)
         info = row_info(relation.row_type)
-        step = FilterStep(condition, info, f"filter {relation.condition}")
+        step = RowFilterStep(condition, info, f"filter {relation.condition}")
         return add_columns(self.graph, "Filter", self.node(relation.input), step).id
 
     @_add.register

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from millstream.kernel.steps.columns import ProjectStep
 from millstream.kernel.tables.functions import ColumnFunction
 from millstream.kernel.tables.spec import TableSpec
-from millstream.kernel.tables.timed.interval_join import IntervalJoinSpec
+from millstream.kernel.tables.timed.interval_join import TableIntervalJoinSpec
 from millstream.kernel.tables.timed.temporal_join import TemporalJoinSpec
 from millstream.plan.tables import add_columns, add_table
 from millstream.table.expressions.tree import InputRef
@@ -78,7 +78,7 @@ def add_interval_join(lowering: Lowering, relation: Join, interval: Interval) ->
     parts = join_parts(all_of(interval.rest), width, lambda each: not each.null_safe)
     sides = _Sides(lowering, relation.inputs(), parts)
     left, right = sides.sides
-    spec = IntervalJoinSpec(
+    spec = TableIntervalJoinSpec(
         row_info(left.row_type),
         row_info(right.row_type),
         relation.kind,  # type: ignore[arg-type]

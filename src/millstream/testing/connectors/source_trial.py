@@ -151,7 +151,7 @@ class SourceTrial:
         return borders
 
 
-class Job:
+class TrialJob:
     """A job that only reads."""
 
     def __init__(

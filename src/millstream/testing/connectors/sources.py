@@ -15,9 +15,9 @@ from millstream.connectors.source import ChannelSource, Position, Source
 from millstream.connectors.source_calls import BEGUN
 from millstream.testing.connectors.contract import ContractError
 from millstream.testing.connectors.source_trial import (
-    Job,
     Record,
     SourceTrial,
+    TrialJob,
     counted,
     counted_wrong,
     hashable,
@@ -269,10 +269,10 @@ class _Scenarios(SourceTrial):
 
     def _savepoints(self) -> None:
         """A job stops in the middle; another one goes on with other tasks."""
-        stopped = Job(self.make(), parallelism=1)
+        stopped = TrialJob(self.make(), parallelism=1)
         some = stopped.epoch(3)
         for parallelism in TASKS:
-            later = Job(self.make(), parallelism, stopped.savepoint())
+            later = TrialJob(self.make(), parallelism, stopped.savepoint())
             rest = later.rest()
             with self.opened() as parts:
                 given = [r for p in parts for records in self.whole(p).values() for r in records]
@@ -324,7 +324,7 @@ class _Scenarios(SourceTrial):
     def _channels_that_appear(self, appear: Arrive | None) -> None:
         """First for one object that lives on, then for copies that know only an offset."""
         assert appear is not None
-        job = Job(self.make(), parallelism=2)
+        job = TrialJob(self.make(), parallelism=2)
         job.rest()
         known = set(job.job.places())
         wanted = list(appear())
@@ -368,7 +368,7 @@ class _Scenarios(SourceTrial):
     def _job_that_waits(self, arrive: Arrive | None) -> None:
         """A whole job, one object of the source, records between its epochs."""
         assert arrive is not None
-        job = Job(self.make(), parallelism=2)
+        job = TrialJob(self.make(), parallelism=2)
         job.rest()
         for _ in range(ROUNDS):
             wanted = list(arrive())

@@ -28,13 +28,13 @@ __all__ = [
     "Collect",
     "Distinct",
     "ListAgg",
+    "Multisets",
     "OfRows",
-    "Values",
 ]
 
 
 @dataclass
-class Values:
+class Multisets:
     """The values in the lists of groups, one after the other. ``of``: the group of each value."""
 
     columns: list[pa.Array]
@@ -42,17 +42,17 @@ class Values:
     of: Ints
     number: int
 
-    def take(self, places: Ints) -> Values:
+    def take(self, places: Ints) -> Multisets:
         """The values at some places."""
         columns = [taken(column, places) for column in self.columns]
-        return Values(columns, self.weights[places], self.of[places], self.number)
+        return Multisets(columns, self.weights[places], self.of[places], self.number)
 
-    def there(self) -> Values:
+    def there(self) -> Multisets:
         """The values with a weight above 0."""
         places = np.flatnonzero(self.weights > 0)
         return self if len(places) == len(self.weights) else self.take(places)
 
-    def repeated(self) -> Values:
+    def repeated(self) -> Multisets:
         """Each value as often as it is there."""
         found = self.there()
         if (found.weights == 1).all():
@@ -76,12 +76,12 @@ class Values:
         return Groups(np.arange(len(self.of)), starts)
 
 
-def values_of(state: Sequence[pa.Array]) -> Values:
+def values_of(state: Sequence[pa.Array]) -> Multisets:
     """The values in the lists of states, one state for each group."""
     *lists, weights = state
     lengths = np.diff(weights.offsets.to_numpy())
     of = np.repeat(np.arange(len(weights)), lengths)
-    return Values(
+    return Multisets(
         [part.flatten() for part in lists], weights.flatten().to_numpy(), of, len(weights)
     )
 
@@ -112,7 +112,7 @@ class Multiset(Accumulator):
             gone = gone | invalid(arguments[0])
         of = np.flatnonzero(~gone)
         columns = [c if len(of) == len(c) else taken(c, of) for c in arguments]
-        return Values(columns, weights[of], of, len(weights)).state()
+        return Multisets(columns, weights[of], of, len(weights)).state()
 
     def fold(self, state: Sequence[pa.Array], groups: Groups) -> list[pa.Array]:
         found = values_of([taken(part, groups.order) for part in state])
@@ -129,19 +129,19 @@ class Multiset(Accumulator):
         return self.of_values(values_of(state))
 
     @abstractmethod
-    def of_values(self, values: Values) -> pa.Array:
+    def of_values(self, values: Multisets) -> pa.Array:
         """The results of all groups, also of those without values."""
 
     def is_empty(self, state: Sequence[pa.Array]) -> Marks:
         return np.diff(state[-1].offsets.to_numpy()) == 0  # type: ignore[no-any-return]
 
 
-def _codes(values: Values) -> Ints:
+def _codes(values: Multisets) -> Ints:
     columns = [pa.array(values.of), *values.columns]
     return KeyColumns(tuple(range(len(columns))), (), False).codes(columns)
 
 
-def _added_up(values: Values) -> Values:
+def _added_up(values: Multisets) -> Multisets:
     """Equal values of a group become one, where the first of them was."""
     if not len(values.of):
         return values
@@ -153,7 +153,7 @@ def _added_up(values: Values) -> Values:
     return found
 
 
-def _without_taken_back(values: Values) -> Values:
+def _without_taken_back(values: Multisets) -> Multisets:
     """The values that are left when each negative weight has taken the first equal ones away."""
     groups = Groups.of_codes(_codes(values))
     weights = values.weights[groups.order]
@@ -190,7 +190,7 @@ class BestOfAll(Multiset):
         super().__init__([argument], argument, ordered=kind in ("first", "last"))
         self.kind = kind
 
-    def of_values(self, values: Values) -> pa.Array:
+    def of_values(self, values: Multisets) -> pa.Array:
         there = values.there()
         groups = there.groups()
         column = there.columns[0]
@@ -204,7 +204,7 @@ class ListAgg(Multiset):
     def __init__(self, arguments: Sequence[pa.DataType]) -> None:
         super().__init__(arguments, pa.string(), ordered=True)
 
-    def of_values(self, values: Values) -> pa.Array:
+    def of_values(self, values: Multisets) -> pa.Array:
         there = values.repeated()
         bounds = there.offsets().tolist()
         texts = there.columns[0].to_pylist()
@@ -222,7 +222,7 @@ class Collect(Multiset):
     def __init__(self, argument: pa.DataType) -> None:
         super().__init__([argument], pa.map_(argument, pa.int32()), ordered=False)
 
-    def of_values(self, values: Values) -> pa.Array:
+    def of_values(self, values: Multisets) -> pa.Array:
         there = values.there()
         counts = pa.array(there.weights.astype(np.int32))
         found = pa.MapArray.from_arrays(pa.array(there.offsets()), there.columns[0], counts)
@@ -235,7 +235,7 @@ class ArrayAgg(Multiset):
     def __init__(self, argument: pa.DataType) -> None:
         super().__init__([argument], pa.list_(argument), ordered=True, keeps_null=True)
 
-    def of_values(self, values: Values) -> pa.Array:
+    def of_values(self, values: Multisets) -> pa.Array:
         there = values.repeated()
         offsets = there.offsets()
         mask = pa.array(np.diff(offsets) == 0)
@@ -254,7 +254,7 @@ class OfRows(Multiset):
         super().__init__(arguments, result, ordered=True, keeps_null=True)
         self.function = function
 
-    def of_values(self, values: Values) -> pa.Array:
+    def of_values(self, values: Multisets) -> pa.Array:
         there = values.repeated()
         rows = list(zip(*(column.to_pylist() for column in there.columns), strict=True))
         bounds = there.offsets().tolist()
@@ -269,7 +269,7 @@ class Distinct(Multiset):
         super().__init__(arguments, inner.result_type, ordered=False, keeps_null=True)
         self.inner = inner
 
-    def of_values(self, values: Values) -> pa.Array:
+    def of_values(self, values: Multisets) -> pa.Array:
         there = values.there()
         # A record of weight 0 for each group, for those without values.
         blank = [pa.nulls(values.number, column.type) for column in there.columns]

@@ -29,14 +29,14 @@ from millstream.kernel.tables.spec import TableSpec
 from millstream.kernel.tables.timed.operator import Firing, TimedOperator, section
 from millstream.kernel.tables.timed.times import milliseconds
 
-__all__ = ["IntervalJoinKind", "IntervalJoinSpec"]
+__all__ = ["IntervalJoinKind", "TableIntervalJoinSpec"]
 
 IntervalJoinKind = Literal["inner", "left", "right", "full"]
 Marks = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class IntervalJoinSpec(TableSpec):
+class TableIntervalJoinSpec(TableSpec):
     """A join by equal columns and near times.
 
     Parameters
@@ -113,7 +113,7 @@ class IntervalJoinSpec(TableSpec):
         )
 
     def operator(self, info: OperatorInfo, *, timed: bool, batch: bool) -> TimedOperator:
-        return IntervalJoinOperator(info, self)
+        return TableIntervalJoinOperator(info, self)
 
 
 @dataclass
@@ -157,12 +157,12 @@ class _Side:
         )
 
 
-class IntervalJoinOperator(TimedOperator):
+class TableIntervalJoinOperator(TimedOperator):
     """Pairs new rows with all rows, and lets go of rows that are over."""
 
-    spec: IntervalJoinSpec
+    spec: TableIntervalJoinSpec
 
-    def __init__(self, info: OperatorInfo, spec: IntervalJoinSpec) -> None:
+    def __init__(self, info: OperatorInfo, spec: TableIntervalJoinSpec) -> None:
         super().__init__(info, spec, [_form("left", spec.left), _form("right", spec.right)])
         self.in_processing_time = spec.processing
 

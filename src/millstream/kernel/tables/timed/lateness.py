@@ -1,4 +1,4 @@
-"""Flink's two rules for rows that are behind the watermark when they come.
+"""Flink's rules for rows that are behind the watermark when they come.
 
 Windows and frames from the beginning drop such a row. Sorting by time and frames that end earlier than
 that take it as long as its time is behind all times that have left: the order is not broken.
@@ -8,11 +8,30 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from millstream.common.time import MIN_TIMESTAMP
 from millstream.kernel.records.order import Ints
+from millstream.kernel.time.clock import is_late
 
-__all__ = ["firing_times", "in_order"]
+__all__ = ["firing_times", "in_open_windows", "in_order"]
+
+
+def in_open_windows(ends: pa.Array, overs: Ints, limits: Ints) -> tuple[npt.NDArray[np.bool_], int]:
+    """Whether rows have a window that takes them, and how many are late for theirs.
+
+    ``ends``: the column of their windows. ``overs``: the instants from which on these take no rows.
+
+    Examples
+    --------
+    >>> ends, limits = pa.array([10, 10, None]), np.array([8, 9, 0])
+    >>> live, late = in_open_windows(ends, np.array([9, 9, 0]), limits)
+    >>> live.tolist(), late
+    ([True, False, False], 1)
+    """
+    has_window = ends.is_valid().to_numpy(zero_copy_only=False)
+    late = is_late(overs, limits)
+    return has_window & ~late, int((has_window & late).sum())
 
 
 def in_order(codes: Ints, times: Ints, limits: Ints, number: int) -> npt.NDArray[np.bool_]:

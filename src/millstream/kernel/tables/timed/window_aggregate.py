@@ -25,6 +25,7 @@ from millstream.kernel.tables.rows import Rows, concat_rows
 from millstream.kernel.tables.sections import SectionForm
 from millstream.kernel.tables.spec import OneTableSpec
 from millstream.kernel.tables.timed.assign import WINDOW_COLUMNS
+from millstream.kernel.tables.timed.lateness import in_open_windows
 from millstream.kernel.tables.timed.operator import Firing, TimedOperator
 from millstream.kernel.tables.timed.times import LOCAL, as_utc, milliseconds, timestamps, unique
 
@@ -150,11 +151,12 @@ class WindowAggregateOperator(TimedOperator):
         if not len(delta):
             return delta
         ends = delta.arrays[self.spec.end]
-        live = ends.is_valid().to_numpy(zero_copy_only=False)
-        if not self.spec.processing:
-            on_time = self._overs(self._lasts(ends)) > firing.limits[delta.causes]
-            self.count_late(int((live & ~on_time).sum()))
-            live = live & on_time
+        if self.spec.processing:
+            live = ends.is_valid().to_numpy(zero_copy_only=False)
+        else:
+            overs = self._overs(self._lasts(ends))
+            live, late = in_open_windows(ends, overs, firing.limits[delta.causes])
+            self.count_late(late)
         return delta if live.all() else delta.take(np.flatnonzero(live))
 
     def _states(self, delta: Delta) -> Rows:

@@ -21,6 +21,7 @@ from millstream.kernel.tables.operator import Delta, row_codes
 from millstream.kernel.tables.rows import Rows
 from millstream.kernel.tables.spec import OneTableSpec, TwoTableSpec
 from millstream.kernel.tables.timed.frames import Partitions, WindowCall
+from millstream.kernel.tables.timed.lateness import in_open_windows
 from millstream.kernel.tables.timed.operator import Firing, TimedOperator, concat_deltas
 from millstream.kernel.tables.timed.times import as_utc, milliseconds, unique
 
@@ -181,10 +182,8 @@ class _WindowRows(TimedOperator):
         if not len(delta):
             return delta
         ends = delta.arrays[end]
-        live = ends.is_valid().to_numpy(zero_copy_only=False)
-        on_time = self._lasts(ends) > firing.limits[delta.causes]
-        self.count_late(int((live & ~on_time).sum()))
-        live = live & on_time
+        live, late = in_open_windows(ends, self._lasts(ends), firing.limits[delta.causes])
+        self.count_late(late)
         return delta if live.all() else delta.take(np.flatnonzero(live))
 
     def close_windows(self, due: list[Rows], firing: Firing) -> None:

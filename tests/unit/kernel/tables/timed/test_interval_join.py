@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from millstream.common.typesystem.arrow_info import arrow_row
 from millstream.kernel.tables.aggregates.calls import AggregateCall
 from millstream.kernel.tables.timed.assign import WindowStep
-from millstream.kernel.tables.timed.interval_join import IntervalJoinKind, IntervalJoinSpec
+from millstream.kernel.tables.timed.interval_join import IntervalJoinKind, TableIntervalJoinSpec
 from millstream.kernel.tables.timed.window_aggregate import WindowAggregateSpec
 from tests.support.strategies import examples
 from tests.support.tables import Plan, Weighted, plans
@@ -76,7 +76,7 @@ def test_rows_of_near_times(
     plan: Plan,
 ) -> None:
     left, right = in_order(left, delay), in_order(right, delay)
-    spec = IntervalJoinSpec(ROW, ROW, kind, (0,), (0,), 2, 2, *interval, NAMES)
+    spec = TableIntervalJoinSpec(ROW, ROW, kind, (0,), (0,), 2, 2, *interval, NAMES)
     run = TimedRun(spec, [left, right], times=[2, 2], delay=delay)
     assert run.table(plan) == joined(kind, plain(left), plain(right), *interval)
 
@@ -93,7 +93,7 @@ def test_results_are_not_late_for_windows_behind(
     side: int,
 ) -> None:
     left, right = in_order(left, 5), in_order(right, 5)
-    spec = IntervalJoinSpec(ROW, ROW, kind, (0,), (0,), 2, 2, *interval, NAMES)
+    spec = TableIntervalJoinSpec(ROW, ROW, kind, (0,), (0,), 2, 2, *interval, NAMES)
     step = WindowStep(spec.output, "TUMBLE", side, 10)
     count = AggregateCall("COUNT", (), pa.int64())
     windows = WindowAggregateSpec(step.output, (), (count,), 6, 7, pa.timestamp("ms"))
@@ -109,7 +109,7 @@ def test_results_are_not_late_for_windows_behind(
 def test_a_late_row_meets_what_is_still_there():
     left = [(("x", 1, at(10)), 1), (("x", 2, at(40)), 1), (("x", 3, at(12)), 1)]
     right = [(("x", 7, at(11)), 1), (("x", 8, at(40)), 1)]
-    spec = IntervalJoinSpec(ROW, ROW, "left", (0,), (0,), 2, 2, -5, 5, NAMES)
+    spec = TableIntervalJoinSpec(ROW, ROW, "left", (0,), (0,), 2, 2, -5, 5, NAMES)
     found = TimedRun(spec, [left, right], times=[2, 2]).table(Plan(reads=1))
     # The row of 11 is gone when that of 12 comes, behind 40.
     assert {(row[1], row[4]) for row in found} == {(1, 7), (2, 8), (3, None)}
@@ -120,7 +120,7 @@ def test_a_late_row_meets_what_is_still_there():
 def test_late_left_rows_come_with_partners_or_once_without(
     left: list[Weighted], right: list[Weighted], delay: int, plan: Plan
 ) -> None:
-    spec = IntervalJoinSpec(ROW, ROW, "left", (0,), (0,), 2, 2, -5, 5, NAMES)
+    spec = TableIntervalJoinSpec(ROW, ROW, "left", (0,), (0,), 2, 2, -5, 5, NAMES)
     run = TimedRun(spec, [left, right], times=[2, 2], delay=delay)
     found = run.table(plan)
     met = {row[:3] for row, number in found.items() if row[3] is not None}

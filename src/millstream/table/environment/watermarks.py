@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from millstream.common.errors import PlanError
 from millstream.common.time import to_millis
+from millstream.common.type_aliases import DurationLike
 from millstream.table.catalog.manager import CatalogManager
+from millstream.table.environment.inserting import entry_of_descriptor
 from millstream.table.expression import Expression
-from millstream.table.expression_base import interval_text, quoted, sql_text
-from millstream.table.inserting import entry_of_descriptor
+from millstream.table.fluent.expression_base import interval_text, quoted, sql_text
 from millstream.table.logical.algebra import Relation, TablePath
 from millstream.table.logical.entries import TableEntry
 from millstream.table.logical.problems import nearest
@@ -43,7 +43,11 @@ def time_items(relation: Relation, column: str) -> list[str]:
 
 
 def watermarked_entry(
-    relation: Relation, column: str, delay: Any, names: CatalogManager, path: TablePath
+    relation: Relation,
+    column: str,
+    delay: Expression | DurationLike,
+    names: CatalogManager,
+    path: TablePath,
 ) -> TableEntry:
     """The table of a query whose column is its time; the caller gives it its rows."""
     builder = Schema.new_builder()
@@ -55,7 +59,7 @@ def watermarked_entry(
     )
 
 
-def _interval(delay: Any) -> str:
+def _interval(delay: Expression | DurationLike) -> str:
     """A delay as an interval of SQL."""
     if isinstance(delay, Expression):
         return sql_text(delay)

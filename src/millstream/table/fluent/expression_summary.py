@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from millstream.table.types.data_types import DataType, logical_of
 
 if TYPE_CHECKING:
-    from millstream.table.expression_base import ExpressionBase
+    from millstream.table.fluent.expression_base import ExpressionBase
 
 __all__ = ["Symbol", "TypeName", "summary"]
 
@@ -57,7 +57,7 @@ def summary(value: Any) -> str:
 
     Examples
     --------
-    >>> from millstream.table.expression_functions import col, lit
+    >>> from millstream.table.fluent.expression_functions import col, lit
     >>> summary((col("a") + 1).alias("b")), summary(lit("it's"))
     ("as(plus(a, 1), 'b')", "'it''s'")
     """

@@ -18,10 +18,10 @@ from millstream.table.catalog.manager import CatalogManager
 from millstream.table.changelog_mode import ChangelogMode
 from millstream.table.connectors.changes import changes_in_place
 from millstream.table.connectors.streams import StreamRows
+from millstream.table.environment.inserting import entry_of_descriptor
 from millstream.table.execution.planning import Planned
 from millstream.table.execution.statements import Statements
 from millstream.table.expression import Expression
-from millstream.table.inserting import entry_of_descriptor
 from millstream.table.logical.algebra import Relation, TablePath
 from millstream.table.logical.entries import TableEntry
 from millstream.table.schema import Schema, SchemaColumn
@@ -29,7 +29,7 @@ from millstream.table.table_descriptor import TableDescriptor
 from millstream.table.types.logical import RowField, RowType
 from millstream.table.types.parsing import parse_logical_type
 from millstream.table.types.type_infos import columns_of_stream, info_of_type
-from millstream.table.values import given_row
+from millstream.table.types.values import given_row
 
 __all__ = ["changelog_of_table", "stream_of_table", "table_of_stream"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from millstream.table.expression_base import ExpressionBase, given, refused
+from millstream.table.fluent.expression_base import ExpressionBase, given, refused
 
 __all__ = ["BuiltInFunctions"]
 

@@ -8,7 +8,7 @@ from typing import Self
 
 from millstream.common.configuration import Configuration
 from millstream.common.errors import PlanError
-from millstream.table.absent import MODELS, absent
+from millstream.table.environment.absent import MODELS, absent
 from millstream.table.schema import Schema
 from millstream.table.table_schema import TableSchema
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from millstream.table.expression_base import ExpressionBase
+from millstream.table.fluent.expression_base import ExpressionBase
 from millstream.table.functions.registry import FUNCTIONS
 from millstream.table.logical.entries import FunctionEntry
 

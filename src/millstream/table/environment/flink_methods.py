@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
-from millstream.table.absent import MODELS, PLANS, not_here
+from millstream.table.environment.absent import MODELS, PLANS, not_here
 
 __all__ = ["FlinkMethods"]
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from millstream.common.errors import PlanError
-from millstream.table.absent import MODELS, absent, not_here
 from millstream.table.catalog import manager as session
 from millstream.table.catalog.ddl import execute_ddl
-from millstream.table.catalog_objects import (
+from millstream.table.catalog.python_functions import entry_at
+from millstream.table.environment.absent import MODELS, absent, not_here
+from millstream.table.environment.catalog_objects import (
     CatalogBaseTable,
     CatalogColumnStatistics,
     CatalogDatabase,
@@ -18,15 +19,14 @@ from millstream.table.catalog_objects import (
     CatalogTableStatistics,
     ObjectPath,
 )
-from millstream.table.expression_base import literal_text, quoted
-from millstream.table.inserting import entry_of_descriptor
+from millstream.table.environment.inserting import entry_of_descriptor
+from millstream.table.environment.resolved_schema import ResolvedSchema
+from millstream.table.fluent.expression_base import literal_text, quoted
 from millstream.table.logical.algebra import TablePath
 from millstream.table.logical.entries import TableEntry, ViewEntry
-from millstream.table.resolved_schema import ResolvedSchema
 from millstream.table.schema import Schema
 from millstream.table.sql.parser import parse
 from millstream.table.table_descriptor import TableDescriptor
-from millstream.table.udf import function_at
 
 __all__ = ["Catalog", "HiveCatalog", "JdbcCatalog"]
 
@@ -232,10 +232,7 @@ class Catalog:
                 f"{function.class_name} is a class of Java, and functions are written in Python"
             )
             raise PlanError("FUNCTION_LANGUAGE", message, hint="write it with udf(...)")
-        made = function_at(function.class_name).registered(
-            function_path.object_name, temporary=False, system=False
-        )
-        entry = replace(made, class_name=function.class_name)
+        entry = entry_at(function.class_name, function_path.object_name)
         path = self._path(function_path)
         self._names.add_function(path, entry, if_not_exists=ignore_if_exists)
 

@@ -9,7 +9,7 @@ from millstream.table.catalog.manager import CatalogManager
 from millstream.table.catalog.tables import build_table
 from millstream.table.connectors.factory import OVERWRITE, connector_of
 from millstream.table.execution.statements import Write
-from millstream.table.expression_base import quoted
+from millstream.table.fluent.expression_base import quoted
 from millstream.table.logical.algebra import Relation, TablePath
 from millstream.table.logical.entries import TableEntry, ViewEntry
 from millstream.table.logical.insert_binder import bind_insert

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Self
 
-from millstream.table.expression_base import literal_text, quoted
+from millstream.table.fluent.expression_base import literal_text, quoted
 from millstream.table.logical.entries import TableColumn, TableEntry
 from millstream.table.resolved_expression import ResolvedExpression
 from millstream.table.types.data_types import DataType, RowField, RowType, data_type, logical_of

@@ -13,7 +13,7 @@ from millstream.table.expressions.kinds import STRING
 from millstream.table.expressions.tree import Cast, InputRef
 from millstream.table.functions.evaluate import evaluate
 from millstream.table.types.logical import LogicalType, RowType
-from millstream.table.values import column_of
+from millstream.table.types.values import column_of
 
 __all__ = ["MAX_WIDTH", "nullable_texts", "row_texts", "tableau"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from millstream.common.errors import PlanError
 from millstream.table.expression import Expression, JsonOnNull, TimePointUnit
-from millstream.table.expression_base import given, quoted
-from millstream.table.expression_summary import Symbol
+from millstream.table.fluent.expression_base import given, quoted
+from millstream.table.fluent.expression_summary import Symbol
 from millstream.table.types.data_types import DataType
 
 __all__ = [

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.common.errors import PlanError
 from millstream.table.catalog.manager import CatalogManager
-from millstream.table.catalog_objects import CatalogDescriptor
-from millstream.table.catalogs import Catalog
-from millstream.table.expression_base import literal_text, quoted
+from millstream.table.environment.catalog_objects import CatalogDescriptor
+from millstream.table.environment.catalogs import Catalog
+from millstream.table.fluent.expression_base import literal_text, quoted
 from millstream.table.logical.algebra import TablePath
 from millstream.table.logical.entries import ViewEntry
 from millstream.table.module import ModuleEntry

@@ -12,7 +12,7 @@ from millstream.common.types import Row, RowKind
 from millstream.table.types.arrow import logical_of_arrow
 from millstream.table.types.data_types import DataType, logical_of
 from millstream.table.types.logical import RowField, RowType
-from millstream.table.values import column_of, infer_type, python_values
+from millstream.table.types.values import column_of, infer_type, python_values
 
 if TYPE_CHECKING:
     import pandas as pd

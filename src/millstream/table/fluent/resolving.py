@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from millstream.common.errors import PlanError
-from millstream.table.expression_base import ExpressionBase, Rendering, misplaced, quoted
-from millstream.table.item_names import ItemNames
+from millstream.table.fluent.expression_base import ExpressionBase, Rendering, misplaced, quoted
+from millstream.table.fluent.item_names import ItemNames
 from millstream.table.logical.algebra import Relation
 from millstream.table.logical.binder import binder_context
 from millstream.table.logical.entries import FunctionEntry, Names

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from millstream.common.errors import PlanError
 from millstream.common.types import Row
-from millstream.table.expression_summary import summary
+from millstream.table.fluent.expression_summary import summary
 from millstream.table.types.data_types import DataType, logical_of
 
 __all__ = [
