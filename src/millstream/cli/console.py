@@ -7,7 +7,7 @@ import shutil
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -19,6 +19,7 @@ from millstream.common.secrets import masked_uris
 __all__ = ["Console", "Progress"]
 
 _EVERY_SECONDS = 0.1
+_CLEAR = "\x1b[H\x1b[2J"
 
 
 class Console:
@@ -110,9 +111,23 @@ class Console:
             hint = "" if self.debug else "\n  what to do: --debug shows where"
             self._print(f"millstream: {_one_line(error)}{hint}", self.err)
 
+    def clear(self) -> None:
+        """Clear the terminal, if there is one."""
+        if self.out.isatty():
+            self.out.write(_CLEAR)
+
+    def draw(self, lines: Iterable[str]) -> None:
+        """Clear the terminal, and write lines that are cut at its edge."""
+        columns = shutil.get_terminal_size().columns
+        self.clear()
+        shown = [self._safe(line, keep="")[:columns] for line in lines]
+        print("\n".join(shown), file=self.out, flush=True)
+
     def _print(self, text: str, stream: TextIO) -> None:
-        text = masked_uris(self.redact(text))
-        print(escaped(text, keep="\n\t"), file=stream, flush=True)
+        print(self._safe(text, keep="\n\t"), file=stream, flush=True)
+
+    def _safe(self, text: str, *, keep: str) -> str:
+        return escaped(masked_uris(self.redact(text)), keep=keep)
 
     def _print_json(self, data: Mapping[str, Any]) -> None:
         # Secrets are masked in texts only: a number with a mask in it is no JSON.

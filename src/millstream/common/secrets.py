@@ -13,6 +13,7 @@ __all__ = [
     "masked_code",
     "masked_command",
     "masked_settings",
+    "masked_statement",
     "masked_uris",
     "masked_value",
 ]
@@ -44,11 +45,18 @@ _IN_URI = re.compile(
     (?P<secret>[^/?\#\s"']+ | (?!\d{1,5}/)[^\s"']+)@""",
     re.VERBOSE,
 )
-# In a query, in JSON, or in a header: `password=x`, `"password": "x"`, `Authorization: Bearer x`.
+# A text in quotes; of one without an end, all that is left. SQL doubles a quote, others escape it.
+_QUOTED = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|''|\\.)*'|["'].*)"""
+# In a query, in JSON, in a header, or in a statement: `password=x`, `"password": "x"`,
+# `Authorization: Bearer x`, `'password' = 'x'`.
 _ASSIGNED = re.compile(
-    r"""(?P<name>[A-Za-z_][\w.-]*)["']?(?P<sign>=|\s*:(?!//)\s*)(?P<value>"[^"]*"|'[^']*'
-    |(?<==)[^&;,\s]+|(?<!=)[^&;,}\n"']+)""",
+    rf"""(?P<name>[A-Za-z_][\w.-]*)["']?(?P<sign>=|\s*=\s*(?=["'])|\s*:(?!//)\s*)(?P<value>{_QUOTED}
+    |(?<==)[^&;,\s]+|(?<!=)[^&;,}}\n"']+)""",
     re.VERBOSE,
+)
+# Two arguments of a call: `option("password", "x")`.
+_ARGUMENTS = re.compile(
+    rf"""["'](?P<name>[A-Za-z_][\w.-]*)["']\s*,\s*(?P<value>{_QUOTED})""", re.VERBOSE
 )
 
 _LEAST = 4
@@ -130,8 +138,23 @@ def masked_code(line: str) -> str:
     --------
     >>> masked_code('Database(url, user="ada", password="s3cret", key="id")')
     'Database(url, user="ada", password="*****", key="id")'
+    >>> masked_code('builder.option("password", "s3cret")')
+    'builder.option("password", "*****")'
     """
-    return _masked(line, _spans(line, _is_surely_secret))
+    return _masked(line, _spans_of_code(line))
+
+
+def masked_statement(line: str) -> str:
+    """A line of a statement as it may be shown, of the same length: what underlines a part of it fits.
+
+    Examples
+    --------
+    >>> masked_statement("WITH ('password' = 's3cret', 'path' = '/in')")
+    "WITH ('password' = '******', 'path' = '/in')"
+    """
+    for start, end in _spans_of_code(line):
+        line = line[:start] + MASK[0] * (end - start) + line[end:]
+    return line
 
 
 def masked_uris(text: str) -> str:
@@ -174,14 +197,30 @@ def _spans(text: str, secret: Names = is_secret, first: int = 0) -> list[Span]:
     match = _ASSIGNED.search(text, first)
     while match is not None:
         start, end = match.span("value")
-        named = secret if match["sign"] == "=" else _is_surely_secret
+        named = secret if match["sign"].strip() == "=" else _is_surely_secret
         hidden = named(match["name"])
         if hidden:
-            quoted = text[start] in "\"'"
-            found.append((start + quoted, end - quoted))
+            found.append(_within_quotes(text, start, end))
         # The value of another name may have assignments in it.
         match = _ASSIGNED.search(text, end if hidden else match.end("name") + 1)
     return found
+
+
+def _spans_of_code(line: str) -> list[Span]:
+    arguments = [
+        _within_quotes(line, *match.span("value"))
+        for match in _ARGUMENTS.finditer(line)
+        if _is_surely_secret(match["name"])
+    ]
+    return _spans(line, _is_surely_secret) + arguments
+
+
+def _within_quotes(text: str, start: int, end: int) -> Span:
+    """The place of a value without its quotes; that at the end may be missing."""
+    if text[start] not in "\"'":
+        return start, end
+    closed = end - start > 1 and text[end - 1] == text[start]
+    return start + 1, end - closed
 
 
 def _masked(text: str, spans: Iterable[Span]) -> str:

@@ -53,6 +53,29 @@ CHANGES = Rows.of(
     ("+U", 4, None, 4),
     ("+I", 6, "ann", 9),
 )
+FLOATS = Rows.of(
+    "text STRING, v BIGINT",
+    ("0.0", 1),
+    ("-0.0", 2),
+    ("NaN", 3),
+    ("NaN", 4),
+    ("1.0", 5),
+    ("1.00", 6),
+    ("-0.0", 7),
+    ("0.0", 8),
+)
+CHANGING_FLOATS = Rows.of(
+    "text STRING, v BIGINT",
+    ("+I", "0.0", 1),
+    ("+I", "-0.0", 2),
+    ("+I", "NaN", 3),
+    ("+I", "NaN", 4),
+    ("-U", "NaN", 4),
+    ("+U", "-0.0", 9),
+    ("-D", "0.0", 1),
+    ("-D", "NaN", 3),
+    ("+I", "1.0", 5),
+)
 CUSTOMERS = Rows.of(
     "name STRING, city STRING",
     ("+I", "ann", "Rome"),
@@ -182,6 +205,8 @@ CODED_LOG = Rows.of(
 TABLES = {
     "orders": ORDERS,
     "changes": CHANGES,
+    "floats": FLOATS,
+    "changing_floats": CHANGING_FLOATS,
     "customers": CUSTOMERS,
     "events": EVENTS,
     "ontime": ONTIME,

@@ -737,3 +737,49 @@ SELECT op, currency, rate, LAG(rate) OVER (PARTITION BY currency ORDER BY ts) AS
 CREATE VIEW log AS SELECT * FROM TO_CHANGELOG(input => TABLE ontime);
 SELECT window_start, op, COUNT(*) FROM TUMBLE(TABLE log, DESCRIPTOR(ts), INTERVAL '5' SECOND)
   GROUP BY window_start, window_end, op;
+
+---- Floats as keys: 0.0 and -0.0 are two, all NaNs are one
+
+-- floats_group: floats
+CREATE VIEW d AS SELECT CAST(text AS DOUBLE) AS d, CAST(text AS FLOAT) AS f, v FROM floats;
+SELECT d, COUNT(*), SUM(v) FROM d GROUP BY d;
+
+-- floats_group_float: floats
+CREATE VIEW d AS SELECT CAST(text AS DOUBLE) AS d, CAST(text AS FLOAT) AS f, v FROM floats;
+SELECT f, LAST_VALUE(v), FIRST_VALUE(v) FROM d GROUP BY f;
+
+-- floats_group_changes: changing_floats
+CREATE VIEW d AS SELECT CAST(text AS DOUBLE) AS d, CAST(text AS FLOAT) AS f, v FROM changing_floats;
+SELECT d, COUNT(*), SUM(v) FROM d GROUP BY d;
+
+-- floats_nested: floats
+CREATE VIEW d AS SELECT CAST(text AS DOUBLE) AS d, CAST(text AS FLOAT) AS f, v FROM floats;
+SELECT a, m, r, COUNT(*) FROM (SELECT ARRAY[d] AS a, MAP['k', d] AS m, ROW(d, 1) AS r FROM d) GROUP BY a, m, r;
+
+-- floats_distinct: floats
+CREATE VIEW d AS SELECT CAST(text AS DOUBLE) AS d, CAST(text AS FLOAT) AS f, v FROM floats;
+SELECT COUNT(DISTINCT d), COUNT(DISTINCT f) FROM d;
+
+-- floats_join: floats
+CREATE VIEW d AS SELECT CAST(text AS DOUBLE) AS d, CAST(text AS FLOAT) AS f, v FROM floats;
+SELECT a.d, a.v, b.v FROM d AS a JOIN d AS b ON a.d = b.d;
+
+-- floats_join_changes: changing_floats
+CREATE VIEW d AS SELECT CAST(text AS DOUBLE) AS d, CAST(text AS FLOAT) AS f, v FROM changing_floats;
+SELECT a.d, a.v, b.v FROM d AS a LEFT JOIN d AS b ON a.d = b.d;
+
+-- floats_sets: floats
+CREATE VIEW d AS SELECT CAST(text AS DOUBLE) AS d, CAST(text AS FLOAT) AS f, v FROM floats;
+SELECT d FROM d WHERE v < 4 INTERSECT SELECT d FROM d WHERE v > 3;
+
+-- floats_rank: floats
+CREATE VIEW d AS SELECT CAST(text AS DOUBLE) AS d, CAST(text AS FLOAT) AS f, v FROM floats;
+SELECT d, v FROM (SELECT d, v, ROW_NUMBER() OVER (PARTITION BY d ORDER BY v DESC) AS r FROM d) WHERE r <= 1;
+
+-- floats_last: floats
+CREATE VIEW d AS SELECT CAST(text AS DOUBLE) AS d, CAST(text AS FLOAT) AS f, v FROM floats;
+SELECT LAST_VALUE(d) FROM d WHERE v < 3;
+
+-- floats_sum: changing_floats
+CREATE VIEW d AS SELECT CAST(text AS DOUBLE) AS d, CAST(text AS FLOAT) AS f, v FROM changing_floats;
+SELECT SUM(d), COUNT(*) FROM d WHERE v IN (1, 9);

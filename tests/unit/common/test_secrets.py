@@ -9,8 +9,10 @@ from millstream.common.secrets import (
     Redactor,
     is_masked,
     is_secret,
+    masked_code,
     masked_command,
     masked_settings,
+    masked_statement,
     masked_uris,
 )
 
@@ -93,6 +95,7 @@ def test_what_may_be_the_key_of_a_table_is_masked_where_it_stands_only() -> None
         ["pg://me:s3cret@more@host"],
         ["pg://me:a/s3cret@host/db"],
         ["jdbc:pg://host/db?user=me&password=s3cret"],
+        ["sql", "-e", "CREATE TABLE t (a INT) WITH ('connector' = 'jdbc', 'password' = 's3cret')"],
     ],
 )
 def test_secrets_of_command_lines_are_masked_in_them_and_in_errors(command: list[str]) -> None:
@@ -142,3 +145,36 @@ def test_what_stands_everywhere_is_not_masked_in_errors() -> None:
 def test_the_password_of_a_uri_ends_at_its_host() -> None:
     text = "from pg://me:p@ss@host/a@b and http://host:80/@me"
     assert masked_uris(text) == f"from pg://me:{MASK}@host/a@b and http://host:80/@me"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        """CREATE TABLE t (a INT) WITH ('connector' = 'jdbc', 'password' = 's3cret', 'x' = 'y')""",
+        """  'properties.sasl.jaas.config' = 'a.Module required username="me" password="s3cret";',""",
+        """'password' = 'it''s3cret'""",
+        """'password' = 's3cret""",
+        """env.login(user="me", password = "a\\"s3cret")""",
+        """TableDescriptor.for_connector("jdbc").option("password", "s3cret").build()""",
+        """builder.set_property('sasl.jaas.config', 'a.Module required password="s3cret";')""",
+    ],
+)
+def test_secrets_in_lines_of_programs_and_of_statements_are_masked(line: str) -> None:
+    assert "s3cret" not in masked_code(line)
+    assert "s3cret" not in masked_statement(line)
+    assert len(masked_statement(line)) == len(line)
+    assert masked_code(masked_code(line)) == masked_code(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        """row.token == 'x'""",
+        """SELECT token, user FROM t WHERE token = user AND pass <> 'b'""",
+        """stream.key_by(lambda r: r["key"]).sum("n")""",
+        """names = ["author", "secretary"]""",
+    ],
+)
+def test_other_lines_are_shown_as_they_are(line: str) -> None:
+    assert masked_code(line) == line
+    assert masked_statement(line) == line

@@ -11,6 +11,7 @@ from millstream.cli.errors import CommandError
 from millstream.cli.sql.jobs import SessionJob, SessionJobs
 from millstream.cli.sql.script import StatementText
 from millstream.cli.sql.views import MODES, show_changelog, show_live, show_tableau
+from millstream.cli.text import escaped
 from millstream.common.types import Row
 from millstream.table.execution.tableau import nullable_texts
 from millstream.table.expressions.kinds import STRING
@@ -104,8 +105,7 @@ class Session:
         if name == "help":
             self._write(HELP)
         elif name == "clear":
-            if self.console.out.isatty():
-                self.console.out.write("\x1b[H\x1b[2J")
+            self.console.clear()
         else:
             self.ended = True
 
@@ -207,12 +207,12 @@ class Session:
             )
         try:
             if mode.lower() == "tableau":
-                show_tableau(result, self._write)
+                show_tableau(result, self._write_row)
             elif mode.lower() == "changelog":
-                show_changelog(result, self._write)
+                show_changelog(result, self._write_row)
             else:
-                terminal = self.console.out if self.console.out.isatty() else None
-                show_live(result, self._write, terminal)
+                terminal = self.console if self.console.out.isatty() else None
+                show_live(result, self._write_row, terminal)
         except KeyboardInterrupt:
             result.collect().close()
             if not self.interactive:
@@ -244,6 +244,10 @@ class Session:
 
     def _write(self, line: str) -> None:
         self.console.result({}, line, line)
+
+    def _write_row(self, line: str) -> None:
+        # The end of a line within a value would look like the end of a row.
+        self._write(escaped(line, keep=""))
 
     def _note(self, text: str) -> None:
         if self.interactive:

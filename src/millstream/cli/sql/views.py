@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from typing import TextIO
 
+from millstream.cli.console import Console
 from millstream.common.types import Row, RowKind
 from millstream.table.execution.tableau import row_texts, tableau
 from millstream.table.table_result import TableResult
@@ -16,7 +16,6 @@ __all__ = ["MODES", "LiveTable", "show_changelog", "show_live", "show_tableau"]
 MODES = ("tableau", "changelog", "table")
 """Values of ``sql-client.execution.result-mode``."""
 _EVERY_SECONDS = 0.2
-_CLEAR = "\x1b[H\x1b[2J"
 
 
 def show_tableau(result: TableResult, write: Callable[[str], None]) -> None:
@@ -69,7 +68,7 @@ class LiveTable:
             return [row for rows in self._rows.values() for row in rows]
 
 
-def show_live(result: TableResult, write: Callable[[str], None], terminal: TextIO | None) -> None:
+def show_live(result: TableResult, write: Callable[[str], None], terminal: Console | None) -> None:
     """Draw the table again as it changes. Without a terminal, write it once, when the job has ended.
 
     An interrupt stops the job and leaves the last table on the screen.
@@ -91,7 +90,7 @@ def show_live(result: TableResult, write: Callable[[str], None], terminal: TextI
         result.collect().close()
     if failed:
         raise failed[0]
-    terminal.write(_CLEAR)
+    terminal.clear()
     _write_table(table, result, write)
 
 
@@ -107,12 +106,10 @@ def _read(
         ended.set()
 
 
-def _draw(table: LiveTable, result: TableResult, terminal: TextIO) -> None:
-    size = shutil.get_terminal_size()
-    lines = list(_table_lines(table, result, most=max(1, size.lines - 6)))
-    terminal.write(_CLEAR + "\n".join(line[: size.columns] for line in lines))
-    terminal.write(f"\n{table.changes:,} changes so far; ctrl-C stops the query\n")
-    terminal.flush()
+def _draw(table: LiveTable, result: TableResult, terminal: Console) -> None:
+    most = max(1, shutil.get_terminal_size().lines - 6)
+    lines = list(_table_lines(table, result, most))
+    terminal.draw([*lines, f"{table.changes:,} changes so far; ctrl-C stops the query"])
 
 
 def _write_table(table: LiveTable, result: TableResult, write: Callable[[str], None]) -> None:

@@ -8,6 +8,8 @@ lie in memory as their encodings need them; of other types each distinct value i
 
 from __future__ import annotations
 
+import math
+import struct
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -74,9 +76,13 @@ def hash_tuples(kinds: Sequence[TypeInformation], columns: Sequence[pa.Array]) -
     return ~state
 
 
-def encodings(column: pa.Array) -> list[bytes]:
-    """The encodings of nested values of a column of a table; that of a missing value is one too."""
-    values = map(_comparable, column.to_pylist())
+def encodings(column: pa.Array, *, two_zeros: bool = False) -> list[bytes]:
+    """The encodings of nested values of a column of a table; that of a missing value is one too.
+
+    ``two_zeros``: 0.0 and -0.0 are two values, as in columns of tables; as keys of streams they are one.
+    """
+    number = _bits if two_zeros else float
+    values = (_comparable(value, number) for value in column.to_pylist())
     return [b"n" if value is None else encode_key(value) for value in values]
 
 
@@ -125,13 +131,19 @@ def _of_arrow_type(column: pa.Array) -> _Encoded | None:
     return None if encode is None else encode(column)
 
 
-def _comparable(value: Any) -> Any:
+def _comparable(value: Any, number: Callable[[float], Any] = float) -> Any:
     """A nested value of a column as one that has an encoding; the entries of a map have no order."""
     if isinstance(value, dict):
-        return tuple(map(_comparable, value.values()))
+        return tuple(_comparable(each, number) for each in value.values())
     if isinstance(value, list) and value and isinstance(value[0], tuple):
-        return frozenset((_comparable(key), _comparable(item)) for key, item in value)
-    return list(map(_comparable, value)) if isinstance(value, list) else value
+        return frozenset((_comparable(k, number), _comparable(item, number)) for k, item in value)
+    if isinstance(value, list):
+        return [_comparable(each, number) for each in value]
+    return number(value) if isinstance(value, float) else value
+
+
+def _bits(number: float) -> bytes:
+    return struct.pack("<d", number if number == number else math.nan)
 
 
 def _integers(column: pa.Array) -> _Encoded | None:

@@ -66,20 +66,58 @@ class KeyColumns:
 
     def codes(self, arrays: Sequence[pa.Array]) -> Ints:
         """A small number for each key, the same for equal ones, counted from 0."""
-        first, *others = (_codes(column) for column in self.columns(arrays))
-        for column in others:
-            # Numbered again, because few products would soon be too large for 64 bits.
-            first = _codes(pa.array(first * (int(column.max(initial=0)) + 1) + column))
-        return first
+        return equal_codes(self.columns(arrays))
+
+
+def equal_codes(columns: Sequence[pa.Array]) -> Ints:
+    """A small number for each row, the same for rows with equal values, counted from 0."""
+    return _joined([_codes(_with_one_zero(column)) for column in columns])
+
+
+def row_codes(columns: Sequence[pa.Array]) -> Ints:
+    """A number for each row of a table, the same for rows that look alike, counted from 0.
+
+    0.0 and -0.0 are two values: they are two keys in Flink's tables, and a row that shows one of them is
+    not taken back by a row with the other.
+
+    Examples
+    --------
+    >>> numbers = pa.array([0.0, -0.0, float("nan"), None, float("nan"), None])
+    >>> row_codes([numbers]).tolist(), equal_codes([numbers]).tolist()
+    ([0, 1, 2, 3, 2, 3], [0, 0, 1, 2, 1, 2])
+    """
+    if not columns:
+        raise ValueError("rows without columns have no length")
+    return _joined([_codes(_with_two_zeros(column)) for column in columns])
+
+
+def _joined(codes: list[Ints]) -> Ints:
+    first, *others = codes
+    for column in others:
+        # Numbered again, because few products would soon be too large for 64 bits.
+        first = _codes(pa.array(first * (int(column.max(initial=0)) + 1) + column))
+    return first
+
+
+def _with_one_zero(column: pa.Array) -> pa.Array:
+    if pa.types.is_nested(column.type):
+        return pa.array(encodings(column), pa.binary())
+    return pc.add(column, 0.0) if pa.types.is_floating(column.type) else column
+
+
+def _with_two_zeros(column: pa.Array) -> pa.Array:
+    if pa.types.is_nested(column.type):
+        return pa.array(encodings(column, two_zeros=True), pa.binary())
+    if not pa.types.is_floating(column.type):
+        return column
+    numbers = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+    bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.int64)
+    return pa.array(bits, mask=column.is_null().to_numpy(zero_copy_only=False))
 
 
 def _codes(column: pa.Array) -> Ints:
-    if pa.types.is_nested(column.type):
-        column = pa.array(encodings(column), pa.binary())
-    elif pa.types.is_null(column.type):
+    if pa.types.is_null(column.type):
         return np.zeros(len(column), np.int64)
-    if pa.types.is_floating(column.type):
-        column = pc.add(column, 0.0)  # -0.0 becomes 0.0, which is the same key
     encoded = column.dictionary_encode(null_encoding="encode")
     codes: Ints = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return codes

@@ -17,9 +17,10 @@ import pyarrow as pa
 from millstream.common.typeinfo import RowTypeInfo
 from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.kernel.keys.hashing import Hashes
+from millstream.kernel.records.key_columns import row_codes
 from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.aggregates.base import numbers_in_order
-from millstream.kernel.tables.operator import Delta, consolidated, row_codes
+from millstream.kernel.tables.operator import Delta, consolidated
 from millstream.kernel.tables.rows import Rows, concat_rows
 from millstream.kernel.tables.sections import SectionForm
 

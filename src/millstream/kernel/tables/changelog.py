@@ -11,6 +11,7 @@ import numpy as np
 from millstream.common.typeinfo import RowTypeInfo
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.key_columns import row_codes
 from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.bags import bag_form
 from millstream.kernel.tables.kinds import (
@@ -21,7 +22,7 @@ from millstream.kernel.tables.kinds import (
     kind_names,
     with_kind,
 )
-from millstream.kernel.tables.operator import Delta, Emission, TableOperator, row_codes
+from millstream.kernel.tables.operator import Delta, Emission, TableOperator
 from millstream.kernel.tables.rows import Rows
 from millstream.kernel.tables.sections import SectionVisit
 from millstream.kernel.tables.spec import OneTableSpec

@@ -22,6 +22,7 @@ from millstream.kernel.keys.hashing import stable_hash
 from millstream.kernel.records.buffers import NO_TIMESTAMP, Records
 from millstream.kernel.records.columns import Columns
 from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.key_columns import row_codes
 from millstream.kernel.records.order import Ints
 from millstream.kernel.records.outputs import MAIN, Emit
 from millstream.kernel.records.sorted_input import Incoming
@@ -33,7 +34,6 @@ from millstream.kernel.tables.operator import (
     Delta,
     Emission,
     TableOperator,
-    row_codes,
     rows_equal,
 )
 from millstream.kernel.tables.rows import Rows, concat_rows

@@ -20,6 +20,7 @@ from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.keys.hashing import Hashes
 from millstream.kernel.records.groups import Groups, in_order_of
+from millstream.kernel.records.key_columns import row_codes
 from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.bags import places_of
 from millstream.kernel.tables.functions import ColumnFunction
@@ -28,7 +29,6 @@ from millstream.kernel.tables.operator import (
     Emission,
     TableOperator,
     consolidated,
-    row_codes,
 )
 from millstream.kernel.tables.rows import Rows, concat_rows
 from millstream.kernel.tables.sections import SectionForm, SectionVisit

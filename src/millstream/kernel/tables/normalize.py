@@ -13,6 +13,7 @@ from millstream.common.typeinfo import RowTypeInfo
 from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.key_columns import row_codes
 from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.kinds import (
     DELETE,
@@ -26,7 +27,6 @@ from millstream.kernel.tables.operator import (
     Delta,
     Emission,
     TableOperator,
-    row_codes,
     rows_equal,
 )
 from millstream.kernel.tables.rows import Rows, concat_rows

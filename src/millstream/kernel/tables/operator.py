@@ -17,7 +17,7 @@ from millstream.kernel.operators.keyed import KeyedOperator
 from millstream.kernel.records.buffers import Records
 from millstream.kernel.records.columns import Columns
 from millstream.kernel.records.groups import Groups, in_order_of
-from millstream.kernel.records.key_columns import KeyColumns
+from millstream.kernel.records.key_columns import row_codes
 from millstream.kernel.records.order import COLUMNS, Ints, OrderKeys, arrival_step, run_ordinals
 from millstream.kernel.records.outputs import MAIN, Emit
 from millstream.kernel.records.sides import Sides
@@ -35,7 +35,7 @@ from millstream.kernel.tables.sections import (
 from millstream.kernel.tables.spec import ColumnKey, TableSpec
 from millstream.kernel.time.clock import Clock
 
-__all__ = ["Delta", "Emission", "TableOperator", "consolidated", "row_codes", "rows_equal"]
+__all__ = ["Delta", "Emission", "TableOperator", "consolidated", "rows_equal"]
 
 
 @dataclass(slots=True)
@@ -256,14 +256,6 @@ def _nothing(type_info: RowTypeInfo) -> Delta:
     arrays = [pa.array([], kind.to_arrow()) for kind in type_info.field_types]
     none = np.empty(0, np.int64)
     return Delta(arrays, none, np.empty(0, np.uint32), none)
-
-
-def row_codes(arrays: Sequence[pa.Array]) -> Ints:
-    """A number for each row, the same for equal rows, from 0; rows without columns are all equal."""
-    if not arrays:
-        raise ValueError("rows without columns have no length")
-    places = tuple(range(len(arrays)))
-    return KeyColumns(places, (), False).codes(arrays)
 
 
 def consolidated(delta: Delta) -> Delta:

@@ -18,9 +18,10 @@ from millstream.common.typeinfo import RowTypeInfo
 from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.key_columns import equal_codes, row_codes
 from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.bags import Bag, SortColumn, bag_form, sort_columns
-from millstream.kernel.tables.operator import Delta, Emission, TableOperator, row_codes
+from millstream.kernel.tables.operator import Delta, Emission, TableOperator
 from millstream.kernel.tables.rows import Rows, concat_rows
 from millstream.kernel.tables.sections import SectionVisit
 from millstream.kernel.tables.spec import OneTableSpec
@@ -185,7 +186,7 @@ class _Ranked:
         places = pa.array(order)
         columns = [pa.array(codes[order])]
         columns += [bag.arrays[column.place].take(places) for column in self.spec.order]
-        numbers = row_codes(columns)
+        numbers = equal_codes(columns)
         return np.cumsum(np.diff(numbers, prepend=-1) != 0)
 
     def _ranks(self, there: Marks) -> Ints:

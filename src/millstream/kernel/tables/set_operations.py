@@ -13,8 +13,9 @@ from millstream.common.typeinfo import RowTypeInfo
 from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.key_columns import row_codes
 from millstream.kernel.records.order import Ints
-from millstream.kernel.tables.operator import Delta, Emission, TableOperator, row_codes
+from millstream.kernel.tables.operator import Delta, Emission, TableOperator
 from millstream.kernel.tables.rows import Rows
 from millstream.kernel.tables.sections import SectionForm, SectionVisit
 from millstream.kernel.tables.spec import TableSpec

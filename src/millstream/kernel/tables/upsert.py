@@ -11,9 +11,10 @@ import pyarrow as pa
 from millstream.common.typeinfo import RowTypeInfo
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.key_columns import row_codes
 from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.bags import Bag, bag_form
-from millstream.kernel.tables.operator import Delta, Emission, TableOperator, row_codes
+from millstream.kernel.tables.operator import Delta, Emission, TableOperator
 from millstream.kernel.tables.rows import Rows
 from millstream.kernel.tables.sections import SectionVisit
 from millstream.kernel.tables.spec import OneTableSpec

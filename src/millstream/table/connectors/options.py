@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from millstream.common.errors import PlanError
-from millstream.common.secrets import MASK
+from millstream.common.secrets import masked_value
 from millstream.common.time import to_millis
 
-__all__ = ["Option", "Options", "masked"]
-
-_SECRET = ("password", "secret", "token", "credential", "jaas")
+__all__ = ["Option", "Options"]
 
 
 @dataclass(frozen=True)
@@ -96,19 +94,8 @@ class Options:
 
     def shown(self, name: str) -> str:
         """The value of an option as messages show it: secrets are masked."""
-        return masked(name, self.given.get(name, ""))
+        return str(masked_value(name, self.given.get(name, "")))
 
     def problem(self, what: str, hint: str) -> PlanError:
         """An error about these options."""
         return PlanError("TABLE_OPTION", f"table {self.table} {what}", hint=hint)
-
-
-def masked(name: str, value: str) -> str:
-    """A value that can be shown.
-
-    Examples
-    --------
-    >>> masked("password", "x") == masked("properties.sasl.jaas.config", "y")
-    True
-    """
-    return MASK if any(word in name.lower() for word in _SECRET) else value

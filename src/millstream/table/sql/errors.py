@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.common.errors import Location, MillstreamError
+from millstream.common.secrets import masked_statement
 from millstream.table.sql.nodes import Source, Span
 
 __all__ = ["SqlError", "sql_error"]
@@ -23,7 +24,7 @@ class SqlError(MillstreamError):
     line, column : int
         Where the wrong part begins, from 1.
     excerpt : str
-        The line, and a second one that underlines the part.
+        The line without secrets, and a second one that underlines the part.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def sql_error(
         hint=hint,
         line=span.line,
         column=span.column,
-        excerpt=_underlined(source.line_text(span.line), span),
+        excerpt=_underlined(masked_statement(source.line_text(span.line)), span),
     )
 
 

@@ -123,3 +123,13 @@ def test_an_unknown_result_mode_and_job(run: Run) -> None:
     assert code == 1 and "use one of tableau, changelog, table" in err
     code, _, err = run("sql", "-e", "STOP JOB 'abc'")
     assert code == 3 and "NO_SUCH_JOB" in err
+
+
+@pytest.mark.parametrize("mode", ["tableau", "changelog", "table"])
+def test_a_value_cannot_pretend_to_be_a_row_or_steer_the_terminal(run: Run, mode: str) -> None:
+    word = r"U&'a\000a| row\001b[2J'"
+    code, out, _ = run(
+        "sql", "-D", f"sql-client.execution.result-mode={mode}", "-e", f"SELECT {word} AS word"
+    )
+    assert code == 0
+    assert "a\\x0a| row\\x1b[2J" in out

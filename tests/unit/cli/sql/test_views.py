@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import io
+import threading
+from collections.abc import Iterator
 
 import pytest
 
+from millstream.cli.console import Console
+from millstream.cli.sql import views
 from millstream.cli.sql.views import LiveTable, show_changelog, show_live, show_tableau
 from millstream.common.types import Row, RowKind
 from millstream.table.table_result import TableResult
@@ -59,10 +63,34 @@ def test_without_a_terminal_the_last_table_is_written_once() -> None:
 
 def test_on_a_terminal_the_last_table_stays() -> None:
     lines: list[str] = []
-    terminal = io.StringIO()
-    show_live(result(*changes()), lines.append, terminal)
+    terminal = Terminal()
+    show_live(result(*changes()), lines.append, Console(out=terminal))
     assert lines[3] == "|    a | 2 |"
     assert terminal.getvalue().endswith("\x1b[2J")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_values_in_the_live_view_do_not_steer_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = threading.Event()
+
+    class Drawn(Terminal):
+        def flush(self) -> None:
+            drawn.set()
+
+    def rows() -> Iterator[Row]:
+        yield Row("\x1b]0;title\x07\nx", 1)
+        assert drawn.wait(60)
+
+    monkeypatch.setattr(views, "_EVERY_SECONDS", 0.001)
+    lasting = TableResult(result().row_type, rows(), streaming=True)
+    terminal = Drawn()
+    show_live(lasting, lambda _: None, Console(out=terminal))
+    assert "\\x1b]0;title\\x07\\x0ax" in terminal.getvalue()
+    assert "\x1b]" not in terminal.getvalue()
 
 
 def test_the_error_of_a_job_is_raised_from_the_live_view() -> None:
@@ -72,7 +100,7 @@ def test_the_error_of_a_job_is_raised_from_the_live_view() -> None:
 
     broken = TableResult(result().row_type, rows(), streaming=True)
     with pytest.raises(ValueError, match="the job has failed"):
-        show_live(broken, lambda _: None, io.StringIO())
+        show_live(broken, lambda _: None, Console(out=Terminal()))
 
 
 def test_equal_rows_are_counted() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream.common.errors import PlanError
-from millstream.table.connectors.options import Option, Options, masked
+from millstream.table.connectors.options import Option, Options
 
 KNOWN = (
     Option("connector", required=True),
@@ -47,5 +47,10 @@ def test_values_that_do_not_fit_are_refused():
 
 
 def test_secrets_are_masked():
-    assert masked("password", "geheim") != "geheim"
-    assert masked("topic", "t") == "t"
+    given = {"password": "geheim", "ssl.key": "geheim", "url": "pg://me:geheim@h/d", "topic": "t"}
+    options = Options("t", given)
+    assert "geheim" not in "".join(map(options.shown, given))
+    assert options.shown("topic") == "t"
+    with pytest.raises(PlanError) as refused:
+        Options("t", {"ssl.key": "geheim"}).number("ssl.key")
+    assert "geheim" not in str(refused.value)

@@ -136,3 +136,12 @@ def test_an_error_crosses_processes() -> None:
     again = pickle.loads(pickle.dumps(info.value))
     assert str(again) == str(info.value)
     assert isinstance(MillstreamError.from_dict(info.value.to_dict()), SqlError)
+
+
+def test_the_line_that_is_shown_has_no_secrets() -> None:
+    with pytest.raises(SqlError) as refused:
+        parse("CREATE TABLE t (a INT) WITH ('password' = 's3cret', 'path' '/in')")
+    assert str(refused.value).splitlines()[2:4] == [
+        "    CREATE TABLE t (a INT) WITH ('password' = '******', 'path' '/in')",
+        "                                                                    ^",
+    ]

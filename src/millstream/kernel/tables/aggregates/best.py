@@ -49,10 +49,14 @@ def best_rows(kind: BestKind, column: pa.Array, groups: Groups) -> Ints:
     number = np.repeat(np.arange(len(groups.starts)), groups.lengths)
     ends = groups.starts + groups.lengths - 1
     values = numbers_in_order(column)[order] if kind in ("min", "max") else np.arange(len(order))
+    keys = [values]
+    if values.dtype.kind == "f":
+        # Of 0.0 and -0.0 it is not the order in which they came that decides.
+        keys.insert(0, ~np.signbit(values))
     if kind in ("min", "first"):
-        ranked = np.lexsort((values, ~valid, number))
+        ranked = np.lexsort((*keys, ~valid, number))
         found: Ints = order[ranked[groups.starts]]
     else:
-        ranked = np.lexsort((values, valid, number))
+        ranked = np.lexsort((*keys, valid, number))
         found = order[ranked[ends]]
     return found

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millstream.kernel.records.groups import Groups
-from millstream.kernel.records.key_columns import KeyColumns
+from millstream.kernel.records.key_columns import row_codes
 from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.aggregates.base import Accumulator, Marks, invalid, taken
 from millstream.kernel.tables.aggregates.best import BestKind, best_rows
@@ -138,7 +138,7 @@ class Multiset(Accumulator):
 
 def _codes(values: Multisets) -> Ints:
     columns = [pa.array(values.of), *values.columns]
-    return KeyColumns(tuple(range(len(columns))), (), False).codes(columns)
+    return row_codes(columns)
 
 
 def _added_up(values: Multisets) -> Multisets:

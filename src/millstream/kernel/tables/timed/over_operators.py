@@ -14,10 +14,11 @@ from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.keys.hashing import Hashes
 from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.key_columns import equal_codes, row_codes
 from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.aggregates.base import Marks, numbers_in_order
 from millstream.kernel.tables.bags import Bag, SortColumn, bag_form, sort_columns
-from millstream.kernel.tables.operator import Delta, Emission, TableOperator, row_codes
+from millstream.kernel.tables.operator import Delta, Emission, TableOperator
 from millstream.kernel.tables.rows import Rows, concat_rows
 from millstream.kernel.tables.sections import SectionForm, SectionVisit
 from millstream.kernel.tables.timed.frames import (
@@ -132,7 +133,7 @@ class UpdatingOverOperator(TableOperator):
         taken = pa.array(places)
         arrays = [array.take(taken) for array in bag.arrays]
         by = [arrays[column.place] for column in spec.order]
-        peers = row_codes(by) if by else np.zeros(len(places), np.int64)
+        peers = equal_codes(by) if by else np.zeros(len(places), np.int64)
         values = None
         if _needs_values(spec):
             values = range_values(by[0], descending=spec.order[0].descending)
@@ -220,7 +221,7 @@ class _StatefulOver(TimedOperator):
         arrays = rows.arrays[:-1]
         by = [rows.arrays[-1], *(arrays[column.place] for column in spec.order[1:])]
         # Who has arrived has no peers: each row sees those before it only.
-        peers = row_codes(by) if spec.mode == "rowtime" else np.arange(len(rows))
+        peers = equal_codes(by) if spec.mode == "rowtime" else np.arange(len(rows))
         partitions = Partitions(codes[order], peers, times[order])
         results = results_of(spec, arrays, partitions)
         fresh = np.flatnonzero(order >= len(past))

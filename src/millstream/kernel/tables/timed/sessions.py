@@ -20,9 +20,10 @@ from millstream.common.typeinfo import RowTypeInfo
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.keys.hashing import Hashes
 from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.key_columns import row_codes
 from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.bags import bag_form
-from millstream.kernel.tables.operator import Delta, row_codes
+from millstream.kernel.tables.operator import Delta
 from millstream.kernel.tables.rows import Rows
 from millstream.kernel.tables.spec import OneTableSpec
 from millstream.kernel.tables.timed.assign import with_windows

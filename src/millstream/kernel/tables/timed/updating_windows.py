@@ -16,8 +16,9 @@ import pyarrow as pa
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.keys.hashing import Hashes
 from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.key_columns import row_codes
 from millstream.kernel.records.order import Ints
-from millstream.kernel.tables.operator import Delta, row_codes, rows_equal
+from millstream.kernel.tables.operator import Delta, rows_equal
 from millstream.kernel.tables.rows import Rows, concat_rows
 from millstream.kernel.tables.timed.operator import Firing, TimedOperator
 from millstream.kernel.tables.timed.window_aggregate import (

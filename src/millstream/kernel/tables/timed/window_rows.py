@@ -14,10 +14,11 @@ from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.keys.hashing import Hashes
 from millstream.kernel.records.groups import Groups
+from millstream.kernel.records.key_columns import equal_codes, row_codes
 from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.bags import SortColumn, bag_form, sort_columns
 from millstream.kernel.tables.functions import ColumnFunction
-from millstream.kernel.tables.operator import Delta, row_codes
+from millstream.kernel.tables.operator import Delta
 from millstream.kernel.tables.rows import Rows
 from millstream.kernel.tables.spec import OneTableSpec, TwoTableSpec
 from millstream.kernel.tables.timed.frames import Partitions, WindowCall
@@ -220,7 +221,7 @@ class WindowRankOperator(_WindowRows):
         places = np.lexsort([*sort_columns(rows.arrays, order), codes])
         rows = rows.take(places)
         by = [rows.arrays[column.place] for column in spec.order]
-        peers = row_codes(by) if by else np.zeros(len(rows), np.int64)
+        peers = equal_codes(by) if by else np.zeros(len(rows), np.int64)
         ranks = Partitions(codes[places], peers).call(
             WindowCall(spec.function, (), pa.int64()), rows.arrays
         )
