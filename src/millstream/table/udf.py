@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypeAlias, overload
 
 from millstream.common.errors import user_location
+from millstream.plan.travel import unpicklable
 from millstream.table.data_view import ListView, MapView
 from millstream.table.expression import Expression
 from millstream.table.functions.user_classes import (
@@ -79,6 +80,7 @@ class UserDefinedFunctionWrapper:
         self._name: str = name or getattr(func, "__name__", "") or type(func).__name__
         self._deterministic = next((d for d in (deterministic, own) if d is not None), True)
         self._alias_names: tuple[str, ...] = ()
+        self._travels = False
         _made[self._name] += 1
         version = "" if _made[self._name] == 1 else str(_made[self._name])
         self.entry = FunctionEntry(
@@ -93,6 +95,7 @@ class UserDefinedFunctionWrapper:
         )
 
     def __call__(self, *args: Any) -> Expression:
+        self._refuse_what_cannot_travel()
         return Expression("user", args, data=self)
 
     def alias(self, *alias_names: str) -> UserDefinedFunctionWrapper:
@@ -111,7 +114,18 @@ class UserDefinedFunctionWrapper:
 
     def registered(self, name: str, *, temporary: bool, system: bool) -> FunctionEntry:
         """The entry of a catalog under a name."""
+        self._refuse_what_cannot_travel()
         return replace(self.entry, name=name, temporary=temporary, system=system, language="PYTHON")
+
+    def _refuse_what_cannot_travel(self) -> None:
+        """Raise at the first use, not in `udf`: a decorated function may use names that come below it."""
+        if not self._travels:
+            error = unpicklable(
+                self._func, f"function {self._name!r}", self.entry.definition.location
+            )
+            if error is not None:
+                raise error
+            self._travels = True
 
 
 def _input_types(given: Any) -> list[LogicalType]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import threading
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -538,3 +539,26 @@ def test_distinct_rows_of_a_users_aggregate():
     t = t_env.from_path("t")
     total = udaf(lambda v: v.sum(), result_type="BIGINT", func_type="pandas")
     assert rows_of(t_env, t.select(total(t.v).distinct, total(t.v))) == [(12, 17)]
+
+
+def test_a_function_that_cannot_travel_is_refused_where_it_is_used_first():
+    lock = threading.Lock()
+
+    @udf(result_type="BIGINT")
+    def guarded(i):
+        with lock:
+            return i
+
+    t_env = environment()
+    uses = (
+        lambda: guarded(col("id")),
+        lambda: t_env.create_temporary_function("guarded", guarded),
+        lambda: t_env.create_temporary_system_function("guarded", guarded),
+        lambda: t_env.from_path("t").map(guarded),
+    )
+    for use in uses:
+        with pytest.raises(
+            MillstreamError, match="'guarded' cannot be sent .* lock is a"
+        ) as refused:
+            use()
+        assert "@udf" in str(refused.value)
