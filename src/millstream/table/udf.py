@@ -118,7 +118,7 @@ class UserDefinedFunctionWrapper:
         return replace(self.entry, name=name, temporary=temporary, system=system, language="PYTHON")
 
     def _refuse_what_cannot_travel(self) -> None:
-        """Raise at the first use, not in `udf`: a decorated function may use names that come below it."""
+        """Raise at the first use, not in `udf`: it may use names that are defined below it."""
         if not self._travels:
             error = unpicklable(
                 self._func, f"function {self._name!r}", self.entry.definition.location

@@ -558,7 +558,7 @@ def test_a_function_that_cannot_travel_is_refused_where_it_is_used_first():
     )
     for use in uses:
         with pytest.raises(
-            MillstreamError, match="'guarded' cannot be sent .* lock is a"
+            MillstreamError, match=r"'guarded' cannot be sent .* lock is a"
         ) as refused:
             use()
         assert "@udf" in str(refused.value)
