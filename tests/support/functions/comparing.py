@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.support.functions.binding import case_batch, value_of
 from tests.support.functions.cases import GROUPS
 from tests.support.functions.language import sql
+from tests.support.functions.texts import text_groups, text_table, value_of_text
 
 __all__ = ["ANSWERS", "DIFFERENCES", "disagreements", "recorded"]
 
@@ -27,18 +29,12 @@ def recorded() -> dict[str, dict[str, Any]]:
 
 def disagreements(group: str, answers: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The expressions of a group whose type, value or failure is another one, and what was found."""
-    zone, columns, cases = GROUPS[group]
-    batch = case_batch(columns)
-    seen: set[str] = set()
-    for case in cases:
-        text = sql(case)
-        if text in seen:
-            continue
-        seen.add(text)
+    columns, questions = _questions(group)
+    for text, asked in questions.items():
         kind, wanted = answers[text]
         fails, wanted = _expected(wanted)
         try:
-            found_kind, values = value_of(case, zone, batch)
+            found_kind, values = asked()
         except Exception as error:
             if not fails:
                 yield text, f"{kind} {wanted} is wanted, but: {error}"
@@ -48,8 +44,33 @@ def disagreements(group: str, answers: dict[str, Any]) -> Iterator[tuple[str, st
             yield text, f"Flink fails, and here it is {found_kind} {found}"
         elif kind != found_kind:
             yield text, f"the type is {found_kind}, and must be {kind}"
-        elif not _same(found, wanted, kind):
+        elif not (_same_rows(found, wanted, kind) if columns else _same(found, wanted, kind)):
             yield text, f"the value is {found}, and must be {wanted}"
+
+
+def _questions(group: str) -> tuple[bool, dict[str, Callable[[], tuple[str, list[Any]]]]]:
+    """Whether there are several rows, and for each expression what computes its type and values."""
+    if group in text_groups():
+        asked = text_groups()[group]
+        table = text_table(asked)
+        texts = asked["expressions"]
+        zone = asked["zone"]
+        return bool(asked["columns"]), {
+            each: partial(value_of_text, each, zone, table) for each in texts
+        }
+    zone, columns, cases = GROUPS[group]
+    batch = case_batch(columns)
+    return columns, {sql(case): partial(value_of, case, zone, batch) for case in reversed(cases)}
+
+
+def _same_rows(found: list[Any], wanted: Any, kind: str) -> bool:
+    """Rows come in any order."""
+
+    def ordered(values: list[Any]) -> list[Any]:
+        return sorted(values, key=lambda each: repr(_sorted(each)))
+
+    pairs = zip(ordered(found), ordered(wanted), strict=False)
+    return len(found) == len(wanted) and all(_same(*pair, kind) for pair in pairs)
 
 
 def _expected(wanted: Any) -> tuple[bool, Any]:

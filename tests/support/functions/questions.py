@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.support.functions.cases import GROUPS, ROWS, ROWS_TYPES
 from tests.support.functions.language import sql
+from tests.support.functions.texts import text_groups, text_query
 
 __all__ = ["questions", "rows_query"]
 
@@ -25,7 +26,15 @@ def rows_query() -> str:
 
 def questions() -> dict[str, Any]:
     """The groups of cases as Flink is asked."""
-    return {
+    texts = {
+        name: {
+            "zone": group["zone"],
+            "table": text_query(group),
+            "expressions": group["expressions"],
+        }
+        for name, group in text_groups().items()
+    }
+    return texts | {
         name: {
             "zone": zone,
             "table": rows_query() if columns else "",

@@ -216,6 +216,14 @@ def common_type(types: Sequence[LogicalType]) -> LogicalType:
     return found
 
 
+def plain_interval(kind: LogicalType) -> LogicalType:
+    """Intervals as Flink SQL computes with them: of months, or of milliseconds."""
+    if not is_interval(kind):
+        return kind
+    plain = MONTHS if root(kind) == "INTERVAL_MONTHS" else MILLIS
+    return with_nullability(plain, kind.nullable)
+
+
 def is_mixed_days(types: Sequence[LogicalType]) -> bool:
     """Whether the types are dates and timestamps, some of each."""
     names = {root(kind) for kind in types} - {"NULL"}

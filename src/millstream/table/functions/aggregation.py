@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from decimal import Decimal
+from functools import reduce
 from typing import Any
 
 from millstream.table.expressions import kinds
@@ -95,7 +96,7 @@ def _average(call: Call, rows: list[Row], context: Context) -> Any:
         total = wrap(sum(values), _BITS[kinds.root(call.type)])
         return abs(total) // len(values) * (1 if total >= 0 else -1)
     if kinds.root(call.type) == "DECIMAL":
-        mean = EXACT.divide(sum(values, Decimal(0)), Decimal(len(values)))
+        mean = EXACT.divide(reduce(EXACT.add, values, Decimal(0)), Decimal(len(values)))
         return round_decimal(mean, kinds.width(call.type), kinds.scale(call.type))
     return sum(values, 0.0) / len(values)
 

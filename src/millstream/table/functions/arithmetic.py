@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
@@ -11,12 +12,13 @@ import pyarrow as pa
 
 from millstream.table.expressions import kinds
 from millstream.table.expressions.context import Context
-from millstream.table.expressions.java.dates import DAY_NANOS, local_nanos, utc_nanos
+from millstream.table.expressions.java.dates import DAY_NANOS
 from millstream.table.expressions.java.numbers import wrap
 from millstream.table.expressions.java.random import JavaRandom
 from millstream.table.expressions.kinds import LogicalType
 from millstream.table.expressions.tree import Call, Expression, Symbol
 from millstream.table.expressions.vectors import Vector, build, each_value
+from millstream.table.functions.cast_text import EXACT, round_decimal
 from millstream.table.functions.operators import arithmetic_type, calculate
 from millstream.table.functions.registry import (
     BindError,
@@ -61,11 +63,10 @@ def _temporal_type(sign: str, left: LogicalType, right: LogicalType) -> LogicalT
     if kinds.is_temporal(left) and kinds.is_interval(right) and sign in "+-":
         return kinds.with_nullability(left, nullable)
     if kinds.is_interval(left) and kinds.root(left) == kinds.root(right) and sign in "+-":
-        return kinds.with_nullability(kinds.common_type([left, right]), nullable)
-    if kinds.is_interval(left) and kinds.is_numeric(right) and sign in "*/":
-        return kinds.with_nullability(left, nullable)
-    if kinds.is_numeric(left) and kinds.is_interval(right) and sign == "*":
-        return kinds.with_nullability(right, nullable)
+        return kinds.with_nullability(kinds.plain_interval(left), nullable)
+    for interval, number in ((left, right), (right, left)):
+        if kinds.is_interval(interval) and kinds.root(number) in kinds.INTEGERS and sign == "*":
+            return kinds.with_nullability(kinds.plain_interval(interval), nullable)
     return None
 
 
@@ -77,10 +78,9 @@ def add_interval(value: int, amount: int, kind: LogicalType, months: bool, conte
         return add_months(value, amount) if months else value + truncated(amount, 86_400_000)
     if not months:
         return value + amount * 1_000_000
-    local = local_nanos(value, context.zone) if kinds.root(kind) == "TIMESTAMP_LTZ" else value
-    days, rest = divmod(local, DAY_NANOS)
-    moved = add_months(days, amount) * DAY_NANOS + rest
-    return utc_nanos(moved, context.zone) if kinds.root(kind) == "TIMESTAMP_LTZ" else moved
+    # Flink adds months to a TIMESTAMP_LTZ in UTC too, whatever the session's zone.
+    days, rest = divmod(value, DAY_NANOS)
+    return add_months(days, amount) * DAY_NANOS + rest
 
 
 def _run_two(sign: str, words: str, *names: str, syntax: str) -> None:
@@ -94,10 +94,10 @@ def _run_two(sign: str, words: str, *names: str, syntax: str) -> None:
                 return add_interval(value, factor * amount, left.type, months, context)
 
             return build(each_value(shift, vectors, context.length), call.type)
-        if kinds.is_interval(call.type) and sign in "*/":
+        if kinds.is_interval(call.type) and sign == "*":
 
             def scale(a: Any, b: Any) -> int:
-                return int(a * b) if sign == "*" else int(Decimal(a) / Decimal(b))
+                return int(a * b)
 
             return build(each_value(scale, vectors, context.length), call.type)
         return calculate(sign, left, right, call.type, context.length)
@@ -135,7 +135,7 @@ def _modulo(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]
     if not (left.is_("EXACT_NUMERIC") and right.is_("EXACT_NUMERIC")):
         raise BindError("exact numbers are needed")
     kind = arithmetic_type("%", left, right)
-    if kinds.root(left) in kinds.INTEGERS and kinds.root(right) in kinds.INTEGERS:
+    if not kinds.as_decimal(left).scale and not kinds.as_decimal(right).scale:
         kind = kinds.with_nullability(right, left.nullable or right.nullable)
     return arguments, kind
 
@@ -151,7 +151,7 @@ def _one(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
         kinds.is_numeric(arguments[0].type) or kinds.is_interval(arguments[0].type)
     ):
         raise BindError("one number is needed")
-    return arguments, arguments[0].type
+    return arguments, kinds.plain_interval(arguments[0].type)
 
 
 def _same_type(name: str, syntax: str, words: str, code: Callable[[Any], Any]) -> None:
@@ -174,13 +174,22 @@ def _sign(value: Any) -> Any:
     return (value > 0) - (value < 0)
 
 
-_same_type("NEGATE", "- numeric", "The number with the other sign.", lambda value: -value)
+def _negative(value: Any) -> Any:
+    # Python's operators round decimals to 28 digits.
+    return value.copy_negate() if isinstance(value, Decimal) and value else -value
+
+
+def _size(value: Any) -> Any:
+    return value.copy_abs() if isinstance(value, Decimal) else abs(value)
+
+
+_same_type("NEGATE", "- numeric", "The number with the other sign.", _negative)
 _same_type("PLUS", "+ numeric", "The number.", lambda value: value)
 _same_type(
     "ABS",
     "ABS(numeric)",
     "The number without its sign. The least INT stays negative, as in Java.",
-    abs,
+    _size,
 )
 _same_type("SIGN", "SIGN(numeric)", "-1, 0 or 1, by the sign.", _sign)
 
@@ -368,7 +377,9 @@ def _declare_scaled(name: str, words: str, mode: str) -> None:
                     return value
                 return float(_to_places(Decimal(repr(value)), places, mode))
             found = _to_places(Decimal(value), places, mode)
-            return wrap(int(found), bits) if bits else found
+            if bits:
+                return wrap(int(found), bits)
+            return round_decimal(found, kinds.width(call.type), kinds.scale(call.type))
 
         return build(each_value(row, vectors, context.length), call.type)
 
@@ -380,8 +391,8 @@ def _to_places(value: Decimal, places: int, mode: str) -> Decimal:
     exponent = value.as_tuple().exponent
     if isinstance(exponent, int) and -exponent <= places:
         return value
-    step = Decimal(1).scaleb(-places)
-    return (value / step).to_integral_value(rounding=mode) * step
+    whole = value.scaleb(places, context=EXACT).to_integral_value(rounding=mode)
+    return whole.scaleb(-places, context=EXACT)
 
 
 _declare_scaled(
@@ -421,12 +432,10 @@ def _hex(value: Any) -> str:
 @function("UNHEX", ARITHMETIC, "UNHEX(string)", "STRING", "BYTES?")
 def _unhex(text: str) -> bytes | None:
     """The bytes of hexadecimal digits; NULL if there are other characters."""
-    try:
-        return (
-            bytes(len(text) % 2) + bytes.fromhex(text[len(text) % 2 :]) if " " not in text else None
-        )
-    except ValueError:
+    if not re.fullmatch(r"[0-9A-Fa-f]*", text):
         return None
+    # Flink gives a zero byte for the first one of an odd number of digits.
+    return bytes(len(text) % 2) + bytes.fromhex(text[len(text) % 2 :])
 
 
 def _generator(context: Context, call: Call, seed: int) -> JavaRandom:

@@ -121,7 +121,7 @@ def fit_text(text: str, kind: LogicalType) -> str:
 
 def to_boolean(text: str) -> bool:
     """The BOOLEAN of a text."""
-    word = text.strip().lower()
+    word = text.lower()  # blanks are not taken away
     if word not in _TRUE | _FALSE:
         raise CastError(f"Cannot parse '{text}' as BOOLEAN.")
     return word in _TRUE

@@ -18,6 +18,7 @@ from millstream.table.expressions.tree import Cast, Expression
 from millstream.table.expressions.vectors import Vector, build, each_value
 from millstream.table.functions import cast_text as texts
 from millstream.table.functions.cast_text import CastError
+from millstream.table.functions.time_units import truncated
 
 __all__ = ["bind_cast", "cast_value", "cast_vector"]
 
@@ -180,17 +181,33 @@ def _times(value: int, source: LogicalType, target: LogicalType, context: Contex
     if kinds.root(source) == kinds.root(target) == "TIMESTAMP_LTZ":
         step = 10 ** (9 - kinds.width(target))
         return value // step * step
-    if kinds.root(source) == "TIMESTAMP_LTZ":
+    if kinds.root(target) == "TIMESTAMP_LTZ":
+        step = 10 ** (9 - kinds.width(target))
+        return utc_nanos(local, context.zone) // step * step
+    zoned = kinds.root(source) == "TIMESTAMP_LTZ"
+    if zoned:
         local = local_nanos(local, context.zone)
     if kinds.root(target) == "DATE":
-        return local // DAY_NANOS
+        return local // DAY_NANOS if zoned else truncated(local // 1_000_000, 86_400_000)
     if kinds.root(target) == "TIME":
-        millis = local % DAY_NANOS // 1_000_000
-        step = 10 ** max(0, 3 - kinds.width(target))
-        return millis // step * step
-    step = 10 ** (9 - kinds.width(target))
-    local = local // step * step
-    return utc_nanos(local, context.zone) if kinds.root(target) == "TIMESTAMP_LTZ" else local
+        millis = local % DAY_NANOS if zoned else local
+        return _time_of_day(millis // 1_000_000, kinds.width(target))
+    return _cut(local, kinds.width(target))
+
+
+def _cut(nanos: int, precision: int) -> int:
+    """A time with so many digits of the second; as in Flink, whole milliseconds are cut towards zero."""
+    step: int = 10 ** (9 - precision)
+    if precision >= 3:
+        return nanos // step * step
+    return truncated(nanos // 1_000_000, step // 1_000_000) * step
+
+
+def _time_of_day(millis: int, precision: int) -> int:
+    """The clock of a time; before 1970 Flink counts back from midnight, and takes fractions only."""
+    step: int = 10 ** max(0, 3 - precision)
+    rest = truncated(millis - truncated(millis, 86_400_000) * 86_400_000, step) * step
+    return rest % 86_400_000
 
 
 def _nested(value: Any, source: LogicalType, target: LogicalType, context: Context) -> Any:

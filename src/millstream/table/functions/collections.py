@@ -12,6 +12,7 @@ from millstream.table.expressions.kinds import LogicalType
 from millstream.table.expressions.tree import Call, Expression
 from millstream.table.expressions.vectors import Vector, build, each_value
 from millstream.table.functions.registry import BindError, Infer, function, to_type, vectorised
+from millstream.table.types.casts import can_cast_implicitly
 
 __all__: list[str] = []
 
@@ -22,6 +23,8 @@ CONSTRUCTION = "value construction"
 def _array_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if not arguments:
         raise BindError("an array has at least one element")
+    if kinds.is_mixed_days([each.type for each in arguments]):
+        raise BindError("dates and timestamps are no elements of one array")
     element = kinds.common_type([each.type for each in arguments])
     kind = kinds.array_of(element)
     return [to_type(each, element) for each in arguments], kinds.not_null(kind)
@@ -82,6 +85,8 @@ def _item_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalTy
         raise BindError("an array or map and a place are needed")
     collection, place = arguments
     if kinds.root(collection.type) == "MAP":
+        if kinds.is_numeric(place.type) and kinds.is_string(collection.type.children[0]):
+            raise BindError(f"{place.type} is no key of {collection.type}")
         place = to_type(place, collection.type.children[0])
     elif kinds.root(place.type) not in (*kinds.INTEGERS, "NULL"):
         raise BindError("the place is an integer")
@@ -103,7 +108,14 @@ def _item(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
     return build(each_value(row, vectors, context.length), call.type)
 
 
+def _ordered(kind: LogicalType) -> None:
+    """Refuse arrays whose elements have no order."""
+    if kind.children and kind.children[0].children:
+        raise BindError(f"elements of {kind} have no order")
+
+
 def _element_type(types: list[LogicalType]) -> LogicalType:
+    _ordered(types[0])
     return kinds.with_nullability(types[0].children[0], True)
 
 
@@ -128,6 +140,9 @@ def _with_element(result: str) -> Infer:
             raise BindError("an array and an element are needed")
         array, needle = arguments
         common = kinds.common_type([array.type.children[0], needle.type])
+        nullable_element = kinds.with_nullability(array.type.children[0], True)
+        if not can_cast_implicitly(needle.type, nullable_element):
+            raise BindError(f"{needle.type} does not become {nullable_element} by itself")
         element = kinds.with_nullability(array.type.children[0], common.nullable)
         nullable = array.type.nullable or needle.type.nullable
         kind = kinds.with_nullability(kinds.array_of(element), nullable)
@@ -218,12 +233,17 @@ def _min(values: Any) -> Any:
     return min((each for each in values if each is not None), default=None)
 
 
+def _sorted_type(types: list[LogicalType]) -> LogicalType:
+    _ordered(types[0])
+    return types[0].with_nullability(any(kind.nullable for kind in types))
+
+
 @function(
     "ARRAY_SORT",
     COLLECTION,
     "ARRAY_SORT(array [, ascending [, nulls first]])",
     "ARRAY BOOLEAN? BOOLEAN?",
-    lambda types: types[0].with_nullability(any(t.nullable for t in types)),
+    _sorted_type,
 )
 def _sort(values: Any, ascending: bool = True, nulls_first: bool | None = None) -> tuple[Any, ...]:
     """The elements in order; NULLs come first if the order ascends, unless the third argument says

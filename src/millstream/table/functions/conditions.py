@@ -27,6 +27,8 @@ def bind_case(
     """``CASE WHEN condition THEN result ... ELSE otherwise END``."""
     last = otherwise or Literal(kinds.NULL, None)
     results = [result for _, result in branches]
+    if kinds.is_mixed_days([each.type for each in [*results, last]]):
+        raise BindError("dates and timestamps are no results of one CASE")
     kind = kinds.common_type([each.type for each in [*results, last]])
     nullable = any(each.type.nullable for each in [*results, last])
     return Case(
@@ -121,7 +123,7 @@ def _extreme_type(arguments: list[Expression]) -> tuple[list[Expression], Logica
     if not arguments:
         raise BindError("at least one argument is needed")
     converted = comparable(arguments)
-    kind = kinds.common_type([each.type for each in converted])
+    kind = kinds.plain_interval(kinds.common_type([each.type for each in converted]))
     return converted, kinds.with_nullability(kind, any(each.type.nullable for each in converted))
 
 

@@ -143,9 +143,7 @@ def _value(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
         found = _read(text, path)
         problem = found.error
         if problem is None:
-            if found.value is None and found.strict:
-                problem = "strict mode requires a value"
-            elif found.value is None or (not found.strict and not _is_scalar(found.value)):
+            if found.value is None or (not found.strict and not _is_scalar(found.value)):
                 return fallback(
                     on_empty, empty, 3, "Empty result of JSON_VALUE function is not allowed"
                 )
@@ -304,7 +302,7 @@ def to_json(value: Any, kind: LogicalType, context: Context) -> str:
         text = double_text(value)
         return json_quote(text) if text in ("NaN", "Infinity", "-Infinity") else str(Decimal(text))
     if kinds.is_numeric(kind):
-        return f"{value:f}" if isinstance(value, Decimal) else str(value)
+        return str(value)
     if kinds.is_binary(kind):
         return json_quote(base64.b64encode(value).decode())
     if root == "ARRAY":

@@ -61,6 +61,8 @@ def read_path(document: Any, path: str, error: str | None) -> PathResult:
         steps = _parse(spec.strip())
     except JsonError as problem:
         return PathResult(None, True, str(problem))
+    if document is None:
+        return PathResult(None, True, "json object can not be null")
     definite = all(step.definite for step in steps)
     try:
         found = _walk([document], steps, definite)
@@ -69,7 +71,8 @@ def read_path(document: Any, path: str, error: str | None) -> PathResult:
             return PathResult(None, True, str(problem))
         return PathResult(None if definite else [], False)
     if definite:
-        return PathResult(found[0], strict)
+        missing = strict and found[0] is None
+        return PathResult(found[0], strict, "strict mode requires a value" if missing else None)
     return PathResult(found, strict)
 
 
@@ -228,7 +231,7 @@ def _descend(value: Any) -> Any:
 
 
 def _function(name: str, value: Any) -> Any:
-    if name in ("length", "size") and isinstance(value, list | dict | str):
+    if name in ("length", "size") and isinstance(value, list | dict):
         return len(value)
     if name == "keys" and isinstance(value, dict):
         return list(value)

@@ -48,11 +48,13 @@ _BITS = {
 }
 
 
-def comparable(arguments: list[Expression]) -> list[Expression]:
+def comparable(arguments: list[Expression], equality: bool = False) -> list[Expression]:
     """Arguments of one type: numbers with texts as numbers, times with texts as times."""
     types = [each.type for each in arguments]
     if kinds.is_mixed_days(types):
         raise BindError("a DATE is not compared with a TIMESTAMP")
+    if len({kinds.root(kind) == "TIME" for kind in types if kinds.is_temporal(kind)}) > 1:
+        raise BindError("a TIME is not compared with other times")
     try:
         kind = kinds.common_type(types)
     except kinds.TypesError:
@@ -60,6 +62,8 @@ def comparable(arguments: list[Expression]) -> list[Expression]:
         if len(others) == len(types):
             raise
         other = kinds.common_type(others)
+        if equality and (kinds.root(other) == "BOOLEAN" or kinds.is_interval(other)):
+            return arguments  # they are never equal
         if other.children or kinds.is_binary(other):
             raise
         if kinds.root(other) in kinds.INTEGERS or kinds.root(other) == "DECIMAL":
@@ -73,13 +77,15 @@ def _equality(arguments: list[Expression]) -> tuple[list[Expression], LogicalTyp
     types = [each.type for each in arguments]
     if any(map(kinds.is_string, types)) and any(map(kinds.is_numeric, types)):
         raise BindError(f"{' and '.join(map(str, types))} are not compared")
-    return _predicate(arguments)
+    return _predicate(arguments, equality=True)
 
 
-def _predicate(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
+def _predicate(
+    arguments: list[Expression], equality: bool = False
+) -> tuple[list[Expression], LogicalType]:
     if len(arguments) != 2:
         raise BindError("two arguments are compared")
-    converted = comparable(arguments)
+    converted = comparable(arguments, equality)
     nullable = any(each.type.nullable for each in converted)
     return converted, kinds.with_nullability(kinds.BOOLEAN, nullable)
 
@@ -91,6 +97,9 @@ def _never_null(arguments: list[Expression]) -> tuple[list[Expression], LogicalT
 def compare(sign: str, left: Vector, right: Vector, length: int) -> pa.Array:
     """TRUE, FALSE or NULL for each row."""
     quick, slow = _COMPARE[sign]
+    if kinds.is_string(left.type) != kinds.is_string(right.type):
+        known = pc.and_(left.array.is_valid(), right.array.is_valid())
+        return pc.if_else(known, pa.scalar(sign == "<>"), pa.scalar(None, pa.bool_()))
     if left.type.children:
         return build(each_value(slow, [left, right], length), kinds.BOOLEAN)
     if kinds.is_string(left.type):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millstream.table.expressions import kinds
 from millstream.table.expressions.java.regex import PatternError, compile_java
+from millstream.table.expressions.java.text import utf16
 from millstream.table.expressions.kinds import LogicalType
 from millstream.table.functions.registry import function
 
@@ -72,7 +73,7 @@ def _instr(text: str, pattern: str) -> int | None:
         match = compile_java(pattern).search(text)
     except PatternError:
         return None
-    return 0 if match is None else match.start() + 1
+    return 0 if match is None else len(utf16(text[: match.start()])) + 1
 
 
 @function("REGEXP_SUBSTR", STRING, "REGEXP_SUBSTR(string, regex)", "STRING STRING", "STRING?")
@@ -117,6 +118,7 @@ def _string_map(types: list[LogicalType]) -> LogicalType:
     "STR_TO_MAP(string [, pair delimiter, key delimiter])",
     "STRING STRING? STRING?",
     _string_map,
+    counts=(1, 3),
 )
 def _str_to_map(text: str, pairs: str = ",", keys: str = "=") -> tuple[tuple[str, str | None], ...]:
     """The map of a text such as a=1,b=2; both delimiters are patterns."""

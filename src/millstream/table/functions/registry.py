@@ -125,10 +125,12 @@ def function(
     pass_call: bool = False,
     pass_context: bool = False,
     deterministic: bool = True,
+    counts: Sequence[int] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a Python function of one row's values as a built-in function.
 
-    `takes` lists families of types, `?` marks optional ones and `*` a last one that may be repeated.
+    `takes` lists families of types, `?` marks optional ones and `*` a last one that may be repeated;
+    `counts`, if given, says how many arguments there may be.
     `gives` is a type, with `?` if it is always nullable and `!` if never; otherwise it is
     nullable if an argument is.
     """
@@ -145,7 +147,13 @@ def function(
 
         text = " ".join((code.__doc__ or "").split())
         declare(
-            names, category, syntax, text, signature(takes, gives), run, deterministic=deterministic
+            names,
+            category,
+            syntax,
+            text,
+            signature(takes, gives, counts),
+            run,
+            deterministic=deterministic,
         )
         return code
 
@@ -170,14 +178,15 @@ def vectorised(
     return put
 
 
-def signature(takes: str, gives: Result) -> Infer:
+def signature(takes: str, gives: Result, counts: Sequence[int] = ()) -> Infer:
     """The inference of a list of families and a result."""
     families = takes.split()
     least = sum(not each.endswith(("?", "*")) for each in families)
     repeated = bool(families) and families[-1].endswith("*")
 
     def infer(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
-        if len(arguments) < least or (len(arguments) > len(families) and not repeated):
+        many = len(arguments) > len(families) and not repeated
+        if len(arguments) < least or many or (counts and len(arguments) not in counts):
             raise BindError(f"{len(arguments)} arguments do not fit")
         converted = [
             _fit(each, families[min(at, len(families) - 1)].rstrip("?*"))
@@ -213,6 +222,9 @@ _FAMILIES: dict[str, Callable[[LogicalType], bool]] = {
     "TIMESTAMP_OR_TEXT": lambda kind: kind.is_("TIMESTAMP") or kinds.is_string(kind),
     "TIME_OR_INTERVAL": lambda kind: kinds.is_temporal(kind) or kinds.is_interval(kind),
     "TEXT_OR_BYTES": lambda kind: kinds.is_string(kind) or kinds.is_binary(kind),
+    "HASHED": lambda kind: (
+        kinds.is_string(kind) or kinds.is_numeric(kind) or kinds.root(kind) in ("BOOLEAN", "DATE")
+    ),
     "TEXT_OR_INTEGER": lambda kind: kinds.is_string(kind) or kinds.root(kind) in kinds.INTEGERS,
     "COLLECTION": lambda kind: kinds.root(kind) in ("ARRAY", "MAP", "MULTISET"),
     "ANY": lambda kind: True,

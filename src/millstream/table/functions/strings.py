@@ -8,15 +8,19 @@ import re
 from typing import Any
 from urllib.parse import quote_plus, unquote_to_bytes
 
+import numpy as np
 import pyarrow as pa
 
 from millstream.table.expressions import kinds
 from millstream.table.expressions.context import Context
+from millstream.table.expressions.java.hashes import number_hash, text_hash
 from millstream.table.expressions.java.numbers import parse_double, wrap
 from millstream.table.expressions.java.printf import java_format
+from millstream.table.expressions.java.text import of_utf16, utf16
 from millstream.table.expressions.kinds import LogicalType
 from millstream.table.expressions.tree import Call, Expression, Literal
 from millstream.table.expressions.vectors import Vector, build, each_value
+from millstream.table.functions.cast_text import timestamp_text
 from millstream.table.functions.registry import BindError, function, signature, vectorised
 
 __all__: list[str] = []
@@ -144,8 +148,12 @@ def _locate(part: str, text: str, start: int = 1) -> int:
 )
 def _instr(text: str, part: str, start: int = 1, number: int = 1) -> int:
     """The place, from 1, where the second text begins in the first; 0 if it is not there."""
-    if start == 0 or number <= 0:
+    if number <= 0:
+        raise ValueError("nthAppearance must be positive!")
+    if start == 0:
         return 0
+    if not part:
+        return 1 if start > 0 else max(len(text) + start + 2, 0)
     if start < 0:
         at = text.rfind(part, 0, len(text) + start + len(part))
         for _ in range(number - 1):
@@ -206,7 +214,7 @@ def _replace(text: str, old: str, new: str) -> str:
 
 
 @function(
-    "TRANSLATE",
+    ["TRANSLATE", "TRANSLATE3"],
     STRING,
     "TRANSLATE(string, from, to)",
     "STRING STRING STRING",
@@ -234,11 +242,12 @@ def _translate(text: str | None, old: str | None, new: str | None) -> str | None
 )
 def _overlay(text: str, new: str, start: int, length: int | None = None) -> str:
     """The first text with the second in it, from a place on, instead of so many characters."""
-    if start <= 0 or start > len(text):
+    units, other = utf16(text), utf16(new)
+    if start <= 0 or start > len(units):
         return text
-    size = len(new) if length is None else length
-    rest = text[start - 1 + size :] if size > 0 and start + size <= len(text) else ""
-    return text[: start - 1] + new + rest
+    size = len(other) if length is None else length
+    rest = units[start - 1 + size :] if size > 0 and start + size <= len(units) else ""
+    return of_utf16(units[: start - 1] + other + rest)
 
 
 @function(
@@ -280,22 +289,24 @@ def _right(text: str, count: int) -> str:
 def _padding(text: str, length: int, pad: str) -> str | None:
     if length < 0 or pad == "":
         return None
-    missing = max(length - len(text.encode("utf-16-le")) // 2, 0)  # Java counts units of UTF-16
+    missing = max(length - len(text), 0)
     return (pad * (missing // len(pad) + 1))[:missing]
 
 
 @function("LPAD", STRING, "LPAD(string1, integer, string2)", "STRING INT STRING", "STRING")
 def _lpad(text: str, length: int, pad: str) -> str | None:
     """The text of exactly so many characters, cut, or filled at its beginning."""
-    filling = _padding(text, length, pad)
-    return None if filling is None else filling + text[:length]
+    units = utf16(text)
+    filling = _padding(units, length, utf16(pad))
+    return None if filling is None else of_utf16(filling + units[:length])
 
 
 @function("RPAD", STRING, "RPAD(string1, integer, string2)", "STRING INT STRING", "STRING")
 def _rpad(text: str, length: int, pad: str) -> str | None:
     """The text of exactly so many characters, cut, or filled at its end."""
-    filling = _padding(text, length, pad)
-    return None if filling is None else text[:length] + filling
+    units = utf16(text)
+    filling = _padding(units, length, utf16(pad))
+    return None if filling is None else of_utf16(units[:length] + filling)
 
 
 @function("REVERSE", STRING, "REVERSE(string)", "STRING", "STRING?")
@@ -321,10 +332,10 @@ def _chr(number: int) -> str:
     return chr(number & 0xFF)
 
 
-@function("TO_BASE64", STRING, "TO_BASE64(string)", "STRING", "STRING")
-def _to_base64(text: str) -> str:
-    """The text in base 64."""
-    return base64.b64encode(text.encode()).decode()
+@function("TO_BASE64", STRING, "TO_BASE64(value)", "TEXT_OR_BYTES", "STRING")
+def _to_base64(value: str | bytes) -> str:
+    """The text or binary in base 64."""
+    return base64.b64encode(value if isinstance(value, bytes) else value.encode()).decode()
 
 
 @function("FROM_BASE64", STRING, "FROM_BASE64(string)", "STRING", "STRING")
@@ -387,7 +398,8 @@ def _split_index(text: str, delimiter: Any, index: int) -> str | None:
 
 
 def _blank_split(text: str) -> list[str]:
-    return text.split()
+    """The parts between single blanks, which is what Flink splits at if the delimiter is empty."""
+    return re.split(r"\s", text)
 
 
 def _list_of_strings(types: list[LogicalType]) -> LogicalType:
@@ -400,7 +412,7 @@ def _split(text: str, delimiter: str) -> tuple[str, ...]:
     """The parts of a text between the delimiters; its characters if the delimiter is empty."""
     if not text:
         return ()
-    return tuple(text.split(delimiter)) if delimiter else tuple(text)
+    return tuple(text.split(delimiter)) if delimiter else tuple(map(of_utf16, utf16(text)))
 
 
 def _affix_result(types: list[LogicalType]) -> LogicalType:
@@ -516,20 +528,45 @@ def _parse_url(url: str, part: str, key: str | None = None) -> str | None:
     return parts.get(part)
 
 
-@function("HASH_CODE", STRING, "HASH_CODE(string)", "STRING", "INT")
-def _hash_code(text: str) -> int:
-    """Java's hash of the text, without its sign."""
-    found = 0
-    units = text.encode("utf-16-le")
-    for at in range(0, len(units), 2):
-        found = found * 31 + units[at] + 256 * units[at + 1] & 0xFFFFFFFF
-    return wrap(abs(wrap(found, 32)), 32)
+@function("HASH_CODE", STRING, "HASH_CODE(value)", "HASHED", "INT", pass_call=True)
+def _hash_code(call: Call, value: Any) -> int:
+    """Java's hash of a text, without its sign, or of a number, BOOLEAN or DATE."""
+    if isinstance(value, str):
+        return wrap(abs(text_hash(value)), 32)
+    return number_hash(value, kinds.root(call.arguments[0].type))
 
 
-@function("PRINTF", STRING, "PRINTF(format, value1, ...)", "STRING ANY*", "STRING?", strict=False)
-def _printf(pattern: str | None, *values: Any) -> str | None:
+@function(
+    "PRINTF",
+    STRING,
+    "PRINTF(format, value1, ...)",
+    "STRING ANY*",
+    "STRING?",
+    strict=False,
+    pass_call=True,
+)
+def _printf(call: Call, pattern: str | None, *values: Any) -> str | None:
     """The values in a format as Java's String.format takes it; NULL if they do not fit."""
-    return None if pattern is None else java_format(pattern, values)
+    if pattern is None:
+        return None
+    types = [each.type for each in call.arguments[1:]]
+    return java_format(pattern, tuple(map(_for_java, values, types)), tuple(map(_bits, types)))
+
+
+def _bits(kind: LogicalType) -> int:
+    return {"TINYINT": 8, "SMALLINT": 16, "BIGINT": 64}.get(kinds.root(kind), 32)
+
+
+def _for_java(value: Any, kind: LogicalType) -> Any:
+    """A value whose text is that of the object that Java formats."""
+    if value is None or kinds.root(kind) not in ("FLOAT", "TIMESTAMP"):
+        return value
+    if kinds.root(kind) == "FLOAT":
+        return float(str(np.float32(value)))
+    text = timestamp_text(value, 0).replace(" ", "T")
+    head, point, digits = text.partition(".")
+    groups = digits.ljust(-(-len(digits) // 3) * 3, "0")  # of three digits
+    return head.removesuffix(":00") if not point else f"{head}.{groups}"
 
 
 @function("INET_ATON", STRING, "INET_ATON(string)", "STRING", "BIGINT?")

@@ -11,7 +11,6 @@ from millstream.table.expressions.java.dates import (
     days_of,
     iso_week,
     local_nanos,
-    utc_nanos,
 )
 from millstream.table.expressions.kinds import LogicalType
 
@@ -57,15 +56,18 @@ def add_months(days: int, months: int) -> int:
 
 def months_between(start: int, end: int) -> int:
     """Whole months from one local time to another."""
-    sign = 1
-    if end < start:
-        start, end, sign = end, start, -1
     (first, rest), (last, other) = divmod(start, DAY_NANOS), divmod(end, DAY_NANOS)
-    (year1, month1, day1), (year2, month2, day2) = civil(first), civil(last)
+    months = _months_of_dates(first, last) if first <= last else -_months_of_dates(last, first)
+    # Flink takes one away whenever the clock is earlier, on the same day too.
+    earlier = other // 1_000_000 < rest // 1_000_000
+    return months - (earlier and add_months(first, months) == last)
+
+
+def _months_of_dates(first: int, last: int) -> int:
+    """Whole months to a later date; the last day of a shorter month counts as the day itself."""
+    (year1, month1, _), (year2, month2, _) = civil(first), civil(last)
     months = (year2 - year1) * 12 + month2 - month1
-    if (day2, other) < (day1, rest):
-        months -= 1
-    return sign * months
+    return months if add_months(first, months) <= last else months - 1
 
 
 def truncated(value: int, size: int) -> int:
@@ -79,7 +81,7 @@ def extract(unit: str, nanos: int, days: int | None = None) -> int:
     As in Flink, times before 1970 are divided towards zero, and the days of a date are taken as
     milliseconds.
     """
-    millis = truncated(nanos, 1_000_000) if days is None else days
+    millis = nanos // 1_000_000 if days is None else days
     remainder = millis - truncated(millis, 60_000) * 60_000
     day_rest = millis - truncated(millis, 86_400_000) * 86_400_000
     clock = {
@@ -87,9 +89,11 @@ def extract(unit: str, nanos: int, days: int | None = None) -> int:
         "MINUTE": truncated(day_rest - truncated(day_rest, 3_600_000) * 3_600_000, 60_000),
         "SECOND": truncated(remainder, 1000),
         "MILLISECOND": remainder - truncated(remainder, 1000) * 1000,
-        "MICROSECOND": nanos % 1_000_000_000 // 1000,
-        "NANOSECOND": nanos % 1_000_000_000,
-        "EPOCH": nanos // 1_000_000_000,
+        "MICROSECOND": (remainder - truncated(remainder, 1000) * 1000) * 1000
+        + nanos % 1_000_000 // 1000,
+        "NANOSECOND": (remainder - truncated(remainder, 1000) * 1000) * 1_000_000
+        + nanos % 1_000_000,
+        "EPOCH": truncated(nanos // 1_000_000, 1000),
     }
     if unit in clock:
         if days is not None and unit in ("MICROSECOND", "NANOSECOND"):
@@ -128,9 +132,11 @@ def round_time(value: int, kind: LogicalType, unit: str, up: bool, zone: tzinfo)
     if unit in UNIT_MONTHS or unit == "WEEK":
         moved = _round_date(truncated(local, DAY_NANOS), unit, up) * DAY_NANOS
     elif kinds.root(kind) == "DATE":
-        moved = local + (DAY_NANOS if up else 0)
+        moved = local + (DAY_NANOS if up and unit == "DAY" else 0)
     else:
         step = UNIT_NANOS[unit]
+        if step > 1_000_000:
+            local = local // 1_000_000 * 1_000_000  # Flink looks at whole milliseconds
         start = local // step * step
         moved = start + (step if up and start < local else 0)
     if kinds.root(kind) == "DATE":
@@ -139,7 +145,8 @@ def round_time(value: int, kind: LogicalType, unit: str, up: bool, zone: tzinfo)
         if moved >= DAY_NANOS:
             raise ValueError("Hour out of range: [24]")
         return moved // 1_000_000
-    return utc_nanos(moved, zone) if kinds.root(kind) == "TIMESTAMP_LTZ" else moved
+    # As in Flink, the result has the offset of the time itself, though the clock may change between.
+    return moved - (to_local(value, kind, zone) - value)
 
 
 def _round_date(days: int, unit: str, up: bool) -> int:

@@ -19,6 +19,7 @@ from millstream.table.expressions.java.dates import (
     utc_nanos,
     zone_of,
 )
+from millstream.table.expressions.java.numbers import wrap
 from millstream.table.expressions.kinds import LogicalType
 from millstream.table.expressions.tree import Call, Expression, Literal, Symbol
 from millstream.table.expressions.vectors import Vector, build, each_value
@@ -36,6 +37,7 @@ from millstream.table.functions.time_units import (
     extract,
     months_between,
     to_local,
+    truncated,
 )
 
 __all__: list[str] = []
@@ -44,23 +46,44 @@ TEMPORAL = "temporal"
 DEFAULT = "yyyy-MM-dd HH:mm:ss"
 
 
+_CLOCK = {"HOUR", "MINUTE", "SECOND", "MILLISECOND"}
+_PARTS = {
+    "TIME": _CLOCK,
+    "INTERVAL_MILLIS": {"DAY", *_CLOCK},
+    "INTERVAL_MONTHS": {"MILLENNIUM", "CENTURY", "YEAR", "QUARTER", "MONTH"},
+}
+"""The parts of types that have not all."""
+
+
+def _check_unit(unit: str, kind: LogicalType) -> None:
+    if unit not in _PARTS.get(kinds.root(kind), {unit}):
+        raise BindError(f"unit {unit} can not be applied to {kind}")
+
+
 def _extract_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if len(arguments) != 2 or not isinstance(arguments[0], Symbol):
         raise BindError("a unit and a time are needed")
-    kind = arguments[1].type
+    kind, unit = arguments[1].type, arguments[0].text
     if not (kinds.is_temporal(kind) or kinds.is_interval(kind)):
         raise BindError(f"{kind} is no time")
+    _check_unit(unit, kind)
     return arguments, kinds.with_nullability(kinds.BIGINT, kind.nullable)
+
+
+def _part_of_months(unit: str, months: int) -> int:
+    """A part of an interval; a negative one has negative parts."""
+    rest = months - truncated(months, 12) * 12
+    if unit in ("MONTH", "QUARTER"):
+        return rest if unit == "MONTH" else truncated(rest, 3) + 1
+    return truncated(months, UNIT_MONTHS[unit])
 
 
 def _part(unit: str, value: int, kind: LogicalType, context: Context) -> int:
     if kinds.root(kind) == "INTERVAL_MONTHS":
-        return value // 12 if unit == "YEAR" else value % 12
+        return _part_of_months(unit, value)
     if kinds.root(kind) == "INTERVAL_MILLIS":
         sign, size = (-1 if value < 0 else 1), abs(value) * 1_000_000
         return sign * (size // DAY_NANOS if unit == "DAY" else extract(unit, size))
-    if unit == "EPOCH" and kinds.root(kind) == "TIMESTAMP_LTZ":
-        return value // 1_000_000_000
     if kinds.root(kind) == "DATE":
         return extract(unit, value * DAY_NANOS, value)
     return extract(unit, to_local(value, kind, context.zone))
@@ -81,6 +104,7 @@ def _declare_part(name: str, unit: str, words: str) -> None:
     def infer(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
         if len(arguments) != 1 or not kinds.is_temporal(arguments[0].type):
             raise BindError("a time is needed")
+        _check_unit(unit, arguments[0].type)
         return arguments, kinds.with_nullability(kinds.BIGINT, arguments[0].type.nullable)
 
     def run(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
@@ -105,16 +129,26 @@ _declare_part("MINUTE", "MINUTE", "The minute, from 0 to 59.")
 _declare_part("SECOND", "SECOND", "The second, from 0 to 59.")
 
 
+_TOO_SMALL = dict.fromkeys(("DATE", "TIME"), ("MILLISECOND", "MICROSECOND", "NANOSECOND"))
+
+
+def _unit(symbol: Symbol) -> Symbol:
+    """A unit of TIMESTAMPADD and TIMESTAMPDIFF, which have names such as SQL_TSI_DAY too."""
+    return Symbol(symbol.type, symbol.text.removeprefix("SQL_TSI_"))
+
+
 def _add_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if len(arguments) != 3 or not isinstance(arguments[0], Symbol):
         raise BindError("a unit, a number and a time are needed")
-    unit, amount, time = arguments
+    unit, amount, time = _unit(arguments[0]), *arguments[1:]
     if not kinds.is_temporal(time.type) or kinds.root(amount.type) not in (
         *kinds.INTEGERS,
         "NULL",
     ):
         raise BindError(f"{amount.type} cannot be added to {time.type}")
     kind = time.type
+    if unit.text in _TOO_SMALL.get(kinds.root(kind), ("MICROSECOND", "NANOSECOND")):
+        raise BindError(f"{unit.text} cannot be added to {kind}")
     clock = isinstance(unit, Symbol) and unit.text in ("HOUR", "MINUTE", "SECOND")
     if kinds.root(kind) == "DATE" and clock:
         kind = kinds.timestamp(6)
@@ -147,7 +181,8 @@ def _difference_type(arguments: list[Expression]) -> tuple[list[Expression], Log
         raise BindError("times are needed")
     if len({kinds.root(kind) == "TIMESTAMP_LTZ" for kind in times}) > 1:
         raise BindError("TIMESTAMP_LTZ has a difference only with TIMESTAMP_LTZ")
-    return arguments, kinds.with_nullability(kinds.INT, any(kind.nullable for kind in times))
+    nullable = any(kind.nullable for kind in times)
+    return [_unit(arguments[0]), *arguments[1:]], kinds.with_nullability(kinds.INT, nullable)
 
 
 @vectorised("TIMESTAMPDIFF", TEMPORAL, "TIMESTAMPDIFF(unit, time1, time2)", _difference_type)
@@ -162,7 +197,9 @@ def _timestamp_diff(call: Call, vectors: list[Vector], context: Context) -> pa.A
             months, size = months_between(begin, stop), UNIT_MONTHS[unit.scalar]
             return abs(months) // size * (1 if months >= 0 else -1)
         span = stop - begin
-        return abs(span) // UNIT_NANOS[unit.scalar] * (1 if span >= 0 else -1)
+        if unit.scalar == "MILLISECOND":
+            return wrap(truncated(span, 1_000_000_000) * 1000, 32)  # whole seconds, as in Flink
+        return wrap(truncated(span, UNIT_NANOS[unit.scalar]), 32)
 
     return build(each_value(row, [first, second], context.length), call.type)
 
@@ -180,10 +217,10 @@ def _date_format(call: Call, context: Context, value: Any, pattern: str) -> str 
     """The time by a pattern of Java's DateTimeFormatter; a text is read as a timestamp first."""
     kind = call.arguments[0].type
     if isinstance(value, str):
-        found = parse_timestamp(value, 9)
-        if found is None:
+        try:
+            value, kind = parse_pattern(value, DEFAULT, simple=True).nanos(), kinds.timestamp(9)
+        except DateError:
             return None
-        value, kind = found, kinds.timestamp(9)
     return format_pattern(to_local(value, kind, context.zone), pattern)
 
 
@@ -219,7 +256,7 @@ def _from_unixtime(context: Context, seconds: int, pattern: str = DEFAULT) -> st
     """The moment so many seconds after 1970, in the session's time zone, by a pattern of Java's
     SimpleDateFormat.
     """
-    local = local_nanos(seconds * 1_000_000_000, context.zone)
+    local = local_nanos(wrap(seconds * 1000, 64) * 1_000_000, context.zone)
     try:
         return format_pattern(local, pattern, context.zone, simple=True)
     except DateError as error:

@@ -171,7 +171,9 @@ class ExpressionBinder(CallBinder):
     def _cast(self, node: sql.Cast) -> Expression:
         operand = self.value(node.value)
         try:
-            kind = logical_type(node.type)
+            kind = kinds.plain_interval(logical_type(node.type))
+            if kinds.is_interval(operand.type) and kinds.is_numeric(kind):
+                raise BindError("Flink SQL has no such cast, but the Table API has")
             return bind_cast(operand, kind, lenient=node.lenient)
         except BindError:
             hint = "cast to STRING first, or use another function"

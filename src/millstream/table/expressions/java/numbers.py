@@ -20,7 +20,14 @@ def double_text(value: float) -> str:
     >>> [double_text(value) for value in (1.0, 1e7, 0.0001)]
     ['1.0', '1.0E7', '1.0E-4']
     """
-    return _text(value, repr(abs(value)))
+    shortest = repr(abs(value))
+    # Java writes two digits at least, and of those the nearest, which matters for the least numbers.
+    one = (
+        len(Decimal(shortest).normalize().as_tuple().digits) == 1
+        if shortest[0].isdigit()
+        else False
+    )
+    return _text(value, f"{abs(value):.1e}" if one else shortest)
 
 
 def float_text(value: float) -> str:
