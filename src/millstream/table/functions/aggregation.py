@@ -176,7 +176,7 @@ def _json_object(call: Call, rows: list[Row], context: Context) -> str:
     for row in rows:
         if row[1] is not None or keep:
             found[row[0]] = to_json(row[1], call.arguments[1].type, context)
-    return "{" + ",".join(f"{json_quote(key)}:{text}" for key, text in found.items()) + "}"
+    return "{" + ",".join(f"{json_quote(key)}:{found[key]}" for key in sorted(found)) + "}"
 
 
 def _json_array(call: Call, rows: list[Row], context: Context) -> str:
