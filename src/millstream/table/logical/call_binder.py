@@ -129,7 +129,10 @@ class CallBinder:
     def filter_of(self, node: sql.Call, call: Call) -> Expression | None:
         """The condition of FILTER. IGNORE NULLS is one, too: only ARRAY_AGG keeps NULLs."""
         found = None if node.filter is None else self.condition(node.filter, "FILTER")
-        if call.function != "ARRAY_AGG" or node.nulls != "IGNORE":
+        if node.nulls and call.function != "ARRAY_AGG":
+            message = f"{call.function} takes neither IGNORE NULLS nor RESPECT NULLS"
+            raise self.context.error("WRONG_ARGUMENTS", message, node, "only ARRAY_AGG does")
+        if node.nulls != "IGNORE":
             return found
         known = self.call("IS NOT NULL", [call.arguments[0]], node)
         return known if found is None else self.call("AND", [found, known], node)
