@@ -153,8 +153,8 @@ def _over_left(
 ) -> tuple[Relation, tuple[Expression, ...]] | None:
     """The left table with more columns behind its own, and the columns of the query over it."""
     width = len(left.row_type.fields)
-    if isinstance(query, Values) and not query.row_type.fields and len(query.rows) == 1:
-        return left, ()
+    if isinstance(query, Values) and len(query.rows) == 1:
+        return left, tuple(_inside(each, (), width) for each in query.rows[0])
     if isinstance(query, Project):
         below = _over_left(query.input, left, kind)
         if below is None:
