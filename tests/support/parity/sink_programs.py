@@ -1,6 +1,7 @@
 """Programs with upserts, sinks, zones and options; Flink's results are recorded.
 
-The queries are in ``sink_programs.sql``. Their tables are in memory, and what they write is kept there.
+The queries are in ``sink_programs.sql`` and ``relation_programs.sql``. Their tables are in
+memory, and what they write is kept there.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import datetime
 import re
 from pathlib import Path
 
+from tests.support.parity.relation_tables import RELATION_TABLES
 from tests.support.parity.sql_programs import Program, Rows
 from tests.support.parity.table_programs import RATES, TABLES, TIMED, at
 
@@ -124,6 +126,7 @@ MORE = {
     "zoned": ZONED,
     "texts": TEXTS,
 }
+FILES = ("sink_programs.sql", "relation_programs.sql")
 _PROGRAM = re.compile(r"^-- (\w+): ([\w, ]+)\n((?:(?!--).*\n)*)", re.MULTILINE)
 _SET = re.compile(r"SET '(.*)' = '(.*)'")
 _SINK = re.compile(r"CREATE TABLE sink \((.*)\)")
@@ -140,7 +143,7 @@ def _program(tables: str, body: str) -> Program:
             sink = found[1]
         else:
             statements.append(each)
-    known = TABLES | MORE
+    known = TABLES | MORE | RELATION_TABLES
     used = {name: known[name] for name in tables.split(", ") if name != "none"}
     zone = options.pop("table.local-time-zone", "UTC")
     given = tuple(options.items())
@@ -148,7 +151,8 @@ def _program(tables: str, body: str) -> Program:
 
 
 def _programs() -> dict[str, Program]:
-    text = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
+    files = (Path(__file__).with_name(name) for name in FILES)
+    text = "".join(each.read_text(encoding="utf-8") for each in files)
     return {name: _program(tables, body) for name, tables, body in _PROGRAM.findall(text)}
 
 

@@ -359,7 +359,7 @@ def java_text(value: Any, type_: LogicalType) -> str:
     if isinstance(value, Row):
         pairs = zip(value, type_.children, strict=True)
         return f"+I[{', '.join(java_text(v, t) for v, t in pairs)}]"
-    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+    return str(value)
 
 
 def _duration(value: datetime.timedelta) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from millstream.table.expressions import kinds
 from millstream.table.expressions.kinds import LogicalType
-from millstream.table.expressions.tree import Expression
+from millstream.table.expressions.tree import Expression, Literal
 from millstream.table.functions.registry import BindError, Infer, declare, signature
 from millstream.table.types.logical import MultisetType
 from millstream.table.types.merging import average_type, sum_type
@@ -41,7 +41,9 @@ def _variance(kind: LogicalType) -> LogicalType:
 def _list_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if not 1 <= len(arguments) <= 2 or not all(kinds.is_string(each.type) for each in arguments):
         raise BindError("a text, and perhaps a separator, are needed")
-    return arguments, kinds.STRING
+    if not all(isinstance(each, Literal) for each in arguments[1:]):
+        raise BindError("the separator has to be a literal")
+    return arguments, kinds.with_nullability(arguments[0].type, True)
 
 
 def _percentile_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
@@ -68,7 +70,7 @@ _ENTRIES: list[tuple[str, str, str, Infer]] = [
     ("LAST_VALUE", "LAST_VALUE(value)", "The last value that is not NULL.", _of_first(_same, "ANY", 2)),
     ("LISTAGG", "LISTAGG(string [, separator])", "All texts in one, with a separator (by default a comma) between them.", _list_type),
     ("COLLECT", "COLLECT([DISTINCT] value)", "The multiset of all values that are not NULL.", signature("ANY", lambda types: kinds.not_null(MultisetType(types[0])))),
-    ("ARRAY_AGG", "ARRAY_AGG([DISTINCT] value)", "The array of all values, NULLs too.", _of_first(lambda kind: kinds.array_of(kind), "ANY")),
+    ("ARRAY_AGG", "ARRAY_AGG([DISTINCT] value [{IGNORE | RESPECT} NULLS])", "The array of all values, NULLs too; without them with IGNORE NULLS.", _of_first(lambda kind: kinds.array_of(kind), "ANY")),
     ("PERCENTILE", "PERCENTILE(numeric, percentage [, frequency])", "The percentile, with interpolation; an array of percentages gives an array.", _percentile_type),
     ("JSON_OBJECTAGG", "JSON_OBJECTAGG([KEY] key VALUE value [{NULL | ABSENT} ON NULL])", "A JSON object of the keys and values of all rows.", signature("ANY ANY ANY?", "VARCHAR(2000)!")),
     ("JSON_ARRAYAGG", "JSON_ARRAYAGG(value [{NULL | ABSENT} ON NULL])", "A JSON array of the values of all rows.", signature("ANY ANY?", "VARCHAR(2000)!")),

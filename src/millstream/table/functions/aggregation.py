@@ -18,7 +18,7 @@ from millstream.table.expressions.tree import Call
 from millstream.table.functions.cast_text import EXACT, round_decimal
 from millstream.table.functions.casts import cast_value
 from millstream.table.functions.json_functions import to_json
-from millstream.table.functions.json_text import json_quote
+from millstream.table.functions.json_text import json_object
 
 __all__ = ["aggregate", "consolidate"]
 
@@ -177,7 +177,7 @@ def _json_object(call: Call, rows: list[Row], context: Context) -> str:
     for row in rows:
         if row[1] is not None or keep:
             found[row[0]] = to_json(row[1], call.arguments[1].type, context)
-    return "{" + ",".join(f"{json_quote(key)}:{text}" for key, text in found.items()) + "}"
+    return json_object(found)
 
 
 def _json_array(call: Call, rows: list[Row], context: Context) -> str:

@@ -18,7 +18,13 @@ from millstream.table.expressions.vectors import Vector, build, each_value
 from millstream.table.functions.cast_text import text_of, timestamp_text
 from millstream.table.functions.casts import cast_value
 from millstream.table.functions.json_path import PathResult, read_path
-from millstream.table.functions.json_text import JsonError, json_quote, json_text, parse_json
+from millstream.table.functions.json_text import (
+    JsonError,
+    json_object,
+    json_quote,
+    json_text,
+    parse_json,
+)
 from millstream.table.functions.registry import BindError, function, vectorised
 
 __all__ = ["bind_json_query", "bind_json_value"]
@@ -309,14 +315,11 @@ def to_json(value: Any, kind: LogicalType, context: Context) -> str:
         return "[" + ",".join(to_json(each, kind.children[0], context) for each in value) + "]"
     if root in ("MAP", "MULTISET"):
         second = kind.children[1] if root == "MAP" else kinds.INT
-        pairs = [f"{json_quote(str(key))}:{to_json(each, second, context)}" for key, each in value]
-        return "{" + ",".join(pairs) + "}"
+        return json_object({str(key): to_json(each, second, context) for key, each in value})
     if root == "ROW":
         names = [field.name for field in kind.fields]  # type: ignore[attr-defined]
         parts = zip(names, value, kind.children, strict=True)
-        return (
-            "{" + ",".join(f"{json_quote(n)}:{to_json(v, k, context)}" for n, v, k in parts) + "}"
-        )
+        return json_object({name: to_json(each, k, context) for name, each, k in parts})
     if root in ("TIMESTAMP", "TIMESTAMP_LTZ"):
         ending = "Z" if root == "TIMESTAMP_LTZ" else ""
         return json_quote(timestamp_text(value, 0).replace(" ", "T", 1) + ending)
@@ -384,7 +387,7 @@ def _object(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
         for at in range(0, len(values), 2):
             if values[at + 1] is not None or keep:
                 found[values[at]] = _part(values[at + 1], call.arguments[at + 2], context)
-        return "{" + ",".join(f"{json_quote(key)}:{text}" for key, text in found.items()) + "}"
+        return json_object(found)
 
     return build(each_value(row, vectors[1:], context.length, strict=False), call.type)
 

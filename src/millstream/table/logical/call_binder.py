@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.common.errors import PlanError
 from millstream.table.expressions import kinds
-from millstream.table.expressions.tree import Expression, Literal, Symbol
+from millstream.table.expressions.tree import Call, Expression, Literal, Symbol
 from millstream.table.functions import FUNCTIONS, bind_json_query, bind_json_value
 from millstream.table.functions.registry import to_type
 from millstream.table.logical.algebra import Subquery
 from millstream.table.logical.context import BinderContext
 from millstream.table.logical.entries import FunctionEntry
 from millstream.table.logical.problems import nearest
+from millstream.table.logical.quantified import compared_with_all, compared_with_some
 from millstream.table.logical.scopes import Scope
 from millstream.table.logical.user_calls import UserCall
 from millstream.table.sql import expressions as sql
@@ -62,6 +63,8 @@ class CallBinder:
         def call(self, name: str, arguments: list[Expression], node: Any) -> Expression: ...
 
         def guarded(self, make: Any, node: Any) -> Expression: ...
+
+        def condition(self, node: sql.Expression, clause: str) -> Expression: ...
 
     def function_call(self, node: sql.Call) -> Expression:
         """A call of a function: a user function, or a built-in one that is no aggregate."""
@@ -122,6 +125,17 @@ class CallBinder:
         message = f"the aggregate {node.name} cannot stand here"
         hint = "aggregates stand in SELECT, HAVING and ORDER BY; filter groups with HAVING"
         raise self.context.error("AGGREGATE_NOT_ALLOWED", message, node, hint)
+
+    def filter_of(self, node: sql.Call, call: Call) -> Expression | None:
+        """The condition of FILTER. IGNORE NULLS is one, too: only ARRAY_AGG keeps NULLs."""
+        found = None if node.filter is None else self.condition(node.filter, "FILTER")
+        if node.nulls and call.function != "ARRAY_AGG":
+            message = f"{call.function} takes neither IGNORE NULLS nor RESPECT NULLS"
+            raise self.context.error("WRONG_ARGUMENTS", message, node, "only ARRAY_AGG does")
+        if node.nulls != "IGNORE":
+            return found
+        known = self.call("IS NOT NULL", [call.arguments[0]], node)
+        return known if found is None else self.call("AND", [found, known], node)
 
     def over_call(self, node: sql.Call) -> Expression:
         """A call with OVER where there is no SELECT list."""
@@ -198,7 +212,7 @@ class CallBinder:
         return self.call("NOT", [found], node) if node.negated else found
 
     def quantified(self, node: sql.Quantified) -> Expression:
-        """``= SOME`` and ``<> ALL``: the same as IN and NOT IN; lists become comparisons."""
+        """``= SOME`` and ``<> ALL`` are IN and NOT IN; lists become comparisons."""
         if isinstance(node.operand, tuple):
             word = "OR" if node.quantifier == "SOME" else "AND"
             value = self.value(node.value)
@@ -207,9 +221,11 @@ class CallBinder:
         pairs = {("=", "SOME"): False, ("<>", "ALL"): True}
         negated = pairs.get((node.operator, node.quantifier))
         if negated is None:
-            message = f"{node.operator} {node.quantifier} with a query is not supported"
-            hint = "compare with (SELECT MAX(...) ...) or (SELECT MIN(...) ...)"
-            raise self.context.error("NOT_SUPPORTED", message, node, hint)
+            query = self.context.query(node.operand, self)  # type: ignore[arg-type]
+            self._one_column(query, node, f"the query of {node.quantifier}")
+            make = compared_with_some if node.quantifier == "SOME" else compared_with_all
+            value = self.value(node.value)
+            return self.guarded(lambda: make(value, node.operator, query), node)
         return self.in_query(sql.InQuery(node.value, node.operand, negated, span=node.span))
 
     def _one_column(self, query: Any, node: Any, what: str) -> None:

@@ -262,8 +262,7 @@ class GroupedExpressions(SelectExpressions):
         return self._registered(call, node, order)
 
     def _registered(self, call: Call, node: Any, order: tuple[Any, ...]) -> Expression:
-        condition = getattr(node, "filter", None)
-        filtered = None if condition is None else self.inner.condition(condition, "FILTER")
+        filtered = self.inner.filter_of(node, call) if isinstance(node, sql.Call) else None
         distinct = getattr(node, "quantifier", None) == "DISTINCT"
         if call.function in ("GROUPING", "GROUPING_ID"):
             self._check_grouping(call, node)

@@ -107,7 +107,7 @@ class SelectExpressions(ExpressionBinder):
             order = tuple(self._sorting(each) for each in spec.order_by)
             frame = self._frame(spec, name, order)
             call = self.window_call(node)
-            filtered = None if node.filter is None else self.condition(node.filter, "FILTER")
+            filtered = self.filter_of(node, call)
         finally:
             self._inside = False
         if name in (*_RANKING, *_OFFSETS) and not order:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from millstream.table.expressions.tree import Expression, FieldAccess
-from millstream.table.logical.algebra import Distinct, Filter, Project, Relation
+from millstream.table.logical.algebra import Distinct, Filter, Project, Relation, Values
 from millstream.table.logical.context import BinderContext
 from millstream.table.logical.expression_binder import ExpressionBinder
 from millstream.table.logical.grouping import GroupedExpressions, has_aggregate
-from millstream.table.logical.join_binder import with_times
+from millstream.table.logical.join_binder import TRUE, with_times
 from millstream.table.logical.over_binder import SelectExpressions
 from millstream.table.logical.problems import nearest
-from millstream.table.logical.relation_binder import ONE_ROW, RelationBinder
+from millstream.table.logical.relation_binder import RelationBinder
 from millstream.table.logical.scopes import Scope
 from millstream.table.logical.sorting import Sorting, ordinal, sorted_relation
 from millstream.table.logical.typing_rules import plain_type, row_type
@@ -22,6 +22,9 @@ from millstream.table.sql import queries
 from millstream.table.types.logical import RowType
 
 __all__ = ["bind_select"]
+
+_ONE_ROW = Values(row_type(["$there"], [TRUE.type]), ((TRUE,),))
+"""What a SELECT without FROM reads. Joins with subqueries keep rows by their columns, so it has one."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class _Select:
         relations = RelationBinder(context, outer, select.hints)
         self.hints = relations.hints
         if select.from_ is None:
-            self.base: Relation = ONE_ROW
+            self.base: Relation = _ONE_ROW
             self.scope = Scope(())
         else:
             self.base, self.scope = relations.bind(select.from_)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millstream.table.expressions import kinds
-from millstream.table.expressions.tree import Call, Expression, InputRef, Literal
-from millstream.table.functions import bind
+from millstream.table.expressions.tree import Call, Expression, InputRef
 from millstream.table.logical.algebra import (
     Aggregate,
     Correlate,
@@ -23,7 +22,13 @@ from millstream.table.logical.algebra import (
 from millstream.table.logical.typing_rules import references
 from millstream.table.rules.conditions import all_of, columns_of, conjuncts, moved, replaced
 from millstream.table.rules.nodes import Rank
-from millstream.table.rules.subqueries import decorrelated, over_both, reads_outside, too_deep
+from millstream.table.rules.outer_values import reads_outside, too_deep
+from millstream.table.rules.subqueries import (
+    decorrelated,
+    over_both,
+    over_values,
+    values_of_aggregate,
+)
 from millstream.table.types.logical import RowField, RowType
 
 __all__ = ["joins_of_laterals"]
@@ -116,31 +121,14 @@ def _with_groups(relation: LateralJoin, top: Project | None, query: Aggregate) -
     )
     row = RowType(fields=(*left.fields, *fields))
     joined = Join(row, relation.left, right, relation.kind, all_of(conditions))
-    values: list[Expression] = []
-    for at, call in enumerate(query.calls):
-        value: Expression = InputRef(fields[at].type, width + at, fields[at].name)
-        is_count = isinstance(call.expression, Call) and call.expression.function == "COUNT"
-        if outer and is_count:
-            value = bind("COALESCE", [value, Literal(kinds.not_null(kinds.BIGINT), 0)])
-        values.append(value)
+    values = values_of_aggregate(query, row, width, or_none=outer)
     if top is not None:
-        values = [_over_values(each, values, width) for each in top.expressions]
+        values = [over_values(each, values, width) for each in top.expressions]
     found = Project(relation.row_type, joined, (*references(left), *values))
     condition = conjuncts(relation.condition)
     if condition and outer:
         raise too_deep()
     return Filter(relation.row_type, found, all_of(condition)) if condition else found
-
-
-def _over_values(expression: Expression, values: list[Expression], width: int) -> Expression:
-    """An expression over the results of aggregates and the columns of the left row."""
-    both = over_both(expression, width)
-
-    def change(each: Expression) -> Expression | None:
-        is_value = isinstance(each, InputRef) and each.index >= width
-        return values[each.index - width] if is_value else None  # type: ignore[attr-defined]
-
-    return replaced(both, change)
 
 
 # Queries without a table of their own: expressions and UNNEST of the left row.
@@ -165,8 +153,8 @@ def _over_left(
 ) -> tuple[Relation, tuple[Expression, ...]] | None:
     """The left table with more columns behind its own, and the columns of the query over it."""
     width = len(left.row_type.fields)
-    if isinstance(query, Values) and not query.row_type.fields and len(query.rows) == 1:
-        return left, ()
+    if isinstance(query, Values) and len(query.rows) == 1:
+        return left, tuple(_inside(each, (), width) for each in query.rows[0])
     if isinstance(query, Project):
         below = _over_left(query.input, left, kind)
         if below is None:

@@ -16,7 +16,6 @@ from millstream.table.expressions.tree import Call, Expression, InputRef, Litera
 from millstream.table.functions import bind
 from millstream.table.logical.algebra import (
     Aggregate,
-    AggregateCall,
     Filter,
     Join,
     OuterRef,
@@ -26,9 +25,16 @@ from millstream.table.logical.algebra import (
     Subquery,
 )
 from millstream.table.rules.conditions import all_of, conjuncts, replaced
+from millstream.table.rules.outer_values import for_outer_values, reads_outside, too_deep
 from millstream.table.types.logical import RowField, RowType
 
-__all__ = ["decorrelated", "joins_of_subqueries", "over_both", "reads_outside", "too_deep"]
+__all__ = [
+    "decorrelated",
+    "joins_of_subqueries",
+    "over_both",
+    "over_values",
+    "values_of_aggregate",
+]
 
 
 def joins_of_subqueries(relation: Relation) -> Relation:
@@ -75,7 +81,7 @@ def _membership(part: Expression) -> tuple[Subquery, bool] | None:
 
 def _joined(source: Relation, query: Subquery, negated: bool) -> Relation:
     width = len(source.row_type.fields)
-    right, conditions = decorrelated(query.query, width)
+    right, conditions = _without_outer(query.query, source)
     for equal in _equal_operands(query, right, width):
         # NOT IN is not TRUE if a comparison is NULL: such a pair counts as a match.
         unknown = negated and equal.type.nullable
@@ -88,6 +94,13 @@ def _equal_operands(query: Subquery, right: Relation, width: int) -> list[Expres
     columns = enumerate(right.row_type.fields[: len(query.operands)])
     refs = [InputRef(column.type, width + place, column.name) for place, column in columns]
     return [bind("=", pair) for pair in map(list, zip(query.operands, refs, strict=True))]
+
+
+def _without_outer(query: Relation, source: Relation) -> tuple[Relation, list[Expression]]:
+    try:
+        return decorrelated(query, len(source.row_type.fields))
+    except PlanError:
+        return for_outer_values(query, source)
 
 
 def decorrelated(query: Relation, width: int) -> tuple[Relation, list[Expression]]:
@@ -161,21 +174,63 @@ def _subqueries(expression: Expression) -> list[Subquery]:
 
 
 def _with_value(source: Relation, query: Subquery) -> tuple[Relation, Expression]:
-    width = len(source.row_type.fields)
-    right, conditions = decorrelated(query.query, width)
     if query.kind == "scalar":
-        fields = tuple(
-            RowField(f"$q{width + i}", kinds.with_nullability(f.type, True))
-            for i, f in enumerate(right.row_type.fields)
-        )
-        row = RowType(fields=(*source.row_type.fields, *fields))
-        joined = Join(row, source, right, "left", all_of(conditions))
-        value: Expression = InputRef(fields[0].type, width, fields[0].name)
-        # A count of a whole table is NULL without rows, as in Flink; see `GroupAggregateSpec`.
-        return joined, _count_of_nothing(query.query, value) if conditions else value
+        return _with_scalar(source, query.query)
+    width = len(source.row_type.fields)
     marked = _marked(source, query)
     field = marked.row_type.fields[width]
     return marked, InputRef(field.type, width, field.name)
+
+
+def _with_scalar(source: Relation, query: Relation) -> tuple[Relation, Expression]:
+    """The rows with the value of a query behind them, NULL if it has no row.
+
+    An aggregate of the rows that belong to a row has a value without rows, too, so what is computed of
+    it stands behind the join.
+    """
+    width = len(source.row_type.fields)
+    top = query if isinstance(query, Project) else None
+    below = query if top is None else top.input
+    grouped = isinstance(below, Aggregate) and not below.keys and below.sets is None
+    behind = grouped and reads_outside(below)
+    right, conditions = _without_outer(below if behind else query, source)
+    fields = tuple(
+        RowField(f"$q{width + i}", kinds.with_nullability(f.type, True))
+        for i, f in enumerate(right.row_type.fields)
+    )
+    row = RowType(fields=(*source.row_type.fields, *fields))
+    joined = Join(row, source, right, "left", all_of(conditions))
+    if not behind:
+        return joined, InputRef(fields[0].type, width, fields[0].name)
+    assert isinstance(below, Aggregate)
+    values = values_of_aggregate(below, row, width, or_none=True)
+    return joined, values[0] if top is None else over_values(top.expressions[0], values, width)
+
+
+def values_of_aggregate(
+    query: Aggregate, row: RowType, width: int, *, or_none: bool
+) -> list[Expression]:
+    """The results of an aggregate without keys behind the columns of a row; without rows COUNT is 0."""
+    values: list[Expression] = []
+    for at, call in enumerate(query.calls):
+        field = row.fields[width + at]
+        value: Expression = InputRef(field.type, width + at, field.name)
+        is_count = isinstance(call.expression, Call) and call.expression.function == "COUNT"
+        if or_none and is_count:
+            value = bind("COALESCE", [value, Literal(kinds.not_null(kinds.BIGINT), 0)])
+        values.append(value)
+    return values
+
+
+def over_values(expression: Expression, values: list[Expression], width: int) -> Expression:
+    """An expression over the results of aggregates and the columns of the left row."""
+    both = over_both(expression, width)
+
+    def change(each: Expression) -> Expression | None:
+        is_value = isinstance(each, InputRef) and each.index >= width
+        return values[each.index - width] if is_value else None  # type: ignore[attr-defined]
+
+    return replaced(both, change)
 
 
 def _marked(source: Relation, query: Subquery) -> Relation:
@@ -185,7 +240,7 @@ def _marked(source: Relation, query: Subquery) -> Relation:
     comparison is true, and one is NULL.
     """
     width = len(source.row_type.fields)
-    right, conditions = decorrelated(query.query, width)
+    right, conditions = _without_outer(query.query, source)
     equal = _equal_operands(query, right, width)
     found = _semi(source, right, [*conditions, *equal], "semi")
     missed = [bind("IS NOT FALSE", [each]) if each.type.nullable else each for each in equal]
@@ -208,28 +263,6 @@ def _semi(
     source: Relation, right: Relation, conditions: list[Expression], kind: Literal_["semi", "anti"]
 ) -> Relation:
     return Join(source.row_type, source, right, kind, all_of(conditions))
-
-
-def _count_of_nothing(query: Relation, value: Expression) -> Expression:
-    """COUNT of no rows is 0, where the join has no partner."""
-    below = query.input if isinstance(query, Project) else query
-    if isinstance(below, Aggregate) and not below.keys and len(below.calls) == 1:
-        call = below.calls[0]
-        is_count = isinstance(call, AggregateCall) and isinstance(call.expression, Call)
-        plain = not isinstance(query, Project) or isinstance(query.expressions[0], InputRef)
-        if is_count and plain and call.expression.function == "COUNT":  # type: ignore[attr-defined]
-            return bind("COALESCE", [value, Literal(kinds.not_null(kinds.BIGINT), 0)])
-    return value
-
-
-def reads_outside(query: Relation) -> bool:
-    """Whether a query reads columns of the query around it."""
-    for each in query.walk():
-        expressions = [*getattr(each, "expressions", ()), getattr(each, "condition", None)]
-        expressions += [c.expression for c in getattr(each, "calls", ())]
-        if any(_outside(e) for e in expressions if isinstance(e, Expression)):
-            return True
-    return False
 
 
 def _outside(expression: Expression) -> bool:
@@ -262,12 +295,3 @@ def _shifted(expression: Expression, width: int, places: dict[int, int]) -> Expr
         return None
 
     return replaced(expression, change)
-
-
-def too_deep() -> PlanError:
-    """The error of a query that reads columns from outside where no join can bring them."""
-    return PlanError(
-        "SQL_NOT_SUPPORTED",
-        "a subquery reads columns of the query around it in a way that does not run yet",
-        hint="compare such columns in WHERE of the subquery, or write a join",
-    )

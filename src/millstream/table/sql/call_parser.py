@@ -91,7 +91,7 @@ class CallParser(ExpressionParser):
     def _call(self, name: Identifier) -> Expression:
         self.expect("(")
         arguments: list[Expression] = []
-        quantifier = None
+        quantifier = nulls = None
         order_by: tuple[OrderItem, ...] = ()
         if self.at("*") and self.ahead().text == ")":
             arguments.append(Star(span=self.span_of(self.advance())))
@@ -100,23 +100,29 @@ class CallParser(ExpressionParser):
             arguments.append(self.bare_query() or self._argument())
             while self.accept(","):
                 arguments.append(self._argument())
-            if name.names[-1].upper() in _WITH_ORDER and self.accept("ORDER", "BY"):
-                order_by = self.order_items()
+            if name.names[-1].upper() in _WITH_ORDER:
+                nulls = self._null_treatment()
+                order_by = self.order_items() if self.accept("ORDER", "BY") else ()
         self.expect(")")
         call = Call(
             name,
             tuple(arguments),
             quantifier,
             order_by,
+            nulls=nulls,
             span=self.since(name.span),
         )
         return self._with_clauses(call)
 
-    def _with_clauses(self, call: Call) -> Call:
-        nulls = within = None
-        if word := self.accept_any("IGNORE", "RESPECT"):
+    def _null_treatment(self) -> str | None:
+        word = self.accept_any("IGNORE", "RESPECT")
+        if word:
             self.expect("NULLS")
-            nulls = word
+        return word
+
+    def _with_clauses(self, call: Call) -> Call:
+        within = None
+        nulls = self._null_treatment() or call.nulls
         distinct: tuple[Expression, ...] = ()
         if self.accept("WITHIN", "DISTINCT"):
             self.expect("(")

@@ -16,6 +16,10 @@ from tests.support.sql_shapes import shape
         ("c.d.f(a, 1)", "c.d.f(a, 1)"),
         ("COUNT(*)", "COUNT(Star())"),
         ("SUM(DISTINCT a)", "Call(name=SUM, arguments=[a], quantifier='DISTINCT')"),
+        (
+            "ARRAY_AGG(a IGNORE NULLS ORDER BY b)",
+            "Call(name=ARRAY_AGG, arguments=[a], order_by=[OrderItem(value=b)], nulls='IGNORE')",
+        ),
         ("f(x => 1)", "f(NamedArgument(name=x, value=1))"),
         ("f(DEFAULT)", "f(Default())"),
         ("f(TABLE t)", "f(TableArgument(table=t))"),
