@@ -22,6 +22,7 @@ from typing import Any
 
 from pyflink.common import Configuration, Row, RowKind, Types
 from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.java_gateway import get_gateway
 from pyflink.table import (
     EnvironmentSettings,
     Schema,
@@ -34,7 +35,7 @@ from pyflink.table.changelog_mode import ChangelogMode
 TOGETHER = 24
 
 KINDS = {"+I": RowKind.INSERT, "+U": RowKind.UPDATE_AFTER, "-D": RowKind.DELETE}
-TYPES = {"INT": Types.INT(), "STRING": Types.STRING()}
+TYPES = {"INT": Types.INT(), "BIGINT": Types.LONG(), "STRING": Types.STRING()}
 
 attempts = count(1)
 
@@ -141,12 +142,23 @@ def upserts(t_env: Any, jobs: Any, stream: dict[str, Any]) -> Any:
     schema = Schema.new_builder()
     for name, kind in stream["columns"]:
         required = " NOT NULL" if name in stream["key"] else ""
-        schema.column(name, kind.replace(" *ROWTIME*", "").replace(" NOT NULL", "") + required)
+        plain = kind.replace(" *ROWTIME*", "").replace(" NOT NULL", "")
+        if plain in TYPES:
+            schema.column(name, plain + required)
+        else:
+            schema._j_builder.column(name, java_timestamp())
     if stream["watermark"]:
         schema.watermark(*stream["watermark"])
     schema.primary_key(*stream["key"])
     read = jobs.from_collection(rows, info)
     return t_env.from_changelog_stream(read, schema.build(), ChangelogMode.upsert())
+
+
+def java_timestamp() -> Any:
+    """TIMESTAMP(3) whose values are those that Python's datetimes become in Java."""
+    java = get_gateway().jvm
+    values = java.java.lang.Class.forName("java.sql.Timestamp")
+    return java.org.apache.flink.table.api.DataTypes.TIMESTAMP(3).bridgedTo(values)
 
 
 def row_of(kind: str, *values: Any) -> Row:

@@ -90,6 +90,14 @@ def _windows() -> list[str]:
     found += [f"SELECT * FROM CUMULATE(TABLE u, DESCRIPTOR(ts), {_HOUR}, INTERVAL '1' DAY)"]
     found += [f"SELECT * FROM SESSION(TABLE u PARTITION BY k, DESCRIPTOR(ts), {_HOUR})"]
     found += [f"SELECT * FROM TUMBLE(TABLE z, DESCRIPTOR(lt), {_HOUR})"]
+    found += [f"SELECT * FROM TUMBLE((SELECT a, ts FROM t WHERE b > 1), DESCRIPTOR(ts), {_HOUR})"]
+    found += [
+        f"SELECT * FROM TUMBLE(DATA => (SELECT ts FROM t), TIMECOL => DESCRIPTOR(ts), SIZE => {_HOUR})"
+    ]
+    found += [
+        f"SELECT * FROM SESSION((SELECT a, ts FROM t) PARTITION BY a, DESCRIPTOR(ts), {_HOUR})"
+    ]
+    found += [f"SELECT * FROM SESSION((SELECT a, ts FROM t), DESCRIPTOR(ts), {_HOUR})"]
     found += [f"SELECT a, window_time FROM TUMBLE(TABLE t, DESCRIPTOR(p), {_HOUR})"]
     for name, spans in {
         "TUMBLE": _HOUR,
@@ -101,6 +109,25 @@ def _windows() -> list[str]:
     for call in ("ROW_NUMBER()", "RANK()", "LAG(b)", "LEAD(a, 1)", "NTILE(2)", "COUNT(*)"):
         found.append(f"SELECT a, {call} OVER (PARTITION BY c ORDER BY ts) AS o FROM t")
     return found
+
+
+_FRAMES = (
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+    "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW",
+    "ROWS BETWEEN 0 PRECEDING AND CURRENT ROW",
+    "ROWS 1 PRECEDING",
+    "ROWS BETWEEN CURRENT ROW AND CURRENT ROW",
+    "ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING",
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
+    "RANGE BETWEEN INTERVAL '1' SECOND PRECEDING AND CURRENT ROW",
+)
+
+
+def _overs() -> list[str]:
+    calls = [f"{name}(b)" for name in (*_AGGREGATES, "VAR_SAMP", "COLLECT", "ARRAY_AGG")]
+    calls += ["SUM(DISTINCT b)", "LISTAGG(c)", "ARRAY_AGG(a)", "AVG(e)", "FIRST_VALUE(a)"]
+    frames = [f"OVER (PARTITION BY c ORDER BY ts {frame})" for frame in _FRAMES]
+    return [f"SELECT {call} {frame} AS x FROM t" for call, frame in product(calls, frames)]
 
 
 def _tables() -> list[str]:
@@ -148,4 +175,4 @@ def _tables() -> list[str]:
 def queries() -> list[str]:
     """All queries."""
     plain = [f"SELECT {each} FROM t" for each in _expressions()]
-    return list(dict.fromkeys([*plain, *_groups(), *_windows(), *_tables()]))
+    return list(dict.fromkeys([*plain, *_groups(), *_windows(), *_overs(), *_tables()]))

@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.support.parity.relation_tables import RELATION_TABLES
 from tests.support.parity.sql_programs import Program, Rows
 from tests.support.parity.table_programs import RATES, TABLES, TIMED, at
+from tests.support.parity.timed_tables import TIMED_TABLES
 
 __all__ = ["SINK_PROGRAMS"]
 
@@ -143,7 +144,7 @@ def _program(tables: str, body: str) -> Program:
             sink = found[1]
         else:
             statements.append(each)
-    known = TABLES | MORE | RELATION_TABLES
+    known = TABLES | MORE | RELATION_TABLES | TIMED_TABLES
     used = {name: known[name] for name in tables.split(", ") if name != "none"}
     zone = options.pop("table.local-time-zone", "UTC")
     given = tuple(options.items())

@@ -599,3 +599,353 @@ SELECT a, COUNT(*) FROM (SELECT * FROM (VALUES (1), (2), (2)) AS t (a) UNION ALL
 
 -- expand_distinct: changes
 SELECT customer, COUNT(DISTINCT id), COUNT(DISTINCT amount), SUM(amount) FROM changes GROUP BY customer;
+
+---- Windows, joins and ranks over more tables
+
+-- timed_ch_trets_tumble: trets
+SELECT k, window_start, window_end, COUNT(*), SUM(v), MIN(v), MAX(v), AVG(v), COUNT(DISTINCT id) FROM
+  TUMBLE(TABLE trets, DESCRIPTOR(ts), INTERVAL '5' SECOND) GROUP BY k, window_start, window_end;
+
+-- timed_ch_trets_sess: trets
+SELECT k, window_start, window_end, COUNT(*), SUM(v), MIN(v), MAX(v), AVG(v), COUNT(DISTINCT id) FROM
+  SESSION(TABLE trets PARTITION BY k, DESCRIPTOR(ts), INTERVAL '3' SECOND) GROUP BY k, window_start,
+  window_end;
+
+-- timed_ch_trets_sess_all: trets
+SELECT window_start, window_end, COUNT(*), SUM(v) FILTER (WHERE k <> 'c'), COUNT(DISTINCT k) FROM
+  SESSION(TABLE trets PARTITION BY k, DESCRIPTOR(ts), INTERVAL '3' SECOND) GROUP BY window_start,
+  window_end;
+
+-- timed_ch_trets_legacy_sess: trets
+SELECT k, SESSION_START(ts, INTERVAL '3' SECOND), SESSION_END(ts, INTERVAL '3' SECOND), COUNT(*), MAX(v)
+  FROM trets GROUP BY k, SESSION(ts, INTERVAL '3' SECOND);
+
+-- timed_ch_trets_legacy_tumble: trets
+SELECT k, TUMBLE_START(ts, INTERVAL '5' SECOND), TUMBLE_END(ts, INTERVAL '5' SECOND), COUNT(*), MIN(v) FROM
+  trets GROUP BY k, TUMBLE(ts, INTERVAL '5' SECOND);
+
+-- timed_ch_trets_topn: trets
+SELECT k, id, rn FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v DESC, id) AS rn FROM trets)
+  WHERE rn <= 2;
+
+-- timed_ch_tups_tumble: tups
+SELECT k, window_start, window_end, COUNT(*), SUM(v), MIN(v), MAX(v), AVG(v), COUNT(DISTINCT id) FROM
+  TUMBLE(TABLE tups, DESCRIPTOR(ts), INTERVAL '5' SECOND) GROUP BY k, window_start, window_end;
+
+-- timed_ch_tups_hop_all: tups
+SELECT window_start, window_end, COUNT(*), SUM(v) FILTER (WHERE k <> 'c'), COUNT(DISTINCT k) FROM HOP(TABLE
+  tups, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '10' SECOND) GROUP BY window_start, window_end;
+
+-- timed_ch_tups_cum: tups
+SELECT k, window_start, window_end, COUNT(*), SUM(v), MIN(v), MAX(v), AVG(v), COUNT(DISTINCT id) FROM
+  CUMULATE(TABLE tups, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '15' SECOND) GROUP BY k, window_start,
+  window_end;
+
+-- timed_ch_tups_sess: tups
+SELECT k, window_start, window_end, COUNT(*), SUM(v), MIN(v), MAX(v), AVG(v), COUNT(DISTINCT id) FROM
+  SESSION(TABLE tups PARTITION BY k, DESCRIPTOR(ts), INTERVAL '3' SECOND) GROUP BY k, window_start,
+  window_end;
+
+-- timed_ch_tups_sess_all: tups
+SELECT window_start, window_end, COUNT(*), SUM(v) FILTER (WHERE k <> 'c'), COUNT(DISTINCT k) FROM
+  SESSION(TABLE tups PARTITION BY k, DESCRIPTOR(ts), INTERVAL '3' SECOND) GROUP BY window_start, window_end;
+
+-- timed_ch_tups_legacy_tumble: tups
+SELECT k, TUMBLE_START(ts, INTERVAL '5' SECOND), TUMBLE_END(ts, INTERVAL '5' SECOND), COUNT(*), MIN(v) FROM
+  tups GROUP BY k, TUMBLE(ts, INTERVAL '5' SECOND);
+
+-- timed_ch_tups_legacy_sess: tups
+SELECT k, SESSION_START(ts, INTERVAL '3' SECOND), SESSION_END(ts, INTERVAL '3' SECOND), COUNT(*), MAX(v)
+  FROM tups GROUP BY k, SESSION(ts, INTERVAL '3' SECOND);
+
+-- timed_ch_tups_lastrow: tups
+SELECT k, id, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) AS n FROM tups) WHERE n
+  = 1;
+
+-- timed_ch_tups_over_rows: tups
+SELECT k, id, SUM(v) OVER (PARTITION BY k ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS s
+  FROM tups;
+
+-- timed_ch_tups_tvfrows: tups
+SELECT id, v, window_start FROM HOP(TABLE tups, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '10' SECOND);
+
+-- timed_lg_late_ttl: bids
+SET 'table.exec.emit.late-fire.enabled' = 'true';
+SET 'table.exec.emit.late-fire.delay' = '0 s';
+SET 'table.exec.state.ttl' = '20 s';
+SELECT name, TUMBLE_START(rowtime, INTERVAL '5' SECOND), COUNT(*), SUM(i) FROM bids GROUP BY name,
+  TUMBLE(rowtime, INTERVAL '5' SECOND);
+
+-- timed_lg_late_fire_hop: bids
+SET 'table.exec.emit.late-fire.enabled' = 'true';
+SET 'table.exec.emit.late-fire.delay' = '0 s';
+SET 'table.exec.emit.allow-lateness' = '10 s';
+SELECT name, HOP_START(rowtime, INTERVAL '5' SECOND, INTERVAL '10' SECOND), COUNT(*), SUM(i) FROM bids GROUP
+  BY name, HOP(rowtime, INTERVAL '5' SECOND, INTERVAL '10' SECOND);
+
+-- timed_lg_early_late: trets
+SET 'table.exec.emit.early-fire.enabled' = 'true';
+SET 'table.exec.emit.early-fire.delay' = '0 s';
+SET 'table.exec.emit.late-fire.enabled' = 'true';
+SET 'table.exec.emit.late-fire.delay' = '0 s';
+SET 'table.exec.emit.allow-lateness' = '30 s';
+SELECT k, TUMBLE_START(ts, INTERVAL '5' SECOND), COUNT(*), SUM(v) FROM trets GROUP BY k, TUMBLE(ts, INTERVAL
+  '5' SECOND);
+
+-- timed_lg_sess_then: bids
+SELECT TUMBLE_START(r, INTERVAL '20' SECOND), SUM(n), COUNT(*) FROM (SELECT SESSION_ROWTIME(rowtime,
+  INTERVAL '4' SECOND) AS r, COUNT(*) AS n FROM bids GROUP BY name, SESSION(rowtime, INTERVAL '4' SECOND))
+  GROUP BY TUMBLE(r, INTERVAL '20' SECOND);
+
+-- timed_lg_tumble_over: bids
+SELECT name, r, SUM(n) OVER (PARTITION BY name ORDER BY r) FROM (SELECT name, TUMBLE_ROWTIME(rowtime,
+  INTERVAL '5' SECOND) AS r, COUNT(*) AS n FROM bids GROUP BY name, TUMBLE(rowtime, INTERVAL '5' SECOND));
+
+-- timed_ov_r2: bids
+SELECT name, i, rowtime, SUM(i) OVER w AS s, AVG(d) OVER w, MIN(f) OVER w, MAX(c) OVER w, COUNT(s) OVER w,
+  COUNT(DISTINCT i) OVER w, FIRST_VALUE(s) OVER w, LAST_VALUE(s) OVER w, LISTAGG(s) OVER w FROM bids WINDOW
+  w AS (PARTITION BY name ORDER BY rowtime ROWS BETWEEN 2 PRECEDING AND CURRENT ROW);
+
+-- timed_ov_g3: bids
+SELECT name, i, rowtime, SUM(i) OVER w AS s, AVG(d) OVER w, MIN(f) OVER w, MAX(c) OVER w, COUNT(s) OVER w,
+  COUNT(DISTINCT i) OVER w, FIRST_VALUE(s) OVER w, LAST_VALUE(s) OVER w, LISTAGG(s) OVER w FROM bids WINDOW
+  w AS (PARTITION BY name ORDER BY rowtime RANGE BETWEEN INTERVAL '3' SECOND PRECEDING AND CURRENT ROW);
+
+-- timed_ov_lag_part: lefts
+SELECT id, LAG(id) OVER (PARTITION BY k ORDER BY ts), LAG(v, 1) OVER (PARTITION BY k ORDER BY ts) + 1 FROM
+  lefts;
+
+-- timed_ov_over: lefts
+SELECT id, SUM(s) OVER (ORDER BY ts) FROM (SELECT id, ts, SUM(v) OVER (PARTITION BY k ORDER BY ts) AS s FROM
+  lefts);
+
+-- timed_ov_two_part: bids
+SELECT i, COUNT(*) OVER (PARTITION BY name, i ORDER BY rowtime) FROM bids;
+
+-- timed_ov_then_window: lefts
+CREATE VIEW o AS SELECT ts, SUM(v) OVER (PARTITION BY k ORDER BY ts) AS s FROM lefts;
+SELECT window_start, MAX(s) FROM TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '5' SECOND) GROUP BY window_start,
+  window_end;
+
+-- timed_so_time_more: bids
+SELECT i, s, rowtime FROM bids ORDER BY rowtime, i DESC, s;
+
+-- timed_so_time_desc_limit: lefts
+SELECT id FROM lefts ORDER BY ts DESC, id LIMIT 3 OFFSET 1;
+
+-- timed_dd_first_i: bids
+SELECT i, name, s, n FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY i ORDER BY rowtime ASC) AS n FROM bids)
+  WHERE n = 1;
+
+-- timed_dd_last_filter: bids
+SELECT i, name, s FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY i ORDER BY rowtime DESC) AS n FROM bids)
+  WHERE n = 1 AND s = 'Hi';
+
+-- timed_dd_qualify: bids
+SELECT name, i FROM bids QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY rowtime DESC) = 1;
+
+-- timed_dd_then_agg: bids
+SELECT COUNT(*), SUM(i) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY name ORDER BY rowtime DESC) AS n
+  FROM bids) WHERE n = 1;
+
+-- timed_w_tumble_name: bids
+SELECT name, window_start, window_end, window_time, COUNT(*) AS n, SUM(i) AS si, AVG(d) AS ad, MIN(f) AS mf,
+  MAX(c) AS mc, COUNT(DISTINCT s) AS ds FROM TABLE(TUMBLE(TABLE bids, DESCRIPTOR(rowtime), INTERVAL '5'
+  SECOND)) GROUP BY name, window_start, window_end, window_time;
+
+-- timed_w_hop_nokey: bids
+SELECT window_start, window_end, COUNT(*) AS n, SUM(i) AS si, AVG(d) AS ad, MIN(f) AS mf, MAX(c) AS mc,
+  COUNT(DISTINCT s) AS ds FROM HOP(TABLE bids, DESCRIPTOR(rowtime), INTERVAL '5' SECOND, INTERVAL '10'
+  SECOND) GROUP BY window_start, window_end;
+
+-- timed_w_cumulate_distinct2: bids
+SELECT window_end, COUNT(DISTINCT s), SUM(DISTINCT i), COUNT(DISTINCT d) FILTER (WHERE i > 2), COUNT(*)
+  FILTER (WHERE s = 'Hi'), MAX(i) FILTER (WHERE name = 'a') FROM CUMULATE(TABLE bids, DESCRIPTOR(rowtime),
+  INTERVAL '5' SECOND, INTERVAL '15' SECOND) GROUP BY window_start, window_end;
+
+-- timed_w_session_topn: bids
+SELECT name, i, window_start, window_end, rn FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start,
+  window_end, name ORDER BY i DESC, t) AS rn FROM SESSION(TABLE bids PARTITION BY name, DESCRIPTOR(rowtime),
+  INTERVAL '3' SECOND)) WHERE rn <= 2;
+
+-- timed_w_session_then_window: bids
+CREATE VIEW inner_w AS SELECT name, window_time AS wt, COUNT(*) AS n FROM SESSION(TABLE bids PARTITION BY
+  name, DESCRIPTOR(rowtime), INTERVAL '3' SECOND) GROUP BY name, window_start, window_end, window_time;
+SELECT window_start, window_end, SUM(n), COUNT(*) FROM TUMBLE(TABLE inner_w, DESCRIPTOR(wt), INTERVAL '20'
+  SECOND) GROUP BY window_start, window_end;
+
+-- timed_w_sessall_dedup_last: bids
+SELECT name, s, i, window_end FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end, name
+  ORDER BY rowtime DESC) AS rn FROM SESSION(TABLE bids, DESCRIPTOR(rowtime), INTERVAL '3' SECOND)) WHERE rn
+  = 1;
+
+-- timed_w_hop_grollup: bids
+SELECT name, i, window_start, COUNT(DISTINCT s) FROM HOP(TABLE bids, DESCRIPTOR(rowtime), INTERVAL '5'
+  SECOND, INTERVAL '10' SECOND) GROUP BY ROLLUP (name, i), window_start, window_end;
+
+-- timed_w_cumulate_gsets: bids
+SELECT name, i, window_start, window_end, COUNT(*), SUM(d), GROUPING(name), GROUPING_ID(name, i) FROM
+  CUMULATE(TABLE bids, DESCRIPTOR(rowtime), INTERVAL '5' SECOND, INTERVAL '15' SECOND) GROUP BY GROUPING
+  SETS ((window_start, window_end, name), (window_start, window_end, i), (window_start, window_end));
+
+-- timed_w_over_windowtime: bids
+SELECT name, n, window_time, SUM(n) OVER (PARTITION BY name ORDER BY window_time ROWS BETWEEN 1 PRECEDING
+  AND CURRENT ROW) FROM (SELECT name, window_time, COUNT(*) AS n FROM TUMBLE(TABLE bids,
+  DESCRIPTOR(rowtime), INTERVAL '5' SECOND) GROUP BY name, window_start, window_end, window_time);
+
+-- timed_tumble_subquery_input: bids
+SELECT window_start, COUNT(*) FROM TUMBLE((SELECT rowtime, name FROM bids WHERE i > 1), DESCRIPTOR(rowtime),
+  INTERVAL '5' SECOND) GROUP BY window_start, window_end;
+
+-- timed_named_tumble_off: bids
+SELECT window_start, COUNT(*) FROM TABLE(TUMBLE(DATA => TABLE bids, TIMECOL => DESCRIPTOR(rowtime), SIZE =>
+  INTERVAL '5' SECOND, `OFFSET` => INTERVAL '-1' SECOND)) GROUP BY window_start, window_end;
+
+-- timed_named_session: bids
+SELECT name, window_start, window_end, COUNT(*) FROM SESSION(DATA => TABLE bids PARTITION BY name, TIMECOL
+  => DESCRIPTOR(rowtime), GAP => INTERVAL '5' SECOND) GROUP BY name, window_start, window_end;
+
+-- timed_cum_neg_off: bids
+SELECT window_start, window_end, COUNT(*), COUNT(DISTINCT name) FROM CUMULATE(TABLE bids,
+  DESCRIPTOR(rowtime), INTERVAL '5' SECOND, INTERVAL '15' SECOND, INTERVAL '-2' SECOND) GROUP BY
+  window_start, window_end;
+
+-- timed_session_two_parts: bids
+SELECT name, i, window_start, window_end, COUNT(*) FROM SESSION(TABLE bids PARTITION BY (name, i),
+  DESCRIPTOR(rowtime), INTERVAL '5' SECOND) GROUP BY name, i, window_start, window_end;
+
+-- timed_w_filter_window: bids
+SELECT name, COUNT(*) FROM TUMBLE(TABLE bids, DESCRIPTOR(rowtime), INTERVAL '5' SECOND) WHERE window_start
+  >= TIMESTAMP '2020-10-10 00:00:05' GROUP BY name, window_start, window_end;
+
+-- timed_wj_tumble_full: lefts, rights
+SELECT id, k, v, rid, rk, w, l.window_start, r.window_end FROM (SELECT * FROM TUMBLE(TABLE lefts,
+  DESCRIPTOR(ts), INTERVAL '5' SECOND)) l FULL JOIN (SELECT * FROM TUMBLE(TABLE rights, DESCRIPTOR(rt),
+  INTERVAL '5' SECOND)) r ON l.k = r.rk AND l.window_start = r.window_start AND l.window_end = r.window_end
+  AND l.v < r.w;
+
+-- timed_wj_cum_left: lefts, rights
+SELECT id, k, v, rid, rk, w, l.window_start, r.window_end FROM (SELECT * FROM CUMULATE(TABLE lefts,
+  DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '10' SECOND)) l LEFT JOIN (SELECT * FROM CUMULATE(TABLE
+  rights, DESCRIPTOR(rt), INTERVAL '5' SECOND, INTERVAL '10' SECOND)) r ON l.k = r.rk AND l.window_start =
+  r.window_start AND l.window_end = r.window_end AND l.v < r.w;
+
+-- timed_wj_hop_anti: lefts, rights
+SELECT id, k FROM (SELECT * FROM HOP(TABLE lefts, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '10'
+  SECOND)) l WHERE NOT EXISTS (SELECT * FROM (SELECT * FROM HOP(TABLE rights, DESCRIPTOR(rt), INTERVAL '5'
+  SECOND, INTERVAL '10' SECOND)) r WHERE l.k = r.rk AND l.window_start = r.window_start AND l.window_end =
+  r.window_end);
+
+-- timed_wj_notdistinct: lefts, rights
+SELECT id, rid FROM (SELECT * FROM TUMBLE(TABLE lefts, DESCRIPTOR(ts), INTERVAL '5' SECOND)) l JOIN (SELECT
+  * FROM TUMBLE(TABLE rights, DESCRIPTOR(rt), INTERVAL '5' SECOND)) r ON l.k IS NOT DISTINCT FROM r.rk AND
+  l.window_start = r.window_start AND l.window_end = r.window_end;
+
+-- timed_wj_three: lefts, rights
+SELECT a.id, b.rid, c.id AS cid FROM (SELECT * FROM TUMBLE(TABLE lefts, DESCRIPTOR(ts), INTERVAL '5'
+  SECOND)) a JOIN (SELECT * FROM TUMBLE(TABLE rights, DESCRIPTOR(rt), INTERVAL '5' SECOND)) b ON a.k = b.rk
+  AND a.window_start = b.window_start AND a.window_end = b.window_end JOIN (SELECT * FROM TUMBLE(TABLE
+  lefts, DESCRIPTOR(ts), INTERVAL '5' SECOND)) c ON c.k = a.k AND a.window_start = c.window_start AND
+  a.window_end = c.window_end;
+
+-- timed_wj_then_top: lefts, rights
+SELECT * FROM (SELECT id, rid, ws, we, ROW_NUMBER() OVER (PARTITION BY ws, we ORDER BY rid DESC, id) AS n
+  FROM (SELECT id, rid, l.window_start AS ws, l.window_end AS we FROM (SELECT * FROM TUMBLE(TABLE lefts,
+  DESCRIPTOR(ts), INTERVAL '5' SECOND)) l JOIN (SELECT * FROM TUMBLE(TABLE rights, DESCRIPTOR(rt), INTERVAL
+  '5' SECOND)) r ON l.k = r.rk AND l.window_start = r.window_start AND l.window_end = r.window_end)) WHERE n
+  <= 1;
+
+-- timed_wj_windowtime: lefts, rights
+CREATE VIEW jj AS SELECT l.id, l.window_time AS wt FROM (SELECT * FROM TUMBLE(TABLE lefts, DESCRIPTOR(ts),
+  INTERVAL '5' SECOND)) l JOIN (SELECT * FROM TUMBLE(TABLE rights, DESCRIPTOR(rt), INTERVAL '5' SECOND)) r
+  ON l.k = r.rk AND l.window_start = r.window_start AND l.window_end = r.window_end;
+SELECT window_start, COUNT(*) FROM TUMBLE(TABLE jj, DESCRIPTOR(wt), INTERVAL '10' SECOND) GROUP BY
+  window_start, window_end;
+
+-- timed_ij_sym_full: lefts, rights
+SELECT id, k, v, rid, rk, w FROM lefts l FULL JOIN rights r ON l.k = r.rk AND l.ts BETWEEN r.rt - INTERVAL
+  '3' SECOND AND r.rt + INTERVAL '3' SECOND AND v <> w;
+
+-- timed_ij_open_left: lefts, rights
+SELECT id, k, v, rid, rk, w FROM lefts l LEFT JOIN rights r ON l.k = r.rk AND l.ts > r.rt AND l.ts < r.rt +
+  INTERVAL '4' SECOND AND v <> w;
+
+-- timed_ij_before_left: lefts, rights
+SELECT id, k, v, rid, rk, w FROM lefts l LEFT JOIN rights r ON l.k = r.rk AND l.ts BETWEEN r.rt - INTERVAL
+  '5' SECOND AND r.rt - INTERVAL '1' SECOND;
+
+-- timed_ij_chain: lefts, rights
+SELECT a.id, b.rid, c.id AS cid FROM lefts a JOIN rights b ON a.k = b.rk AND a.ts BETWEEN b.rt - INTERVAL
+  '5' SECOND AND b.rt + INTERVAL '5' SECOND JOIN lefts c ON c.k = a.k AND c.ts BETWEEN a.ts AND a.ts +
+  INTERVAL '6' SECOND;
+
+-- timed_ij_window: lefts, rights
+CREATE VIEW jv AS SELECT id, rt FROM lefts l LEFT JOIN rights r ON l.k = r.rk AND l.ts BETWEEN r.rt -
+  INTERVAL '5' SECOND AND r.rt WHERE rt IS NOT NULL;
+SELECT window_start, COUNT(*) FROM TUMBLE(TABLE jv, DESCRIPTOR(rt), INTERVAL '10' SECOND) GROUP BY
+  window_start, window_end;
+
+-- timed_ij_anti: lefts, rights
+SELECT id FROM lefts l WHERE NOT EXISTS (SELECT * FROM rights r WHERE l.k = r.rk AND r.rt BETWEEN l.ts -
+  INTERVAL '3' SECOND AND l.ts);
+
+-- timed_tj_rateups_left: ordersx, rateups
+SELECT amount, o.currency, rate, amount * rate FROM ordersx AS o LEFT JOIN rateups FOR SYSTEM_TIME AS OF
+  o.ot AS r ON o.currency = r.currency;
+
+-- timed_tj_rateups_cond: ordersx, rateups
+SELECT amount, o.currency, rate FROM ordersx AS o LEFT JOIN rateups FOR SYSTEM_TIME AS OF o.ot AS r ON
+  o.currency = r.currency AND r.rate > 114;
+
+-- timed_tj_rateups_window: ordersx, rateups
+CREATE VIEW j AS SELECT ot, amount * rate AS x FROM ordersx AS o JOIN rateups FOR SYSTEM_TIME AS OF o.ot AS
+  r ON o.currency = r.currency;
+SELECT window_start, SUM(x) FROM TUMBLE(TABLE j, DESCRIPTOR(ot), INTERVAL '5' SECOND) GROUP BY window_start,
+  window_end;
+
+-- timed_tj_raterets_inner: ordersx, raterets
+SELECT amount, o.currency, rate, amount * rate FROM ordersx AS o JOIN raterets FOR SYSTEM_TIME AS OF o.ot AS
+  r ON o.currency = r.currency;
+
+-- timed_tj_view_expr: ordersx, ratehist
+CREATE VIEW vr AS SELECT currency, rate, rt FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY currency ORDER
+  BY rt DESC) AS n FROM ratehist) WHERE n = 1;
+CREATE VIEW v2 AS SELECT currency AS c, rate * 2 AS r2, rt FROM vr;
+SELECT amount, o.currency, r2 FROM ordersx AS o LEFT JOIN v2 FOR SYSTEM_TIME AS OF o.ot ON o.currency =
+  v2.c;
+
+-- timed_tj_two: ordersx, rateups, raterets
+SELECT amount, a.rate, b.rate AS rate2 FROM ordersx AS o LEFT JOIN rateups FOR SYSTEM_TIME AS OF o.ot AS a
+  ON o.currency = a.currency LEFT JOIN raterets FOR SYSTEM_TIME AS OF o.ot AS b ON o.currency = b.currency;
+
+-- timed_z_new_york_tumble: millis
+SET 'table.local-time-zone' = 'America/New_York';
+SELECT k, window_start, window_end, window_time, COUNT(*) FROM TUMBLE(TABLE millis, DESCRIPTOR(ts), INTERVAL
+  '1' DAY) GROUP BY k, window_start, window_end, window_time;
+
+-- timed_z_new_york_legacy: millis
+SET 'table.local-time-zone' = 'America/New_York';
+SELECT TUMBLE_START(ts, INTERVAL '1' HOUR), TUMBLE_END(ts, INTERVAL '1' HOUR), CAST(TUMBLE_ROWTIME(ts,
+  INTERVAL '1' HOUR) AS STRING), COUNT(*) FROM millis GROUP BY TUMBLE(ts, INTERVAL '1' HOUR);
+
+-- timed_z_new_york_hop: millis
+SET 'table.local-time-zone' = 'America/New_York';
+SELECT window_start, window_end, COUNT(*) FROM HOP(TABLE millis, DESCRIPTOR(ts), INTERVAL '6' HOUR, INTERVAL
+  '12' HOUR) GROUP BY window_start, window_end;
+
+-- timed_z_london_tumble: millis
+SET 'table.local-time-zone' = 'Europe/London';
+SELECT k, window_start, window_end, window_time, COUNT(*) FROM TUMBLE(TABLE millis, DESCRIPTOR(ts), INTERVAL
+  '1' DAY) GROUP BY k, window_start, window_end, window_time;
+
+-- timed_z_cascade: millis
+SET 'table.local-time-zone' = 'America/New_York';
+CREATE VIEW iw AS SELECT window_time AS wt, COUNT(*) AS n FROM TUMBLE(TABLE millis, DESCRIPTOR(ts), INTERVAL
+  '1' HOUR) GROUP BY window_start, window_end, window_time;
+SELECT window_start, SUM(n) FROM TUMBLE(TABLE iw, DESCRIPTOR(wt), INTERVAL '1' DAY) GROUP BY window_start,
+  window_end;
+
+-- timed_z_top: millis
+SET 'table.local-time-zone' = 'America/New_York';
+SELECT id, k, window_start FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY
+  id DESC) AS n FROM TUMBLE(TABLE millis, DESCRIPTOR(ts), INTERVAL '1' DAY)) WHERE n <= 1;

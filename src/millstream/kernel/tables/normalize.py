@@ -42,12 +42,14 @@ class NormalizeSpec(OneTableSpec):
 
     A row of weight 1 takes the place of the row with its key; a row of weight -1 deletes the row with
     its key, whatever its other columns are. ``kinds``: each change comes as a row with its kind in the
-    last column; else what an epoch has changed.
+    last column. ``each``: each change comes, for operators that ask which rows are late; else what an
+    epoch has changed.
     """
 
     row: RowTypeInfo
     key: tuple[int, ...]
     kinds: bool = False
+    each: bool = False
 
     @property
     def output(self) -> RowTypeInfo:
@@ -77,6 +79,7 @@ class NormalizeOperator(TableOperator):
         super().__init__(info, spec, [SectionForm("rows", spec.row)])
         self.key = spec.key
         self.kinds = spec.kinds
+        self.each = spec.each or spec.kinds
 
     def visit(self, visit: SectionVisit, deltas: list[Delta], emission: Emission) -> Sequence[Rows]:
         (stored,), (delta,) = visit.sections, deltas
@@ -89,7 +92,7 @@ class NormalizeOperator(TableOperator):
         changed = lasts >= kept
         is_there = np.ones(len(lasts), np.bool_)
         is_there[changed] = delta.weights[lasts[changed] - kept] > 0
-        if self.kinds:
+        if self.each:
             self._emit_each(table, groups, kept, delta, emission)
         else:
             self._emit(table, np.arange(len(lasts)), lasts, kept, is_there, delta, emission)
@@ -113,16 +116,17 @@ class NormalizeOperator(TableOperator):
         )
         was[both[same]] = comes[both[same]] = False
         gone, come = np.flatnonzero(was), np.flatnonzero(comes)
-        kinds = np.concatenate(
-            [
-                np.where(comes[gone], UPDATE_BEFORE, DELETE),
-                np.where(was[come], UPDATE_AFTER, INSERT),
-            ]
-        )
         rows = pa.array(np.concatenate([old[gone], new[come]]))
         causes = delta.causes[np.concatenate([gone, come])]
-        arrays = [*(array.take(rows) for array in table.arrays), kind_names(kinds)]
-        emission.send(arrays, np.ones(len(kinds), np.int64), causes)
+        arrays = [array.take(rows) for array in table.arrays]
+        if not self.kinds:
+            weights = np.repeat(np.array([-1, 1]), [len(gone), len(come)])
+            emission.send(arrays, weights, causes)
+            return
+        taken = np.where(comes[gone], UPDATE_BEFORE, DELETE)
+        given = np.where(was[come], UPDATE_AFTER, INSERT)
+        kinds = np.concatenate([taken, given])
+        emission.send([*arrays, kind_names(kinds)], np.ones(len(kinds), np.int64), causes)
 
     def _emit(
         self,

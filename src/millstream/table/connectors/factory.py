@@ -295,7 +295,8 @@ def with_last_rows(
         raise cannot(entry, "has upserts and no key", "declare PRIMARY KEY (...) NOT ENFORCED")
     names = [each.name for each in row.fields]
     key = tuple(names.index(each) for each in entry.primary_key)
-    spec = NormalizeSpec(row_info(row), key, kinds)
+    # What belongs to a time has to see each change: the next one may be late.
+    spec = NormalizeSpec(row_info(row), key, kinds, each=entry.watermark is not None)
     # Rows are kept with the columns that are read: with others it is another state.
     uid = f"sql-last-rows-{entry.path}-{digest_of(names)}"
     return add_table(graph, "Last Rows", [node], spec, uid=uid).id

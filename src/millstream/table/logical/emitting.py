@@ -15,6 +15,7 @@ __all__ = ["emit_strategy", "refuse_emit"]
 _PREFIX = "table.exec.emit"
 EARLY, LATE = f"{_PREFIX}.early-fire", f"{_PREFIX}.late-fire"
 LATENESS = f"{_PREFIX}.allow-lateness"
+TTL = "table.exec.state.ttl"
 
 
 def emit_strategy(context: BinderContext, window: GroupWindow, node: Any) -> EmitStrategy | None:
@@ -31,7 +32,7 @@ def emit_strategy(context: BinderContext, window: GroupWindow, node: Any) -> Emi
     if not late or not in_event_time:
         # In processing time no row is late.
         return EmitStrategy(early, 0) if early else None
-    lateness = to_millis(context.names.option(LATENESS) or 0, LATENESS)
+    lateness = _lateness(context)
     if lateness <= 0:
         message = f"{LATE} needs to know for how long windows take late rows"
         hint = f"SET '{LATENESS}' = '1 min'"
@@ -61,6 +62,14 @@ def _reset(early: bool, late: bool) -> str:
 
 def _enabled(context: BinderContext, option: str) -> bool:
     return (context.names.option(f"{option}.enabled") or "").lower() == "true"
+
+
+def _lateness(context: BinderContext) -> int:
+    """For how many milliseconds windows take late rows: by default as long as state lives."""
+    option = next(
+        (each for each in (LATENESS, TTL) if context.names.option(each) is not None), None
+    )
+    return 0 if option is None else to_millis(context.names.option(option), option)
 
 
 def _is_batch(context: BinderContext) -> bool:

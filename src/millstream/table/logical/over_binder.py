@@ -26,7 +26,7 @@ __all__ = ["OverRef", "SelectExpressions", "transformed"]
 
 _RANKING = ("ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE")
 _OFFSETS = ("LAG", "LEAD")
-# The frame of a row has the row itself: they are NULL only if their argument can be.
+# In a frame without distances, which has the row itself, they are NULL only if their argument can be.
 _OF_ROWS = (
     "SUM", "AVG", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE",
     "STDDEV_POP", "STDDEV_SAMP", "STDDEV", "VAR_POP", "VAR_SAMP", "VARIANCE",
@@ -106,7 +106,7 @@ class SelectExpressions(ExpressionBinder):
             partition = tuple(self.bind(each) for each in spec.partition_by)
             order = tuple(self._sorting(each) for each in spec.order_by)
             frame = self._frame(spec, name, order)
-            call = self.window_call(node)
+            call = self.window_call(node, spec)
             filtered = self.filter_of(node, call)
         finally:
             self._inside = False
@@ -120,7 +120,7 @@ class SelectExpressions(ExpressionBinder):
             self.overs.append(found)
         return OverRef(call.type, self.overs.index(found))
 
-    def window_call(self, node: sql.Call) -> Call:
+    def window_call(self, node: sql.Call, spec: sql.WindowSpec) -> Call:
         """The call itself, without its window."""
         star = len(node.arguments) == 1 and isinstance(node.arguments[0], sql.Star)
         entry = self.context.names.find_function(node.name.names)
@@ -132,8 +132,10 @@ class SelectExpressions(ExpressionBinder):
             found = self.call(name, arguments, node)
         assert isinstance(found, Call)
         if entry is None and name in _OF_ROWS and arguments and node.filter is None:
-            nullable = arguments[0].type.nullable
+            nullable = arguments[0].type.nullable or _has_distances(spec.frame)
             return replace(found, type=found.type.with_nullability(nullable))
+        if entry is None and name == "ARRAY_AGG" and node.filter is None:
+            return replace(found, type=found.type.with_nullability(arguments[0].type.nullable))
         return found
 
     def _spec(self, window: Any) -> sql.WindowSpec:
@@ -223,6 +225,12 @@ class SelectExpressions(ExpressionBinder):
             raise self.context.error("NOT_AN_AGGREGATE", message, node)
         arguments = tuple(self.user_arguments(entry, node))
         return UserCall(entry.result_type or kinds.STRING, entry.name, arguments, entry)
+
+
+def _has_distances(frame: sql.WindowFrame | None) -> bool:
+    """Whether a bound is a number of rows or an interval."""
+    bounds = () if frame is None else (frame.start, frame.end)
+    return any(each is not None and each.value is not None for each in bounds)
 
 
 def _is_plain(expression: Expression) -> bool:

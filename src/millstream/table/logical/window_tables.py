@@ -45,10 +45,15 @@ def window_row(row: RowType, time: LogicalType) -> RowType:
 def bind_window_table(
     context: BinderContext, call: sql.Call, table: Any, outer: ExpressionBinder | None
 ) -> Relation:
-    """``TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR)``; ``table`` binds the table argument."""
+    """``TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR)``, or with a query in brackets.
+
+    ``table`` binds the table argument.
+    """
     name = call.name.names[-1].upper()
     given = _by_name(context, call, name)
     source = given["DATA"]
+    if isinstance(source, sql.ScalarQuery):
+        source = sql.TableArgument(source.query, span=source.span)
     if not isinstance(source, sql.TableArgument):
         message = f"the first argument of {name} is a table"
         hint = f"write {name}(TABLE t, DESCRIPTOR(ts), ...)"

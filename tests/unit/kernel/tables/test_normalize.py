@@ -51,6 +51,13 @@ def test_each_change_as_a_row_with_its_kind(changes: list[Weighted], plan: Plan)
     assert TableRun(NormalizeSpec(ROW, (0,), kinds=True), [changes]).table(plan) == wanted
 
 
+def test_each_change_comes_in_an_epoch_of_all() -> None:
+    changes = [(("x", 1), 1), (("x", 2), 1), (("x", 2), 1), (("x", 0), -1)]
+    run = TableRun(NormalizeSpec(ROW, (0,), each=True), [changes])
+    first, *_ = run.changes(Plan(reads=4))
+    assert first == [(("x", 1), 1), (("x", 1), -1), (("x", 2), 1), (("x", 2), -1)]
+
+
 @given(plan=plans)
 @examples(6)
 def test_one_row_takes_the_place_of_another(plan: Plan) -> None:

@@ -47,6 +47,15 @@ def test_options(options: dict[str, str], wanted: EmitStrategy | None) -> None:
     assert strategy(options) == wanted
 
 
+def test_rows_may_be_late_for_as_long_as_state_lives_by_default() -> None:
+    t_env = environment({**LATE, "allow-lateness": "0 s"})
+    t_env.execute_sql("RESET 'table.exec.emit.allow-lateness'")
+    t_env.execute_sql("SET 'table.exec.state.ttl' = '20 s'")
+    relation = t_env.sql_query(GROUPS.format("ts")).relation
+    found = next(each.emit for each in relation.walk() if isinstance(each, WindowTable))
+    assert found == EmitStrategy(early=False, lateness=20_000)
+
+
 def test_no_row_is_late_in_processing_time_and_nothing_waits_in_a_batch() -> None:
     assert strategy({**EARLY, **LATE}, "p") == EmitStrategy(early=True, lateness=0)
     assert strategy(LATE, "p") is None

@@ -121,8 +121,6 @@ class SessionOperator(TimedOperator):
         limits = np.full(len(rows), MIN_TIMESTAMP)
         if not self.spec.processing:
             limits[len(stored) :] = firing.limits[delta.causes]
-        if self.spec.changes:
-            rows, limits = _net(rows, limits)
         if not len(rows):
             return [rows]
         found = self._sessions(rows, limits)
@@ -132,9 +130,16 @@ class SessionOperator(TimedOperator):
         places = np.flatnonzero(due)
         if len(places):
             self._fire(rows.take(places), found.starts[due], found.ends[due], lasts[due], firing)
-        return [rows.take(np.flatnonzero(~due & ~found.late))]
+        left = rows.take(np.flatnonzero(~due & ~found.late))
+        # Rows that were taken back stay with weight 0, so that their session is as long as it was.
+        return [_net(left)[0] if self.spec.changes else left]
 
     def _fire(self, rows: Rows, starts: Ints, ends: Ints, lasts: Ints, firing: Firing) -> None:
+        if self.spec.changes:
+            rows, firsts = _net(rows)
+            there = np.flatnonzero(rows.arrays[-1].to_numpy())
+            rows, firsts = rows.take(there), firsts[there]
+            starts, ends, lasts = starts[firsts], ends[firsts], lasts[firsts]
         *own, weights = rows.arrays
         time = self.spec.output.field_types[-1].to_arrow()
         columns = [timestamps(starts), timestamps(ends), timestamps(lasts, time)]
@@ -220,14 +225,11 @@ def _one_by_one(
         number += 1
 
 
-def _net(rows: Rows, limits: Ints) -> tuple[Rows, Ints]:
-    """Equal rows as one with the sum of their weights, in the place of the first; none of weight 0."""
+def _net(rows: Rows) -> tuple[Rows, Ints]:
+    """Equal rows as one with the sum of their weights, and the places of the first of them."""
     *own, column = rows.arrays
     groups = Groups.of_codes(row_codes(own))
-    firsts = groups.firsts
-    weights = groups.sizes(column.to_numpy())
-    order = np.argsort(firsts, kind="stable")
-    order = order[weights[order] != 0]
-    places = firsts[order]
-    found = Rows(own, rows.hashes).take(places)
-    return Rows([*found.arrays, pa.array(weights[order])], found.hashes), limits[places]
+    firsts = np.sort(groups.firsts)
+    weights = groups.sizes(column.to_numpy())[np.argsort(groups.firsts, kind="stable")]
+    found = Rows(own, rows.hashes).take(firsts)
+    return Rows([*found.arrays, pa.array(weights)], found.hashes), firsts
