@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from millstream.common.errors import PlanError
 from millstream.table.environment.resolved_schema import (
     ComputedColumn,
     MetadataColumn,
@@ -20,7 +21,10 @@ __all__ = ["Schema", "SchemaColumn"]
 
 @dataclass(frozen=True)
 class SchemaColumn:
-    """A column that is declared: with a type, an expression of SQL, or a key of metadata."""
+    """A column that is declared: with a type, an expression of SQL, or a key of metadata.
+
+    ``shown`` is its type or expression as Flink prints it: what was given as a text is in brackets.
+    """
 
     name: str
     kind: Literal["physical", "computed", "metadata"]
@@ -28,16 +32,23 @@ class SchemaColumn:
     expression: str = ""
     metadata_key: str | None = None
     virtual: bool = False
+    shown: str = ""
 
     def sql(self) -> str:
         """The column as DDL has it."""
         if self.kind == "computed":
             return f"{quoted(self.name)} AS {self.expression}"
-        text = f"{quoted(self.name)} {self.type_text}"
-        if self.kind == "metadata":
-            key = f" FROM '{self.metadata_key}'" if self.metadata_key else ""
-            text += f" METADATA{key}{' VIRTUAL' if self.virtual else ''}"
-        return text
+        return f"{quoted(self.name)} {self.type_text}{self._origin()}"
+
+    def _origin(self) -> str:
+        if self.kind != "metadata":
+            return ""
+        key = f" FROM '{self.metadata_key}'" if self.metadata_key else ""
+        return f" METADATA{key}{' VIRTUAL' if self.virtual else ''}"
+
+    def __str__(self) -> str:
+        link = " AS " if self.kind == "computed" else " "
+        return f"{quoted(self.name)}{link}{self.shown}{self._origin()}"
 
 
 @dataclass(frozen=True)
@@ -50,7 +61,7 @@ class Schema:
     >>> print(Schema.new_builder().column("id", DataTypes.BIGINT().not_null()).primary_key("id").build())
     (
       `id` BIGINT NOT NULL,
-      PRIMARY KEY (`id`) NOT ENFORCED
+      CONSTRAINT `PK_id` PRIMARY KEY (`id`) NOT ENFORCED
     )
     """
 
@@ -58,6 +69,7 @@ class Schema:
     watermark: tuple[str, str] | None = None
     primary_key: tuple[str, ...] = ()
     primary_key_name: str | None = None
+    watermark_shown: str = ""
 
     @staticmethod
     def new_builder() -> Schema.Builder:
@@ -66,13 +78,13 @@ class Schema:
 
     def sql(self) -> str:
         """The text between the brackets of CREATE TABLE."""
-        return ", ".join(self._parts())
+        mark = self.watermark[1] if self.watermark else ""
+        return ", ".join(self._parts([each.sql() for each in self.columns], mark))
 
-    def _parts(self) -> list[str]:
-        parts = [each.sql() for each in self.columns]
+    def _parts(self, columns: list[str], mark: str) -> list[str]:
+        parts = list(columns)
         if self.watermark:
-            column, expression = self.watermark
-            parts.append(f"WATERMARK FOR {quoted(column)} AS {expression}")
+            parts.append(f"WATERMARK FOR {quoted(self.watermark[0])} AS {mark}")
         if self.primary_key:
             name = f"CONSTRAINT {quoted(self.primary_key_name)} " if self.primary_key_name else ""
             keys = ", ".join(map(quoted, self.primary_key))
@@ -80,7 +92,8 @@ class Schema:
         return parts
 
     def __str__(self) -> str:
-        return "(\n" + ",\n".join(f"  {part}" for part in self._parts()) + "\n)"
+        parts = self._parts(list(map(str, self.columns)), self.watermark_shown)
+        return "(\n" + ",\n".join(f"  {part}" for part in parts) + "\n)"
 
     class Builder:
         """Collects columns."""
@@ -88,13 +101,16 @@ class Schema:
         def __init__(self) -> None:
             self._columns: list[SchemaColumn] = []
             self._watermark: tuple[str, str] | None = None
+            self._watermark_shown = ""
             self._key: tuple[str, ...] = ()
             self._key_name: str | None = None
 
         def from_schema(self, unresolved_schema: Schema) -> Schema.Builder:
             """Add all of another schema."""
             self._columns += unresolved_schema.columns
-            self._watermark = unresolved_schema.watermark or self._watermark
+            if unresolved_schema.watermark:
+                self._watermark = unresolved_schema.watermark
+                self._watermark_shown = unresolved_schema.watermark_shown
             if unresolved_schema.primary_key:
                 self._key = unresolved_schema.primary_key
                 self._key_name = unresolved_schema.primary_key_name
@@ -136,12 +152,15 @@ class Schema:
         def column(self, column_name: str, data_type: str | DataType) -> Schema.Builder:
             """Add a column of a type; a text is a type of SQL."""
             text = logical_of(data_type).as_serializable()
-            self._columns.append(SchemaColumn(column_name, "physical", text))
+            shown = _type_shown(data_type)
+            self._columns.append(SchemaColumn(column_name, "physical", text, shown=shown))
             return self
 
         def column_by_expression(self, column_name: str, expr: Any) -> Schema.Builder:
             """Add a column that is computed; a text is SQL."""
-            self._columns.append(SchemaColumn(column_name, "computed", expression=sql_text(expr)))
+            text, shown = sql_text(expr), _expression_shown(expr)
+            column = SchemaColumn(column_name, "computed", expression=text, shown=shown)
+            self._columns.append(column)
             return self
 
         def column_by_metadata(
@@ -153,25 +172,41 @@ class Schema:
         ) -> Schema.Builder:
             """Add a column of what the connector knows about a row; a virtual one is not written."""
             text = logical_of(data_type).as_serializable()
-            column = SchemaColumn(column_name, "metadata", text, "", metadata_key, is_virtual)
+            shown = _type_shown(data_type)
+            column = SchemaColumn(
+                column_name, "metadata", text, "", metadata_key, is_virtual, shown
+            )
             self._columns.append(column)
             return self
 
         def watermark(self, column_name: str, watermark_expr: Any) -> Schema.Builder:
             """Make a column the time of the table, with its watermark."""
             self._watermark = (column_name, sql_text(watermark_expr))
+            self._watermark_shown = _expression_shown(watermark_expr)
             return self
 
         def primary_key(self, *column_names: str) -> Schema.Builder:
-            """Set the primary key."""
-            self._key, self._key_name = column_names, None
-            return self
+            """Set the primary key; its name is made of the columns."""
+            return self.primary_key_named(f"PK_{'_'.join(column_names)}", *column_names)
 
         def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
             """Set the primary key, with a name."""
+            if not column_names:
+                message = "a primary key has at least one column"
+                hint = "name them: primary_key('id')"
+                raise PlanError("BAD_SCHEMA", message, hint=hint)
             self._key, self._key_name = column_names, constraint_name
             return self
 
         def build(self) -> Schema:
             """The schema."""
-            return Schema(tuple(self._columns), self._watermark, self._key, self._key_name)
+            mark, shown = self._watermark, self._watermark_shown
+            return Schema(tuple(self._columns), mark, self._key, self._key_name, shown)
+
+
+def _type_shown(given: str | DataType) -> str:
+    return f"[{given}]" if isinstance(given, str) else given.logical.as_summary()
+
+
+def _expression_shown(given: Any) -> str:
+    return f"[{given}]" if isinstance(given, str) else str(given)

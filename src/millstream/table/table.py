@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from millstream.common.errors import PlanError
@@ -56,6 +56,10 @@ class Table:
     def _made(self, relation: Relation) -> Table:
         return Table(relation, self._t_env)
 
+    def _same(self, relation: Relation) -> Table:
+        """Other rows of the same columns: they show what the columns of this table show."""
+        return Table(relation, self._t_env, self._schema)
+
     @property
     def _columns(self) -> list[str]:
         return [field.name for field in self.relation.row_type.fields]
@@ -82,6 +86,7 @@ class Table:
         """The same columns with other names; more columns than names keep theirs."""
         wanted = names_of((field, *fields), misplaced)
         names = [*wanted, *self._columns[len(wanted) :]]
+        refuse_same(names)
         pairs = zip(self._columns, names, strict=True)
         return self._selected([f"{quoted(a)} AS {quoted(b)}" for a, b in pairs])
 
@@ -93,7 +98,7 @@ class Table:
         """The rows for which a condition is TRUE."""
         query = self._query()
         text = f"SELECT * FROM {query.sources[0]} WHERE {query.render(predicate)}"
-        return self._made(query.bound(text))
+        return self._same(query.bound(text))
 
     where = filter
 
@@ -104,7 +109,7 @@ class Table:
     def distinct(self) -> Table:
         """Each row once."""
         query = self._query()
-        return self._made(query.bound(f"SELECT DISTINCT * FROM {query.sources[0]}"))
+        return self._same(query.bound(f"SELECT DISTINCT * FROM {query.sources[0]}"))
 
     def join(self, right: Table, join_predicate: Expression | None = None) -> Table:
         """Pairs of rows for which a condition is TRUE; both tables must have other column names."""
@@ -161,10 +166,10 @@ class Table:
         sql = f"SELECT {items} FROM {query.sources[0]} {kind} JOIN {source} ON {text}"
         return self._made(query.bound(sql))
 
-    def _function_call(self, function: FunctionLike, without: str | None = None) -> Expression:
+    def _function_call(self, function: FunctionLike) -> Expression:
         if isinstance(function, Expression):
             return function
-        return function.on_row([name for name in self._columns if name != without])
+        return function.on_row(self._columns)
 
     def minus(self, right: Table) -> Table:
         """The rows that the other table does not have, each once."""
@@ -213,7 +218,7 @@ class Table:
 
     def _ended(self, ending: str) -> Table:
         query = self._query()
-        return self._made(query.bound(f"SELECT * FROM {query.sources[0]} {ending}"))
+        return self._same(query.bound(f"SELECT * FROM {query.sources[0]} {ending}"))
 
     def window(self, window: GroupWindow) -> GroupWindowedTable:
         """Rows in windows of time; `group_by` must name the window."""
@@ -246,6 +251,7 @@ class Table:
             if each._kind != "alias" or each._parts[0]._kind != "column":
                 raise misplaced(each)
             new[each._parts[0]._name] = each._names[0]
+        self._refuse_unknown(new, "rename")
         names = [new.get(name, name) for name in self._columns]
         refuse_same(names)
         pairs = zip(self._columns, names, strict=True)
@@ -254,12 +260,15 @@ class Table:
     def drop_columns(self, *fields: Expression) -> Table:
         """All columns but some."""
         gone = names_of(fields, misplaced)
-        unknown = [name for name in gone if name not in self._columns]
+        self._refuse_unknown(gone, "drop")
+        return self._selected([quoted(name) for name in self._columns if name not in gone])
+
+    def _refuse_unknown(self, names: Iterable[str], verb: str) -> None:
+        unknown = [name for name in names if name not in self._columns]
         if unknown:
-            message = f"there is no column {', '.join(unknown)} to drop"
+            message = f"there is no column {', '.join(unknown)} to {verb}"
             hint = f"the table has {', '.join(self._columns)}"
             raise PlanError("UNKNOWN_COLUMN", message, hint=hint)
-        return self._selected([quoted(name) for name in self._columns if name not in gone])
 
     def map(self, func: FunctionLike) -> Table:
         """The row that a function makes of each row, its fields as columns."""
@@ -363,6 +372,8 @@ class Table:
 
     def get_schema(self) -> TableSchema:
         """The columns."""
+        if self._schema is not None:
+            return TableSchema.of_resolved(self._schema)
         return TableSchema.of(self.relation.row_type)
 
     def get_resolved_schema(self) -> ResolvedSchema:
@@ -455,9 +466,8 @@ class GroupedTable:
         return FlatAggregateTable(self, self._function_call(func))
 
     def _function_call(self, function: FunctionLike) -> Expression:
-        """The call of a function; one that takes rows gets them without the time of the window."""
-        time = self._window.time._name if self._window else None
-        return self._table._function_call(function, without=time)
+        """The call of a function; one that takes rows gets all columns, the time of the window too."""
+        return self._table._function_call(function)
 
 
 class WindowGroupedTable(GroupedTable):

@@ -8,14 +8,39 @@ from typing import Any
 from millstream.common.configuration import Configuration
 from millstream.common.errors import PlanError
 from millstream.common.time import to_millis
+from millstream.table.expressions.java.dates import DateError, zone_of
 from millstream.table.sql_dialect import SqlDialect
 
-__all__ = ["TableConfig"]
+__all__ = ["TableConfig", "option_key", "option_text"]
 
 _ZONE = "table.local-time-zone"
 _TTL = "table.exec.state.ttl"
 _CODE_LENGTH = "table.generated-code.max-length"
 _PYTHON = "python.executable"
+
+
+def option_key(key: Any) -> str:
+    """The name of an option, given as a text or as a `ConfigOption`."""
+    return key if isinstance(key, str) else str(key.key)
+
+
+def option_text(value: Any) -> str:
+    """The value of an option as a text."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class _Session(Configuration):
+    """The options of a session as a configuration; they are texts."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__()
+        self._texts = options
+        self._values.update(options)
+
+    def _store(self, key: str, value: object) -> Configuration:
+        super()._store(key, value)
+        self._texts[key] = option_text(value)
+        return self
 
 
 class TableConfig:
@@ -50,13 +75,12 @@ class TableConfig:
 
     def set(self, key: Any, value: Any) -> TableConfig:
         """Set a key, as ``SET 'key' = 'value'`` does."""
-        name = key if isinstance(key, str) else key.key()
-        self._options[name] = str(value).lower() if isinstance(value, bool) else str(value)
+        self._options[option_key(key)] = option_text(value)
         return self
 
     def get_configuration(self) -> Configuration:
-        """The options of the session."""
-        return Configuration.from_dict(dict(self._options))
+        """The options of the session; what is set there is set here."""
+        return _Session(self._options)
 
     def add_configuration(self, configuration: Configuration) -> None:
         """Set all keys of a configuration."""
@@ -76,6 +100,11 @@ class TableConfig:
         if not isinstance(timezone_id, str):
             message = f"a time zone is a text, got {timezone_id!r}"
             raise PlanError("TABLE_OPTION", message, hint='write "Europe/Berlin" or "UTC"')
+        try:
+            zone_of(timezone_id)
+        except DateError as error:
+            hint = 'write "Europe/Berlin" or "UTC"'
+            raise PlanError("TABLE_OPTION", str(error), hint=hint) from None
         self.set(_ZONE, timezone_id)
 
     def get_max_generated_code_length(self) -> int:

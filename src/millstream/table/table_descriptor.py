@@ -8,16 +8,9 @@ from typing import Any
 
 from millstream.table.fluent.expression_base import literal_text, quoted
 from millstream.table.schema import Schema
+from millstream.table.table_config import option_key, option_text
 
 __all__ = ["FormatDescriptor", "TableDescriptor"]
-
-
-def _key(key: Any) -> str:
-    return key if isinstance(key, str) else str(key.key())
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True)
@@ -44,7 +37,8 @@ class FormatDescriptor:
         return hash(str(self))
 
     def __str__(self) -> str:
-        return f"{self.format}[{dict(self.options)}]"
+        pairs = [f"{key}={self.options[key]}" for key in _in_order(self.options)]
+        return f"{self.format}[{{{', '.join(pairs)}}}]"
 
     class Builder:
         """Collects options."""
@@ -55,7 +49,7 @@ class FormatDescriptor:
 
         def option(self, key: Any, value: Any) -> FormatDescriptor.Builder:
             """Set an option."""
-            self._options[_key(key)] = _text(value)
+            self._options[option_key(key)] = option_text(value)
             return self
 
         def build(self) -> FormatDescriptor:
@@ -117,7 +111,16 @@ class TableDescriptor:
         return hash(str(self))
 
     def __str__(self) -> str:
-        return self.ddl("t")
+        keys = ", ".join(map(quoted, self.partition_keys))
+        pairs = [f"  '{key}' = '{self.options[key]}'" for key in _in_order(self.options)]
+        return "\n".join(
+            [
+                str(self.schema) if self.schema else "",
+                *([f"COMMENT '{self.comment}'"] if self.comment else []),
+                *([f"PARTITIONED BY ({keys})"] if keys else []),
+                "WITH (\n" + ",\n".join(pairs) + "\n)",
+            ]
+        )
 
     class Builder:
         """Collects options."""
@@ -135,14 +138,14 @@ class TableDescriptor:
 
         def option(self, key: Any, value: Any) -> TableDescriptor.Builder:
             """Set an option of the connector."""
-            self._options[_key(key)] = _text(value)
+            self._options[option_key(key)] = option_text(value)
             return self
 
         def format(
             self, format: str | FormatDescriptor, format_option: Any = None
         ) -> TableDescriptor.Builder:
             """Set the format, as ``format`` or as another option such as ``key.format``."""
-            key = "format" if format_option is None else _key(format_option)
+            key = "format" if format_option is None else option_key(format_option)
             if isinstance(format, str):
                 return self.option(key, format)
             self._options[key] = format.format
@@ -164,3 +167,18 @@ class TableDescriptor:
         def build(self) -> TableDescriptor:
             """The descriptor."""
             return TableDescriptor(self._schema, self._options, self._keys, self._comment)
+
+
+def _in_order(options: Mapping[str, str]) -> list[str]:
+    """The keys in the order in which Flink prints them: that of the hashes of Java."""
+    size = 16
+    while len(options) > size * 3 // 4:
+        size *= 2
+    return sorted(options, key=lambda key: _hash(key) & (size - 1))
+
+
+def _hash(text: str) -> int:
+    found = 0
+    for character in text:
+        found = (31 * found + ord(character)) & 0xFFFFFFFF
+    return found ^ (found >> 16)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -148,7 +149,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
             raise Problems(source).error("SQL_NOT_SUPPORTED", message, statement, hint)
         kind = getattr(ResultKind, found.kind)
         rows = [Row(*row) for row in found.rows]
-        return TableResult(found.row_type, rows, kind=kind, width=self._width)
+        return TableResult(found.row_type, rows, kind=kind, width=sys.maxsize)
 
     def _create_table(self, statement: ast.CreateTable, source: Source) -> TableResult:
         known = self.names.find_table(statement.name.names) if statement.if_not_exists else None

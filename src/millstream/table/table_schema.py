@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from millstream.table.types.data_types import DataType, RowField, RowType, data_type
 from millstream.table.types.logical import LogicalType
 from millstream.table.types.logical import RowType as LogicalRowType
+
+if TYPE_CHECKING:
+    from millstream.table.environment.resolved_schema import ResolvedSchema
 
 __all__ = ["TableSchema"]
 
@@ -31,6 +34,8 @@ class TableSchema:
         self._types = list(data_types or [])
         # Of a table: they know which column is its time, and data types do not.
         self._logical: list[LogicalType] | None = None
+        self._extras: list[str] = [""] * len(self._names)
+        self._marks: list[str] = []
 
     @classmethod
     def of(cls, row_type: LogicalRowType) -> Self:
@@ -40,10 +45,29 @@ class TableSchema:
         found._logical = [each.type for each in fields]
         return found
 
+    @classmethod
+    def of_resolved(cls, schema: ResolvedSchema) -> Self:
+        """The columns of a table, with what is computed, the watermark and the primary key."""
+        columns = schema.get_columns()
+        found = cls([each.name for each in columns], [each.get_data_type() for each in columns])
+        found._logical = [each.type for each in columns]
+        found._extras = [f" {each.explain_extras() or ''}".rstrip() for each in columns]
+        for mark in schema.get_watermark_specs():
+            expression = mark.get_watermark_expression()
+            kind = expression.output.as_summary()
+            name = mark.get_rowtime_attribute()
+            found._marks.append(f"WATERMARK FOR {name}: {kind} AS {expression}")
+        key = schema.get_primary_key()
+        if key is not None:
+            keys = ", ".join(key.columns)
+            found._marks.append(f"CONSTRAINT {key.name} PRIMARY KEY ({keys})")
+        return found
+
     def copy(self) -> Self:
         """The same columns again."""
         found = type(self)(self._names, self._types)
         found._logical = self._logical
+        found._extras, found._marks = self._extras, self._marks
         return found
 
     def get_field_names(self) -> list[str]:
@@ -80,8 +104,9 @@ class TableSchema:
         return [(n, each.as_summary()) for n, each in zip(self._names, types, strict=True)]
 
     def __repr__(self) -> str:
-        lines = [f" |-- {name}: {type_}\n" for name, type_ in self._summaries()]
-        return "root\n" + "".join(lines)
+        pairs = zip(self._summaries(), self._extras, strict=True)
+        columns = [f"{name}: {type_}{extra}" for (name, type_), extra in pairs]
+        return "root\n" + "".join(f" |-- {line}\n" for line in [*columns, *self._marks])
 
     __str__ = __repr__
 

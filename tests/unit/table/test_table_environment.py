@@ -59,6 +59,13 @@ def test_insert_prints_changes(capsys):
     assert lines(capsys) == ["-1"]
 
 
+def test_what_a_statement_shows_is_not_cut(capsys):
+    t_env = TableEnvironment.create()
+    t_env.execute_sql("CREATE TABLE t (a INT) WITH ('connector' = 'blackhole')")
+    t_env.execute_sql("SHOW CREATE TABLE t").print()
+    assert "CREATE TABLE `default_catalog`.`default_database`.`t` (" in capsys.readouterr().out
+
+
 def test_a_batch_prints_without_kinds(capsys):
     t_env = environment(EnvironmentSettings.in_batch_mode)
     t_env.execute_sql("SELECT id FROM t WHERE id > 2").print()

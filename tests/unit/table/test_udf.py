@@ -514,7 +514,7 @@ class Extent(AggregateFunction):
         return Row(*accumulator)
 
 
-def test_aggregates_of_rows_in_windows_get_no_time_and_select_knows_the_window():
+def test_aggregates_of_rows_in_windows_get_all_columns_and_select_knows_the_window():
     t_env = TableEnvironment.create()
     t = t_env.sql_query(
         "SELECT CAST(ts AS TIMESTAMP(3)) AS ts, v FROM (VALUES "
@@ -528,8 +528,8 @@ def test_aggregates_of_rows_in_windows_get_no_time_and_select_knows_the_window()
     start = datetime.datetime(2024, 1, 1)
     seconds = [start + datetime.timedelta(seconds=n) for n in (0, 10, 20)]
     assert rows_of(t_env, found) == [
-        (seconds[0], 1, 3, seconds[1]),
-        (seconds[1], 1, 4, seconds[2]),
+        (seconds[0], 2, 3, seconds[1]),
+        (seconds[1], 2, 4, seconds[2]),
     ]
     assert found.get_schema().get_field_names() == ["EXPR$0", "size", "total", "e"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from millstream.common.errors import PlanError
@@ -65,7 +66,7 @@ class QueryText(Rendering):
         query = parse(text)
         assert isinstance(query, Query)
         names: Any = _WithFunctions(self._names, self._functions)
-        context = binder_context(names, text)
+        context = replace(binder_context(names, text), table_api=True)
         for name, relation in self._tables.items():
             columns = tuple(field.name for field in relation.row_type.fields)
             context = context.with_table(name, relation, columns)

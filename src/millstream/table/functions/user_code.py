@@ -18,7 +18,13 @@ from millstream.kernel.records.order import Ints
 from millstream.table.functions.user_classes import FunctionContext, UserDefinedFunction
 from millstream.table.types.arrow import arrow_type
 from millstream.table.types.logical import LogicalType, RowType
-from millstream.table.types.values import arrow_value, column_of, python_value, python_values
+from millstream.table.types.values import (
+    HALVES_EVEN,
+    arrow_value,
+    column_of,
+    python_value,
+    python_values,
+)
 
 __all__ = ["AggregateCode", "UserCode", "rows_of_result"]
 
@@ -126,12 +132,12 @@ class UserCode:
 
     def _built(self, values: list[Any], rows: Sequence[Any], result: LogicalType) -> pa.Array:
         try:
-            return column_of(values, result)
+            return column_of(values, result, decimals=HALVES_EVEN)
         except Exception:
             # Which row was it?
             for value, row in zip(values, rows, strict=True):
                 try:
-                    column_of([value], result)
+                    column_of([value], result, decimals=HALVES_EVEN)
                 except Exception as error:
                     raise self.wrong_result(value, result, error, row) from error
             raise
@@ -288,7 +294,7 @@ def _array(found: Any, kind: LogicalType) -> pa.Array:
         parts = [_array(c, f.type) for c, f in zip(columns, kind.fields, strict=True)]
         return pa.StructArray.from_arrays(parts, fields=list(wanted))
     if isinstance(kind, RowType):
-        return column_of(list(found), kind)
+        return column_of(list(found), kind, decimals=HALVES_EVEN)
     return pa.Array.from_pandas(found, type=wanted)
 
 
@@ -376,7 +382,7 @@ class AggregateCode:
 
     def _fitted(self, value: Any, row: Any) -> Any:
         try:
-            found = arrow_value(value, self._result)
+            found = arrow_value(value, self._result, decimals=HALVES_EVEN)
             pa.array([found], arrow_type(self._result))
         except Exception as error:
             raise self._code.wrong_result(value, self._result, error, row) from error

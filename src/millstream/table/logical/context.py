@@ -25,7 +25,8 @@ BindQuery = Callable[["BinderContext", Query, Any], Relation]
 class BinderContext:
     """The catalogs, the text, the tables of WITH, and how a query inside is bound.
 
-    ``catalog`` and ``database`` take the place of the current ones inside a view.
+    ``catalog`` and ``database`` take the place of the current ones inside a view. ``table_api``:
+    ``+`` joins texts, and the fields of ``ROW(...)`` are f0, f1, and so on.
     """
 
     names: Names
@@ -35,6 +36,7 @@ class BinderContext:
     catalog: str | None = None
     database: str | None = None
     views: tuple[str, ...] = ()
+    table_api: bool = False
 
     def with_table(self, name: str, relation: Relation, columns: tuple[str, ...]) -> BinderContext:
         """The same with one more table of WITH."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from millstream.common.errors import PlanError
@@ -23,6 +24,7 @@ from millstream.table.types.parsing import logical_type
 __all__ = ["ExpressionBinder"]
 
 _BOOLEAN = ("AND", "OR")
+_JOINING = ("+", "||")
 _SIGNS = {"!=": "<>", "==": "=", "MOD": "%"}
 
 
@@ -120,6 +122,12 @@ class ExpressionBinder(CallBinder):
     ) -> Expression:
         if operator == "OVERLAPS":
             return self._overlaps(node)
+        if operator in _JOINING and self.context.table_api and any(_are_texts(operands)):
+            texts = [
+                each if is_text else bind_cast(each, kinds.STRING)
+                for each, is_text in zip(operands, _are_texts(operands), strict=True)
+            ]
+            return self.call("||", texts, node)
         return self.call(operator, operands, node)
 
     def _overlaps(self, node: sql.BinaryOperation) -> Expression:
@@ -183,7 +191,11 @@ class ExpressionBinder(CallBinder):
             raise self.context.wrapped(error, node.type) from None
 
     def _row(self, node: sql.RowConstructor) -> Expression:
-        return self.call("ROW", [self.value(item) for item in node.items], node)
+        found = self.call("ROW", [self.value(item) for item in node.items], node)
+        if not self.context.table_api or not isinstance(found.type, RowType):
+            return found
+        fields = [replace(each, name=f"f{at}") for at, each in enumerate(found.type.fields)]
+        return replace(found, type=replace(found.type, fields=tuple(fields)))
 
     def _array(self, node: sql.ArrayConstructor) -> Expression:
         return self.call("ARRAY", [self.value(item) for item in node.items], node)
@@ -242,6 +254,10 @@ def _outer(found: Expression, level: int) -> Expression:
         return OuterRef(found.type, found.index, found.name, found.level + level)
     assert isinstance(found, InputRef)
     return OuterRef(found.type, found.index, found.name, level)
+
+
+def _are_texts(operands: list[Expression]) -> list[bool]:
+    return [kinds.is_string(each.type) for each in operands]
 
 
 _HANDLERS: dict[type, Callable[[Any, Any], Expression]] = {

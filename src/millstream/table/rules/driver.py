@@ -12,6 +12,7 @@ from millstream.table.rules.projects import (
     aggregates_of_no_columns,
     filters_merged,
     limits_below_projects,
+    limits_merged,
     projects_merged,
 )
 from millstream.table.rules.pruning import pruned
@@ -33,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     conditions_pushed,
     filters_merged,
     limits_below_projects,
+    limits_merged,
     projects_merged,
     distinct_dropped,
     memberships_of_distinct,

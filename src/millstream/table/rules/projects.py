@@ -13,6 +13,7 @@ __all__ = [
     "aggregates_of_no_columns",
     "filters_merged",
     "limits_below_projects",
+    "limits_merged",
     "projects_merged",
 ]
 
@@ -72,6 +73,17 @@ def limits_below_projects(relation: Relation) -> Relation:
     project = relation.input
     first = replace(relation, row_type=project.input.row_type, input=project.input)
     return replace(project, row_type=relation.row_type, input=first)
+
+
+def limits_merged(relation: Relation) -> Relation:
+    """Make one LIMIT of two: the upper one alone would not know the order of the rows."""
+    if not isinstance(relation, Limit) or not isinstance(relation.input, Limit):
+        return relation
+    lower = relation.input
+    left = None if lower.fetch is None else max(0, lower.fetch - relation.offset)
+    most = [each for each in (left, relation.fetch) if each is not None]
+    fetch = min(most) if most else None
+    return replace(relation, input=lower.input, offset=lower.offset + relation.offset, fetch=fetch)
 
 
 def filters_merged(relation: Relation) -> Relation:

@@ -102,7 +102,9 @@ def arrow_type(type_: LogicalType) -> pa.DataType:
 def _time_type(type_: LogicalType) -> pa.DataType:
     unit = _unit(type_.precision)  # type: ignore[attr-defined]
     if type_.root == "TIME_WITHOUT_TIME_ZONE":
-        return pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
+        # Flink keeps milliseconds in every TIME: those that a user gives come back.
+        unit = "ms" if unit == "s" else unit
+        return pa.time32(unit) if unit == "ms" else pa.time64(unit)
     return pa.timestamp(unit, None if type_.root == "TIMESTAMP_WITHOUT_TIME_ZONE" else "UTC")
 
 

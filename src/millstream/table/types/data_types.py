@@ -230,6 +230,7 @@ class DecimalType(FractionalType):
         super().__init__(nullable)
         self.precision = precision
         self.scale = scale
+        self._make()  # refuses numbers out of range
 
     def _make(self) -> LogicalType:
         return logical.DecimalType(self.precision, self.scale)
@@ -257,6 +258,7 @@ class _Seconds(AtomicType):
     def __init__(self, precision: int = 6, nullable: bool = True) -> None:
         super().__init__(nullable)
         self.precision = precision
+        self._make()  # refuses a number out of range
 
     def _make(self) -> LogicalType:
         return self._logical(self.precision)

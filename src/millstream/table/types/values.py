@@ -6,10 +6,11 @@ import datetime
 import pickle
 from array import array
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pyarrow as pa
 
 from millstream.common.errors import PlanError
@@ -29,6 +30,8 @@ from millstream.table.types.merging import common_type
 from millstream.table.types.parsing import parse_logical_type
 
 __all__ = [
+    "HALVES_EVEN",
+    "HALVES_UP",
     "arrow_value",
     "column_of",
     "given_row",
@@ -40,7 +43,10 @@ __all__ = [
     "stored_row",
 ]
 
-_DECIMALS = Context(prec=100, rounding=ROUND_HALF_UP)
+HALVES_UP = Context(prec=100, rounding=ROUND_HALF_UP)
+"""How decimals are rounded that a program gives."""
+HALVES_EVEN = Context(prec=100, rounding=ROUND_HALF_EVEN)
+"""How decimals are rounded that a function of a user returns, as in PyFlink."""
 """All digits of any decimal, and Flink's rounding."""
 _SCALARS: list[tuple[type, str]] = [
     (bool, "BOOLEAN"),
@@ -120,30 +126,41 @@ def _array_element(value: array[Any]) -> str:
 _INTEGERS = ((8, "TINYINT"), (16, "SMALLINT"), (32, "INT"), (64, "BIGINT"))
 
 
-def column_of(values: Iterable[Any], type_: LogicalType, zone: str = "UTC") -> pa.Array:
-    """An Arrow column of Python values. Instants without a time zone are those of ``zone``."""
-    converted = [arrow_value(value, type_, zone) for value in values]
+def column_of(
+    values: Iterable[Any],
+    type_: LogicalType,
+    zone: str = "UTC",
+    decimals: Context = HALVES_UP,
+) -> pa.Array:
+    """An Arrow column of Python values. Instants without a time zone are those of ``zone``.
+
+    ``decimals`` rounds those with more digits than their type has.
+    """
+    converted = [arrow_value(value, type_, zone, decimals) for value in values]
     return pa.array(converted, arrow_type(type_))
 
 
-def arrow_value(value: Any, type_: LogicalType, zone: str = "UTC") -> Any:
+def arrow_value(
+    value: Any, type_: LogicalType, zone: str = "UTC", decimals: Context = HALVES_UP
+) -> Any:
     """A Python value in the form that Arrow takes."""
     if value is None:
         return None
     if isinstance(type_, (RowType, StructuredType)):
         parts = _parts(value, type_)
         pairs = zip(type_.fields, parts, strict=True)
-        return {field.name: arrow_value(part, field.type, zone) for field, part in pairs}
+        return {field.name: arrow_value(part, field.type, zone, decimals) for field, part in pairs}
     if isinstance(type_, ArrayType):
-        return [arrow_value(each, type_.element, zone) for each in value]
+        return [arrow_value(each, type_.element, zone, decimals) for each in value]
     if isinstance(type_, MultisetType):
-        return [(arrow_value(k, type_.element, zone), n) for k, n in value.items()]
+        return [(arrow_value(k, type_.element, zone, decimals), n) for k, n in value.items()]
     if isinstance(type_, MapType):
         pairs_ = value.items()
         return [
-            (arrow_value(k, type_.key, zone), arrow_value(v, type_.value, zone)) for k, v in pairs_
+            (arrow_value(k, type_.key, zone, decimals), arrow_value(v, type_.value, zone, decimals))
+            for k, v in pairs_
         ]
-    return _scalar(value, type_, zone)
+    return _scalar(value, type_, zone, decimals)
 
 
 def _parts(value: Any, type_: RowType | StructuredType) -> list[Any]:
@@ -157,9 +174,9 @@ def _parts(value: Any, type_: RowType | StructuredType) -> list[Any]:
     return [getattr(value, each.name, None) for each in type_.fields]
 
 
-def _scalar(value: Any, type_: LogicalType, zone: str) -> Any:
+def _scalar(value: Any, type_: LogicalType, zone: str, decimals: Context) -> Any:
     if isinstance(type_, DecimalType):
-        return Decimal(str(value)).quantize(Decimal(1).scaleb(-type_.scale), context=_DECIMALS)
+        return Decimal(str(value)).quantize(Decimal(1).scaleb(-type_.scale), context=decimals)
     if type_.root == "RAW":
         return pickle.dumps(value)
     if type_.root == "TIMESTAMP_WITH_LOCAL_TIME_ZONE" and isinstance(value, datetime.datetime):
@@ -181,7 +198,8 @@ def python_values(column: pa.Array | pa.ChunkedArray, type_: LogicalType) -> lis
 def python_value(value: Any, type_: LogicalType, *, named: bool = True) -> Any:
     """A value of Arrow as users see it: a row as `Row`, a map as dict.
 
-    ``named``: rows know the names of their fields, as functions get them; results have none in PyFlink.
+    ``named``: rows know the names of their fields, as functions get them; results have none in PyFlink,
+    and a FLOAT there is the number of its shortest text, 0.1 and not 0.10000000149011612.
     """
     if value is None:
         return None
@@ -200,6 +218,8 @@ def python_value(value: Any, type_: LogicalType, *, named: bool = True) -> Any:
         return {k: python_value(v, type_.value, named=named) for k, v in pairs}
     if type_.root == "RAW":
         return pickle.loads(value)
+    if type_.root == "FLOAT" and not named:
+        return float(str(np.float32(value)))
     if hasattr(value, "to_pydatetime"):
         # Arrow gives nanoseconds as a Timestamp of pandas.
         return value.to_pydatetime(warn=False)

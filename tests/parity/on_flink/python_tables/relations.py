@@ -141,7 +141,7 @@ def values_made(t_env):
                 col("arr").cardinality,
                 col("m").at("a"),
                 col("r").get(0),
-                col("r").get("EXPR$1"),
+                col("r").get("f1"),
             )
         ),
         typed(made.select(col("r").flatten)),

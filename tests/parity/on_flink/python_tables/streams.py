@@ -13,7 +13,7 @@ from pyflink.table.expressions import col, lit
 from pyflink.table.udf import udf
 from pyflink.table.window import Tumble
 
-from .showing import GONE, final, shown, typed
+from .showing import GONE, TIMES, final, shown, typed
 
 
 def collected(stream):
@@ -82,7 +82,7 @@ def stream_types(env, s_env):
     table = s_env.from_data_stream(stream)
     schema = table.get_schema()
     return [
-        f"{name}: {kind!r}"
+        TIMES.sub("TimestampType(3", f"{name}: {kind!r}")
         for name, kind in zip(schema.get_field_names(), schema.get_field_data_types(), strict=True)
     ]
 

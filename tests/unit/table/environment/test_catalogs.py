@@ -64,7 +64,7 @@ def test_tables_and_views() -> None:
     assert t_env.list_tables() == ["t", "v"]
     table = found.get_table(PATH)
     assert (table.get_options(), table.get_comment()) == ({"connector": "print"}, "some words")
-    assert str(table.get_unresolved_schema()) == ("(\n  `id` INT,\n  `word` VARCHAR(2147483647)\n)")
+    assert str(table.get_unresolved_schema()) == ("(\n  `id` INT,\n  `word` STRING\n)")
     assert found.get_table_statistics(PATH).get_row_count() == -1
     found.alter_table(PATH, words("blackhole"))
     found.rename_table(PATH, "u")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.table.logical.algebra import Aggregate, Project
+from millstream.table.logical.algebra import Aggregate, Limit, Project
 from millstream.table.rules.driver import rewritten
 from millstream.table.rules.projects import aggregates_of_no_columns
 from tests.support.sql import Tables, bound, tree
@@ -46,3 +46,15 @@ def test_two_filters_are_one_if_the_upper_cannot_fail():
 def test_the_first_rows_are_taken_before_their_projection():
     assert shown("SELECT b FROM t ORDER BY a LIMIT 1").startswith("Project[b](Limit[](Sort[](")
     assert TABLES.table("SELECT b FROM t ORDER BY a DESC LIMIT 1", epochs=1) == {("y",): 1}
+
+
+def test_two_limits_are_one_and_keep_the_order():
+    text = "SELECT * FROM (SELECT * FROM t ORDER BY a DESC OFFSET {}) OFFSET {} ROWS{}"
+    for parts, expected in {
+        ("1", "2", " FETCH FIRST 3 ROWS ONLY"): (3, 3),
+        ("1 ROWS FETCH FIRST 4 ROWS ONLY", "2", ""): (3, 2),
+        ("1 ROWS FETCH FIRST 4 ROWS ONLY", "9", " FETCH FIRST 3 ROWS ONLY"): (10, 0),
+    }.items():
+        found = rewritten(bound(text.format(*parts), TABLES))
+        (limit,) = [each for each in found.walk() if isinstance(each, Limit)]
+        assert (limit.offset, limit.fetch) == expected
