@@ -25,6 +25,7 @@ from millstream.table.expressions import col, lit, row
 from millstream.table.sql.errors import SqlError
 from millstream.table.table_result import TableResult
 from millstream.table.window import Tumble
+from millstream.testing import in_memory
 
 PRINT = TableDescriptor.for_connector("print")
 
@@ -487,3 +488,58 @@ def test_with_watermark_of_what_is_no_time():
     assert caught.value.hint == "did you mean ts?"
     with pytest.raises(PlanError, match="is not a span of time"):
         clicks([1]).with_watermark("ts", "soon")
+
+
+def test_statements_about_catalogs_print_everything_as_flink_does(capsys):
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    words = "a_text_that_is_longer_than_thirty_characters"
+    t_env.execute_sql(f"CREATE TABLE t (id INT COMMENT '{words}') WITH ('connector' = 'print')")
+    t_env.execute_sql("DESCRIBE t").print()
+    assert capsys.readouterr().out.splitlines()[1:4:2] == [
+        f"| name | type | null | key | extras | watermark | {'comment':>44} |",
+        f"|   id |  INT | TRUE |     |        |           | {words} |",
+    ]
+    t_env.execute_sql("SHOW CREATE TABLE t").print()
+    assert f"  `id` INT COMMENT '{words}'\n" in capsys.readouterr().out
+
+
+def test_create_table_as_writes_into_a_table_that_was_there(capsys):
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.execute_sql("CREATE TABLE p (id INT) WITH ('connector' = 'print')")
+    with in_memory():
+        t_env.execute_sql(
+            "CREATE TABLE IF NOT EXISTS p WITH ('connector' = 'print') AS SELECT 5 AS id"
+        ).wait()
+    assert capsys.readouterr().out == "+I[5]\n"
+
+
+def test_explain_of_create_table_as_makes_no_table():
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    statement = "CREATE TABLE p WITH ('connector' = 'print') AS SELECT 5 AS id"
+    assert "Sink(table=[default_catalog.default_database.p]" in t_env.explain_sql(statement)
+    assert t_env.list_tables() == []
+    t_env.execute_sql("CREATE TABLE p (id INT) WITH ('connector' = 'blackhole')")
+    t_env.explain_sql(statement.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
+    t_env.explain_sql(statement.replace("CREATE", "CREATE OR REPLACE"))
+    assert "blackhole" in str(list(t_env.execute_sql("SHOW CREATE TABLE p").collect()))
+
+
+@pytest.mark.parametrize(
+    ("statement", "hint"),
+    [
+        ("UPDATE t SET a = 1", "INSERT INTO"),
+        ("TRUNCATE TABLE t", "INSERT INTO"),
+        ("ANALYZE TABLE t COMPUTE STATISTICS", "cost model"),
+        ("ADD JAR 'x.jar'", "Python"),
+        ("SHOW JOBS", "millstream sql"),
+        ("STOP JOB 'x'", "millstream sql"),
+        ("BEGIN STATEMENT SET", "EXECUTE STATEMENT SET"),
+        ("EXECUTE PLAN 'x.json'", "savepoint"),
+        ("CREATE MODEL m WITH ('a' = 'b')", "user function"),
+    ],
+)
+def test_statements_that_do_not_run_say_what_to_do(statement, hint):
+    with pytest.raises(SqlError) as error:
+        TableEnvironment.create().execute_sql(statement)
+    assert error.value.code == "NOT_SUPPORTED"
+    assert hint in error.value.hint and statement.split()[0] in error.value.message

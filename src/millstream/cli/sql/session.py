@@ -19,7 +19,7 @@ from millstream.table.sql.parser import parse
 from millstream.table.sql.queries import Query
 from millstream.table.statement_set import StatementSet
 from millstream.table.table_environment import TableEnvironment
-from millstream.table.table_result import TableResult
+from millstream.table.table_result import TableResult, shown_result
 from millstream.table.tableau import nullable_texts
 from millstream.table.types.logical import RowField, RowType
 
@@ -252,7 +252,7 @@ class Session:
 
 def _texts(names: tuple[str, ...], rows: list[tuple[str, ...]]) -> TableResult:
     row_type = RowType(tuple(RowField(name, STRING) for name in names))
-    return TableResult(row_type, [Row(*row) for row in rows], width=60)
+    return shown_result(row_type, [Row(*row) for row in rows])
 
 
 _HANDLERS: dict[type, Callable[[Session, Any], bool]] = {

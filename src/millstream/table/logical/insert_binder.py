@@ -93,8 +93,9 @@ def _partition(
     for each in node.partition:
         if each.name.text not in entry.partition_keys:
             message = f"{each.name.text} is no partition key of {entry.path.name}"
-            keys = shown_list(entry.partition_keys) or "none"
-            raise context.error("UNKNOWN_COLUMN", message, each.name, f"its keys are {keys}")
+            keys = shown_list(entry.partition_keys)
+            hint = f"its keys are {keys}" if keys else "it is not partitioned: leave PARTITION out"
+            raise context.error("UNKNOWN_COLUMN", message, each.name, hint)
         if each.value is not None:
             found[each.name.text] = binder.value(each.value)
     return found
