@@ -369,7 +369,14 @@ def short_repr(value: object, limit: int = _REPR_LIMIT) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
+def _explains_itself(exc: BaseException) -> bool:
+    """Whether the data or the SQL are wrong: then no class and no line of Python says more."""
+    return bool(getattr(exc, "explains_itself", False))
+
+
 def _exception_line(exc: BaseException) -> str:
+    if _explains_itself(exc):
+        return str(exc)
     return "".join(traceback.format_exception_only(exc)).strip()
 
 
@@ -419,7 +426,7 @@ def _user_traceback(exc: BaseException) -> str:
     lines: list[str] = []
     seen: set[int] = set()
     current: BaseException | None = exc
-    while current is not None and id(current) not in seen:
+    while current is not None and id(current) not in seen and not _explains_itself(current):
         seen.add(id(current))
         lines.append(("caused by " if lines else "") + _exception_line(current))
         frames = reversed(list(_user_frames(current.__traceback__)))
@@ -487,8 +494,8 @@ def user_code_error(
         f"{subject or f'operator {operator!r}'} failed: {summary}",
         parameters={"exception": type(exc).__name__},
         location=location or (frames[-1] if frames else None),
-        hint=hint
-        or getattr(exc, "what_to_do", None)
+        hint=getattr(exc, "what_to_do", None)
+        or hint
         or "handle such records in the function, or filter them out before it",
         operator=operator,
         uid=uid,

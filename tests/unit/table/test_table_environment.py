@@ -24,6 +24,7 @@ from millstream.table import (
 from millstream.table.expressions import col, lit, row
 from millstream.table.sql.errors import SqlError
 from millstream.table.table_result import TableResult
+from millstream.table.udf import udf
 from millstream.table.window import Tumble
 from millstream.testing import in_memory
 
@@ -543,3 +544,58 @@ def test_statements_that_do_not_run_say_what_to_do(statement, hint):
         TableEnvironment.create().execute_sql(statement)
     assert error.value.code == "NOT_SUPPORTED"
     assert hint in error.value.hint and statement.split()[0] in error.value.message
+
+
+def test_errors_of_rows_have_no_python_in_them():
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    with in_memory(), pytest.raises(MillstreamError) as error:
+        t_env.execute_sql("SELECT 1 / CAST(a AS INT) FROM (VALUES ('0')) AS t (a)").print()
+    text = str(error.value)
+    assert "by zero" in text and "NULLIF" in text
+    assert "Error" not in text and "millstream." not in text
+
+
+def test_lines_that_do_not_fit_say_how_to_go_on(tmp_path):
+    (tmp_path / "rows.json").write_text('{"a": 1}\n{"a":\n')
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    options = f"'connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'json'"
+    t_env.execute_sql(f"CREATE TABLE t (a INT) WITH ({options})")
+    with in_memory(), pytest.raises(MillstreamError) as error:
+        t_env.execute_sql("SELECT * FROM t").print()
+    text = str(error.value)
+    assert "[JSON_ROW] no JSON" in text and "'json.ignore-parse-errors' = 'true'" in text
+    assert "JSONDecodeError" not in text and ".on_error" not in text
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("table.local-time-zone", "Mars/Phobos"), ("table.exec.mini-batch.enabled", "maybe")],
+)
+def test_a_wrong_value_of_an_option_is_refused_before_the_query_runs(key, value):
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.get_config().set(key, value)
+    with in_memory(), pytest.raises(PlanError, match=f"{key}.*{value}") as error:
+        t_env.execute_sql("SELECT COUNT(*), CURRENT_TIMESTAMP FROM (VALUES (1))")
+    assert error.value.code == "TABLE_OPTION"
+
+
+def test_a_call_with_too_many_arguments_is_found_before_it_runs():
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+
+    @udf(result_type=DataTypes.INT())
+    def add(x, y=1, *more):
+        return x + y
+
+    @udf(result_type=DataTypes.INT())
+    def single(x):
+        return x
+
+    t_env.create_temporary_system_function("add", add)
+    t_env.create_temporary_system_function("single", single)
+    t_env.sql_query("SELECT add(1), add(1, 2, 3), single(1)")
+    for call, takes in (
+        ("add()", "takes at least 1 arguments"),
+        ("single(1, 2)", "takes 1 arguments"),
+    ):
+        with pytest.raises(SqlError, match=takes):
+            t_env.sql_query(f"SELECT {call}")
