@@ -76,7 +76,7 @@ def _run_text(session: Session, text: str) -> None:
         check(statement)
     try:
         for statement in statements:
-            session.run(statement)
+            session.run_apart(statement)
             if session.ended:
                 break
     except BaseException:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 from millstream.cli.console import Console
@@ -71,6 +73,47 @@ class Session:
         self.jobs = SessionJobs()
         self.ended = False
         self._set: StatementSet | None = None
+        self._shown: TableResult | None = None
+        self._stopping = False
+
+    def run_apart(self, statement: StatementText) -> None:
+        """Run one statement in a thread of its own, so that ctrl-C interrupts no call into the JVM.
+
+        PySpark has its own answer to ctrl-C if it starts in the main thread: it ends all jobs.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            The user has stopped it. A second ctrl-C does not wait for the end of the query.
+        """
+        failed: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                self.run(statement)
+            except BaseException as error:
+                failed.append(error)
+
+        self._stopping = False
+        thread = threading.Thread(target=copy_context().run, args=(work,), daemon=True)
+        thread.start()
+        while thread.is_alive():
+            try:
+                thread.join()
+            except KeyboardInterrupt:
+                if self._stopping:
+                    raise
+                self._stop_shown()
+        if self._stopping:
+            raise KeyboardInterrupt
+        if failed:
+            raise failed[0]
+
+    def _stop_shown(self) -> None:
+        """Stop the query whose rows are shown, or that is about to start."""
+        self._stopping = True
+        if self._shown is not None:
+            self._shown.collect().close()
 
     def run(self, statement: StatementText) -> None:
         """Run one statement.
@@ -205,7 +248,10 @@ class Session:
                 f"{RESULT_MODE} cannot be {mode!r}",
                 hint=f"use one of {', '.join(MODES)}",
             )
+        self._shown = result
         try:
+            if self._stopping:
+                result.collect().close()
             if mode.lower() == "tableau":
                 show_tableau(result, self._write)
             elif mode.lower() == "changelog":
@@ -218,6 +264,8 @@ class Session:
             if not self.interactive:
                 raise
             self._note("The query was stopped.")
+        finally:
+            self._shown = None
 
     def _show_plain(self, result: TableResult) -> None:
         """A result that is there at once: of SHOW, DESCRIBE, EXPLAIN; or OK."""
