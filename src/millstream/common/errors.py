@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 _PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
 _ENGINE_DIRS = ("pyspark", "py4j")
 _REPR_LIMIT = 200
 _NO_RECORD = object()
@@ -384,6 +386,10 @@ def _is_user_frame(code: CodeType, module_globals: Mapping[str, Any]) -> bool:
     return is_users_file(code.co_filename, module_globals.get("__name__"))
 
 
+def _in_standard_library(file: str) -> bool:
+    return file.startswith(_STANDARD_LIBRARY) and "-packages" not in file
+
+
 def is_users_file(file: str, module: object = None) -> bool:
     """Whether code of a file is neither Millstream's nor the engine's.
 
@@ -392,7 +398,7 @@ def is_users_file(file: str, module: object = None) -> bool:
     >>> is_users_file("app.py"), is_users_file("/lib/pyspark/worker.py"), is_users_file(__file__)
     (True, False, False)
     """
-    if file.startswith("<frozen") or _in_package(file, module):
+    if file.startswith("<frozen") or _in_package(file, module) or _in_standard_library(file):
         return False
     return not any(part in _ENGINE_DIRS for part in os.path.normpath(file).split(os.sep))
 

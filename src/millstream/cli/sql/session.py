@@ -87,19 +87,22 @@ class Session:
             The user has stopped it. A second ctrl-C does not wait for the end of the query.
         """
         failed: list[BaseException] = []
+        ended = threading.Event()
 
         def work() -> None:
             try:
                 self.run(statement)
             except BaseException as error:
                 failed.append(error)
+            finally:
+                ended.set()
 
         self._stopping = False
-        thread = threading.Thread(target=copy_context().run, args=(work,), daemon=True)
-        thread.start()
-        while thread.is_alive():
+        threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+        # Not join(): a thread whose join was interrupted counts as ended.
+        while not ended.is_set():
             try:
-                thread.join()
+                ended.wait()
             except KeyboardInterrupt:
                 if self._stopping:
                     raise
@@ -183,6 +186,9 @@ class Session:
     def _started(self, result: TableResult) -> None:
         client = result.get_job_client()
         assert client is not None
+        if self._stopping:
+            client.cancel().result()
+            return
         name = ", ".join(field.name for field in result.row_type.fields)
         job = self.jobs.add(client, f"insert into {name}")
         if (self.t_env.names.option(SYNC) or "").lower() == "true":
