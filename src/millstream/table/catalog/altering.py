@@ -120,8 +120,8 @@ def _add(builder: TableBuilder, action: ast.AddColumns) -> None:
         if position.place is not None:
             builder.columns.remove(made)
             after = position.after
-            first = position.place == "FIRST" or after is None
-            at = 0 if first else _place(builder, after) + 1
+            first = position.place == "FIRST"
+            at = 0 if first or after is None else _place(builder, after) + 1
             builder.columns.insert(at, made)
     for constraint in action.constraints:
         if action.modify:

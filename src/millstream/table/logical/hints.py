@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from millstream.table.logical.context import BinderContext
 from millstream.table.logical.problems import nearest, shown_list
 from millstream.table.sql import queries
-from millstream.table.sql.errors import SqlError
 from millstream.table.sql.nodes import Node
 
 __all__ = ["check_query_hints", "check_table_hints", "hint_options"]
@@ -120,5 +119,5 @@ def _check_lookup(
         raise _error(context, message, hint, "write 'retry-strategy' = 'fixed_delay'")
 
 
-def _error(context: BinderContext, message: str, hint: queries.Hint, advice: str) -> SqlError:
+def _error(context: BinderContext, message: str, hint: queries.Hint, advice: str) -> Exception:
     return context.error("HINT", message, hint, advice)
