@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 _PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
 _ENGINE_DIRS = ("pyspark", "py4j")
 _REPR_LIMIT = 200
 _NO_RECORD = object()
@@ -369,12 +371,23 @@ def short_repr(value: object, limit: int = _REPR_LIMIT) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
+def _explains_itself(exc: BaseException) -> bool:
+    """Whether the data or the SQL are wrong: then no class and no line of Python says more."""
+    return bool(getattr(exc, "explains_itself", False))
+
+
 def _exception_line(exc: BaseException) -> str:
+    if _explains_itself(exc):
+        return str(exc)
     return "".join(traceback.format_exception_only(exc)).strip()
 
 
 def _is_user_frame(code: CodeType, module_globals: Mapping[str, Any]) -> bool:
     return is_users_file(code.co_filename, module_globals.get("__name__"))
+
+
+def _in_standard_library(file: str) -> bool:
+    return file.startswith(_STANDARD_LIBRARY) and "-packages" not in file
 
 
 def is_users_file(file: str, module: object = None) -> bool:
@@ -385,7 +398,7 @@ def is_users_file(file: str, module: object = None) -> bool:
     >>> is_users_file("app.py"), is_users_file("/lib/pyspark/worker.py"), is_users_file(__file__)
     (True, False, False)
     """
-    if file.startswith("<frozen") or _in_package(file, module):
+    if file.startswith("<frozen") or _in_package(file, module) or _in_standard_library(file):
         return False
     return not any(part in _ENGINE_DIRS for part in os.path.normpath(file).split(os.sep))
 
@@ -419,7 +432,7 @@ def _user_traceback(exc: BaseException) -> str:
     lines: list[str] = []
     seen: set[int] = set()
     current: BaseException | None = exc
-    while current is not None and id(current) not in seen:
+    while current is not None and id(current) not in seen and not _explains_itself(current):
         seen.add(id(current))
         lines.append(("caused by " if lines else "") + _exception_line(current))
         frames = reversed(list(_user_frames(current.__traceback__)))
@@ -487,8 +500,8 @@ def user_code_error(
         f"{subject or f'operator {operator!r}'} failed: {summary}",
         parameters={"exception": type(exc).__name__},
         location=location or (frames[-1] if frames else None),
-        hint=hint
-        or getattr(exc, "what_to_do", None)
+        hint=getattr(exc, "what_to_do", None)
+        or hint
         or "handle such records in the function, or filter them out before it",
         operator=operator,
         uid=uid,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from millstream.datastream.stream_execution_environment import StreamExecutionEn
 from millstream.datastream.streams.data_stream import DataStream
 from millstream.table.catalog.ddl import execute_ddl
 from millstream.table.catalog.manager import CatalogManager
+from millstream.table.catalog.unsupported import refused_statement
 from millstream.table.changelog_mode import ChangelogMode
 from millstream.table.connectors.changes import folded
 from millstream.table.connectors.simple import TableRows
@@ -40,12 +40,12 @@ from millstream.table.environment_settings import EnvironmentSettings
 from millstream.table.execution.statements import Statements, Write
 from millstream.table.explain_detail import detail_names
 from millstream.table.expression import Expression
+from millstream.table.fluent.expression_base import quoted
 from millstream.table.fluent.resolving import QueryText
 from millstream.table.logical.algebra import Relation, Scan, TablePath
 from millstream.table.logical.binder import bind_query
 from millstream.table.logical.entries import TableColumn, TableEntry, ViewEntry
 from millstream.table.logical.problems import Problems
-from millstream.table.result_kind import ResultKind
 from millstream.table.schema import Schema
 from millstream.table.sql import statements as ast
 from millstream.table.sql.nodes import Source
@@ -55,7 +55,13 @@ from millstream.table.statement_set import StatementSet
 from millstream.table.table import Table
 from millstream.table.table_config import TableConfig
 from millstream.table.table_descriptor import TableDescriptor
-from millstream.table.table_result import TableResult, inserted_result, ok_result, text_result
+from millstream.table.table_result import (
+    TableResult,
+    inserted_result,
+    ok_result,
+    shown_result,
+    text_result,
+)
 from millstream.table.types.logical import RowType
 from millstream.table.types.values import result_row
 
@@ -144,24 +150,41 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
             return handler(self, statement, source)
         found = execute_ddl(statement, self.names, source)
         if found is None:
-            message = f"a statement {type(statement).__name__} does not run here"
-            hint = "run queries, INSERT, EXPLAIN, CREATE, ALTER, DROP, SHOW, DESCRIBE, USE or SET"
-            raise Problems(source).error("SQL_NOT_SUPPORTED", message, statement, hint)
-        kind = getattr(ResultKind, found.kind)
-        rows = [Row(*row) for row in found.rows]
-        return TableResult(found.row_type, rows, kind=kind, width=sys.maxsize)
+            raise refused_statement(statement, Problems(source))
+        if found.kind == "SUCCESS":
+            return ok_result()
+        return shown_result(found.row_type, [Row(*row) for row in found.rows])
 
     def _create_table(self, statement: ast.CreateTable, source: Source) -> TableResult:
-        known = self.names.find_table(statement.name.names) if statement.if_not_exists else None
         execute_ddl(statement, self.names, source)
-        if statement.query is None or known is not None:
+        if statement.query is None:
             return ok_result()
+        return self._execute_writes([self._write_of_created(statement, source)])
+
+    def _write_of_created(self, statement: ast.CreateTable, source: Source) -> Write:
+        """The rows of CREATE TABLE AS. A table that was there already gets them too, as in Flink."""
+        assert statement.query is not None
         query = bind_query(statement.query, self.names, source)
-        names = ", ".join(f"`{field.name}`" for field in query.row_type.fields)
-        path = ".".join(f"`{name}`" for name in statement.name.names)
+        names = ", ".join(quoted(field.name) for field in query.row_type.fields)
+        path = ".".join(quoted(name) for name in statement.name.names)
         span = statement.query.span
         text = f"INSERT INTO {path} ({names}) {source.text[span.start : span.stop]}"
-        return self._executed(parse(text), Source(text))
+        insert = parse(text)
+        assert isinstance(insert, ast.Insert)
+        return write_of_statement(insert, self.names, Source(text))
+
+    def _write_of_planned(self, statement: ast.CreateTable, source: Source) -> Write:
+        """The rows that CREATE TABLE AS would write; the table is there only for that moment."""
+        known = self.names.find_table(statement.name.names)
+        execute_ddl(statement, self.names, source)
+        try:
+            return self._write_of_created(statement, source)
+        finally:
+            made = self.names.find_table(statement.name.names)
+            if made is not None and made is not known:
+                self.names.drop_table(made.path, view=False, temporary=made.temporary)
+            if known is not None and made is not known:
+                self.names.add_table(known, replacing=True)
 
     def _insert(self, statement: ast.Insert, source: Source) -> TableResult:
         return self._execute_writes([write_of_statement(statement, self.names, source)])
@@ -237,10 +260,14 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
         if isinstance(statement, Query):
             relation = bind_query(statement, self.names, source)
             return self._statements.explain(relation, details)
+        if isinstance(statement, ast.CreateTable) and statement.query is not None:
+            writes = [self._write_of_planned(statement, source)]
+            return self._statements.explain_writes(writes, details)
         inserts = {ast.Insert: (statement,), ast.StatementSet: ()}.get(type(statement))
         if inserts is None:
-            message = "EXPLAIN takes a query, INSERT or a statement set"
-            raise Problems(source).error("SQL_NOT_SUPPORTED", message, statement, "")
+            message = "EXPLAIN takes a query, INSERT, CREATE TABLE AS or a statement set"
+            hint = "leave EXPLAIN out: other statements run at once, and have no plan"
+            raise Problems(source).error("SQL_NOT_SUPPORTED", message, statement, hint)
         found = getattr(statement, "inserts", inserts)
         writes = [write_of_statement(each, self.names, source) for each in found]
         return self._statements.explain_writes(writes, details)

@@ -11,12 +11,19 @@ from typing import Any
 from millstream.common.types import Row
 from millstream.datastream.job_client import JobClient
 from millstream.table.environment.resolved_schema import ResolvedSchema
-from millstream.table.execution.tableau import MAX_WIDTH, tableau
+from millstream.table.execution.tableau import MAX_WIDTH, NULL, tableau
 from millstream.table.result_kind import ResultKind
 from millstream.table.table_schema import TableSchema
 from millstream.table.types.logical import BigIntType, RowField, RowType, VarCharType
 
-__all__ = ["CloseableIterator", "TableResult", "inserted_result", "ok_result", "text_result"]
+__all__ = [
+    "CloseableIterator",
+    "TableResult",
+    "inserted_result",
+    "ok_result",
+    "shown_result",
+    "text_result",
+]
 
 
 class CloseableIterator:
@@ -67,7 +74,8 @@ class TableResult:
 
     ``rows`` is asked once. ``streaming``: `print` shows the kinds of rows. ``by_type``: its columns are
     as wide as their types say, so that rows can be printed as they come. ``wait_for``: waits for the
-    first row, at most so many seconds. ``raw``: values are printed without a table.
+    first row, at most so many seconds. ``raw``: values are printed without a table. ``width``: the most
+    that a column takes when printed; None cuts nothing. ``null``: how `print` shows NULL.
     """
 
     def __init__(
@@ -79,7 +87,8 @@ class TableResult:
         job_client: JobClient | None = None,
         streaming: bool = False,
         zone: str = "UTC",
-        width: int = MAX_WIDTH,
+        width: int | None = MAX_WIDTH,
+        null: str = NULL,
         wait_for: Callable[[float | None], Any] | None = None,
         close: Callable[[], Any] | None = None,
         raw: bool = False,
@@ -94,6 +103,7 @@ class TableResult:
         self._streaming = streaming
         self.zone = zone
         self.width = width
+        self.null = null
         self._wait_for = wait_for
         self._waited = False
 
@@ -153,6 +163,7 @@ class TableResult:
             by_type=self._by_type,
             zone=self.zone,
             width=self.width,
+            null=self.null,
         )
 
 
@@ -166,6 +177,11 @@ def ok_result() -> TableResult:
     """
     field = RowField("result", VarCharType(2**31 - 1))
     return TableResult(RowType((field,)), [Row("OK")], kind=ResultKind.SUCCESS)
+
+
+def shown_result(row_type: RowType, rows: Iterable[Row]) -> TableResult:
+    """The result of SHOW, DESCRIBE and their like: nothing is cut, and NULL is empty, as in Flink."""
+    return TableResult(row_type, rows, width=None, null="")
 
 
 def text_result(text: str) -> TableResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -92,6 +93,7 @@ class UserDefinedFunctionWrapper:
             self._deterministic,
             UserCode(func, self._name, func_type, location=user_location()),
             version=version,
+            arity=_arity(func),
         )
 
     def __call__(self, *args: Any) -> Expression:
@@ -108,7 +110,7 @@ class UserDefinedFunctionWrapper:
         taking = object.__new__(type(self))
         taking.__dict__.update(self.__dict__)
         code = self.entry.definition.on_rows(columns)
-        taking.entry = replace(self.entry, definition=code, argument_types=None)
+        taking.entry = replace(self.entry, definition=code, argument_types=None, arity=None)
         call = taking(*(Expression("column", name=name) for name in columns))
         return call.alias(*self._alias_names) if self._alias_names else call
 
@@ -176,6 +178,22 @@ def _parameters(func: Any) -> tuple[str, ...]:
     except (TypeError, ValueError):
         return ()
     return tuple(names[1:] if hasattr(func, "accumulate") else names)
+
+
+def _arity(func: Any) -> tuple[int, float] | None:
+    """The least and the largest number of arguments of a call; None if Python cannot tell."""
+    target = getattr(func, "eval", None) or getattr(func, "accumulate", None) or func
+    try:
+        parameters = list(inspect.signature(target).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    if hasattr(func, "accumulate"):
+        parameters = parameters[1:]  # the accumulator
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    placed = [each for each in parameters if each.kind in by_place]
+    several = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters)
+    least = sum(each.default is inspect.Parameter.empty for each in placed)
+    return least, math.inf if several else len(placed)
 
 
 def _checked_form(func_type: str) -> None:

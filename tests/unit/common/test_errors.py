@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import threading
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -20,6 +21,7 @@ from millstream.common.errors import (
     PlanError,
     TypeMismatchError,
     UserCodeError,
+    is_users_file,
     short_repr,
     user_code_error,
     user_location,
@@ -229,3 +231,8 @@ def test_a_password_in_the_users_line_is_not_shown() -> None:
     location = {"password": "s3cret99", "location": user_location()}["location"]
     assert isinstance(location, Location)
     assert "s3cret99" not in str(location)
+
+
+def test_the_standard_library_is_not_the_users() -> None:
+    assert not is_users_file(threading.__file__)
+    assert is_users_file(str(Path(threading.__file__).parent / "site-packages" / "mine.py"))

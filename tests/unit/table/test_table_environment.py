@@ -24,7 +24,9 @@ from millstream.table import (
 from millstream.table.expressions import col, lit, row
 from millstream.table.sql.errors import SqlError
 from millstream.table.table_result import TableResult
+from millstream.table.udf import udf
 from millstream.table.window import Tumble
+from millstream.testing import in_memory
 
 PRINT = TableDescriptor.for_connector("print")
 
@@ -494,3 +496,113 @@ def test_with_watermark_of_what_is_no_time():
     assert caught.value.hint == "did you mean ts?"
     with pytest.raises(PlanError, match="is not a span of time"):
         clicks([1]).with_watermark("ts", "soon")
+
+
+def test_statements_about_catalogs_print_everything_as_flink_does(capsys):
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    words = "a_text_that_is_longer_than_thirty_characters"
+    t_env.execute_sql(f"CREATE TABLE t (id INT COMMENT '{words}') WITH ('connector' = 'print')")
+    t_env.execute_sql("DESCRIBE t").print()
+    assert capsys.readouterr().out.splitlines()[1:4:2] == [
+        f"| name | type | null | key | extras | watermark | {'comment':>44} |",
+        f"|   id |  INT | TRUE |     |        |           | {words} |",
+    ]
+    t_env.execute_sql("SHOW CREATE TABLE t").print()
+    assert f"  `id` INT COMMENT '{words}'\n" in capsys.readouterr().out
+
+
+def test_create_table_as_writes_into_a_table_that_was_there(capsys):
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.execute_sql("CREATE TABLE p (id INT) WITH ('connector' = 'print')")
+    with in_memory():
+        t_env.execute_sql(
+            "CREATE TABLE IF NOT EXISTS p WITH ('connector' = 'print') AS SELECT 5 AS id"
+        ).wait()
+    assert capsys.readouterr().out == "+I[5]\n"
+
+
+def test_explain_of_create_table_as_makes_no_table():
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    statement = "CREATE TABLE p WITH ('connector' = 'print') AS SELECT 5 AS id"
+    assert "Sink(table=[default_catalog.default_database.p]" in t_env.explain_sql(statement)
+    assert t_env.list_tables() == []
+    t_env.execute_sql("CREATE TABLE p (id INT) WITH ('connector' = 'blackhole')")
+    t_env.explain_sql(statement.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
+    t_env.explain_sql(statement.replace("CREATE", "CREATE OR REPLACE"))
+    assert "blackhole" in str(list(t_env.execute_sql("SHOW CREATE TABLE p").collect()))
+
+
+@pytest.mark.parametrize(
+    ("statement", "hint"),
+    [
+        ("UPDATE t SET a = 1", "INSERT INTO"),
+        ("TRUNCATE TABLE t", "INSERT INTO"),
+        ("ANALYZE TABLE t COMPUTE STATISTICS", "cost model"),
+        ("ADD JAR 'x.jar'", "Python"),
+        ("SHOW JOBS", "millstream sql"),
+        ("STOP JOB 'x'", "millstream sql"),
+        ("BEGIN STATEMENT SET", "EXECUTE STATEMENT SET"),
+        ("EXECUTE PLAN 'x.json'", "savepoint"),
+        ("CREATE MODEL m WITH ('a' = 'b')", "user function"),
+    ],
+)
+def test_statements_that_do_not_run_say_what_to_do(statement, hint):
+    with pytest.raises(SqlError) as error:
+        TableEnvironment.create().execute_sql(statement)
+    assert error.value.code == "NOT_SUPPORTED"
+    assert hint in error.value.hint and statement.split()[0] in error.value.message
+
+
+def test_errors_of_rows_have_no_python_in_them():
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    with in_memory(), pytest.raises(MillstreamError) as error:
+        t_env.execute_sql("SELECT 1 / CAST(a AS INT) FROM (VALUES ('0')) AS t (a)").print()
+    text = str(error.value)
+    assert "by zero" in text and "NULLIF" in text
+    assert "Error" not in text and "millstream." not in text
+
+
+def test_lines_that_do_not_fit_say_how_to_go_on(tmp_path):
+    (tmp_path / "rows.json").write_text('{"a": 1}\n{"a":\n')
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    options = f"'connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'json'"
+    t_env.execute_sql(f"CREATE TABLE t (a INT) WITH ({options})")
+    with in_memory(), pytest.raises(MillstreamError) as error:
+        t_env.execute_sql("SELECT * FROM t").print()
+    text = str(error.value)
+    assert "[JSON_ROW] no JSON" in text and "'json.ignore-parse-errors' = 'true'" in text
+    assert "JSONDecodeError" not in text and ".on_error" not in text
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("table.local-time-zone", "Mars/Phobos"), ("table.exec.mini-batch.enabled", "maybe")],
+)
+def test_a_wrong_value_of_an_option_is_refused_before_the_query_runs(key, value):
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.get_config().set(key, value)
+    with in_memory(), pytest.raises(PlanError, match=f"{key}.*{value}") as error:
+        t_env.execute_sql("SELECT COUNT(*), CURRENT_TIMESTAMP FROM (VALUES (1))")
+    assert error.value.code == "TABLE_OPTION"
+
+
+def test_a_call_with_too_many_arguments_is_found_before_it_runs():
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+
+    @udf(result_type=DataTypes.INT())
+    def add(x, y=1, *more):
+        return x + y
+
+    @udf(result_type=DataTypes.INT())
+    def single(x):
+        return x
+
+    t_env.create_temporary_system_function("add", add)
+    t_env.create_temporary_system_function("single", single)
+    t_env.sql_query("SELECT add(1), add(1, 2, 3), single(1)")
+    for call, takes in (
+        ("add()", "takes at least 1 arguments"),
+        ("single(1, 2)", "takes 1 arguments"),
+    ):
+        with pytest.raises(SqlError, match=takes):
+            t_env.sql_query(f"SELECT {call}")

@@ -25,6 +25,9 @@ def run_sql(args: argparse.Namespace, console: Console) -> int:
         t_env.get_config().set(key, value)
     given = args.file is not None or args.statements is not None
     session = Session(t_env, console, interactive=not given and sys.stdin.isatty())
+    if session.interactive:
+        # Lines about running jobs would be written over what is typed; SHOW JOBS tells of them.
+        t_env.names.options.setdefault("millstream.progress", "false")
     for path in args.init:
         _run_text(session, _read(path))
     if args.statements is not None:
@@ -76,7 +79,7 @@ def _run_text(session: Session, text: str) -> None:
         check(statement)
     try:
         for statement in statements:
-            session.run(statement)
+            session.run_apart(statement)
             if session.ended:
                 break
     except BaseException:

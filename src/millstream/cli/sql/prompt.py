@@ -59,9 +59,9 @@ def _run(session: Session, text: str) -> str:
         script, rest = cut(f"{text};"), ""
     for statement in script.statements:
         try:
-            session.run(statement)
+            session.run_apart(statement)
         except KeyboardInterrupt:
-            session.console.note("interrupted")
+            session.console.note("The statement was stopped.")
         except Exception as error:
             session.console.error(error)
             break

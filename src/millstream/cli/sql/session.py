@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 from millstream.cli.console import Console
@@ -21,7 +23,7 @@ from millstream.table.sql.parser import parse
 from millstream.table.sql.queries import Query
 from millstream.table.statement_set import StatementSet
 from millstream.table.table_environment import TableEnvironment
-from millstream.table.table_result import TableResult
+from millstream.table.table_result import TableResult, shown_result
 from millstream.table.types.logical import RowField, RowType
 
 __all__ = ["HELP", "Session", "check"]
@@ -72,6 +74,50 @@ class Session:
         self.jobs = SessionJobs()
         self.ended = False
         self._set: StatementSet | None = None
+        self._shown: TableResult | None = None
+        self._stopping = False
+
+    def run_apart(self, statement: StatementText) -> None:
+        """Run one statement in a thread of its own, so that ctrl-C interrupts no call into the JVM.
+
+        PySpark has its own answer to ctrl-C if it starts in the main thread: it ends all jobs.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            The user has stopped it. A second ctrl-C does not wait for the end of the query.
+        """
+        failed: list[BaseException] = []
+        ended = threading.Event()
+
+        def work() -> None:
+            try:
+                self.run(statement)
+            except BaseException as error:
+                failed.append(error)
+            finally:
+                ended.set()
+
+        self._stopping = False
+        threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+        # Not join(): a thread whose join was interrupted counts as ended.
+        while not ended.is_set():
+            try:
+                ended.wait()
+            except KeyboardInterrupt:
+                if self._stopping:
+                    raise
+                self._stop_shown()
+        if self._stopping:
+            raise KeyboardInterrupt
+        if failed:
+            raise failed[0]
+
+    def _stop_shown(self) -> None:
+        """Stop the query whose rows are shown, or that is about to start."""
+        self._stopping = True
+        if self._shown is not None:
+            self._shown.collect().close()
 
     def run(self, statement: StatementText) -> None:
         """Run one statement.
@@ -140,6 +186,9 @@ class Session:
     def _started(self, result: TableResult) -> None:
         client = result.get_job_client()
         assert client is not None
+        if self._stopping:
+            client.cancel().result()
+            return
         name = ", ".join(field.name for field in result.row_type.fields)
         job = self.jobs.add(client, f"insert into {name}")
         if (self.t_env.names.option(SYNC) or "").lower() == "true":
@@ -205,7 +254,10 @@ class Session:
                 f"{RESULT_MODE} cannot be {mode!r}",
                 hint=f"use one of {', '.join(MODES)}",
             )
+        self._shown = result
         try:
+            if self._stopping:
+                result.collect().close()
             if mode.lower() == "tableau":
                 show_tableau(result, self._write_row)
             elif mode.lower() == "changelog":
@@ -218,6 +270,8 @@ class Session:
             if not self.interactive:
                 raise
             self._note("The query was stopped.")
+        finally:
+            self._shown = None
 
     def _show_plain(self, result: TableResult) -> None:
         """A result that is there at once: of SHOW, DESCRIBE, EXPLAIN; or OK."""
@@ -256,7 +310,7 @@ class Session:
 
 def _texts(names: tuple[str, ...], rows: list[tuple[str, ...]]) -> TableResult:
     row_type = RowType(tuple(RowField(name, STRING) for name in names))
-    return TableResult(row_type, [Row(*row) for row in rows], width=60)
+    return shown_result(row_type, [Row(*row) for row in rows])
 
 
 _HANDLERS: dict[type, Callable[[Session, Any], bool]] = {

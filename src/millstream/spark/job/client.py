@@ -205,7 +205,8 @@ class JobClient:
                 "NO_SAVEPOINT_DIRECTORY",
                 "nothing says where the savepoint goes",
                 location=user_location(),
-                hint="give a path, or call env.set_default_savepoint_directory before the job starts",
+                hint="give a path, or call env.set_default_savepoint_directory before the job starts; "
+                "in SQL SET 'execution.checkpointing.savepoint-dir' = '...' before its INSERT",
             )
         savepoint = SavepointRequest(
             absolute_path(target), stop=stop, drain=drain, on_progress=on_progress

@@ -11,9 +11,10 @@ from millstream.table.catalog.tables import TableBuilder
 from millstream.table.logical.entries import TableEntry
 from millstream.table.logical.problems import nearest
 from millstream.table.sql import statements as ast
-from millstream.table.sql.nodes import Source
+from millstream.table.sql.expressions import ColumnRef
+from millstream.table.sql.nodes import Identifier, Source
 
-__all__ = ["alter_table"]
+__all__ = ["alter_table", "reset_options"]
 
 
 def alter_table(
@@ -24,29 +25,55 @@ def alter_table(
     if isinstance(action, ast.SetOptions):
         builder.options.update({each.key: each.value for each in action.options})
     elif isinstance(action, ast.ResetOptions):
-        for key in action.keys:
-            builder.options.pop(key, None)
+        reset_options(builder.options, action.keys, "ALTER TABLE", "connector")
     elif isinstance(action, ast.AddColumns):
         _add(builder, action)
     elif isinstance(action, ast.DropColumns):
         for each in action.columns:
-            _drop(builder, str(each))
+            _drop(builder, each)
     elif isinstance(action, ast.RenameColumn):
-        _rename(builder, str(action.old), str(action.new))
+        _rename(builder, action.old, action.new)
     elif isinstance(action, ast.DropPart):
-        if action.part == "WATERMARK":
-            builder.watermark = None
-        elif action.part == "DISTRIBUTION":
-            builder.distribution = None
-        else:
-            builder.primary_key, builder.primary_key_name = (), None
+        _drop_part(builder, action.part)
     elif isinstance(action, ast.DropConstraint):
         if action.name.text != old.primary_key_name:
-            raise catalog_error("UNKNOWN_CONSTRAINT", f"there is no constraint {action.name.text}")
+            key = old.primary_key_name
+            hint = f"its primary key is the constraint {key}" if key else "it has no primary key"
+            message = f"there is no constraint {action.name.text}"
+            raise catalog_error("UNKNOWN_CONSTRAINT", message, hint, action.name)
         builder.primary_key, builder.primary_key_name = (), None
     else:
-        raise catalog_error("NOT_SUPPORTED", "partitions of tables in memory cannot be changed")
+        hint = "partitions come with the rows that are written, and go with their files"
+        raise catalog_error("NOT_SUPPORTED", "ALTER TABLE cannot add or drop partitions", hint)
     return builder.finish(old.path, comment=old.comment, temporary=old.temporary, source=old.source)
+
+
+def reset_options(
+    options: dict[str, str], keys: tuple[str, ...], statement: str, kept: str
+) -> None:
+    """Take options away; the one that says what kind of thing this is has to stay."""
+    if not keys:
+        message = f"{statement} ... RESET names no option"
+        raise catalog_error("TABLE_OPTION", message, "write RESET ('key')")
+    if kept in keys:
+        message = f"{statement} ... RESET cannot take the option {kept} away"
+        raise catalog_error("TABLE_OPTION", message, "drop it, and create another one")
+    for key in keys:
+        options.pop(key, None)
+
+
+def _drop_part(builder: TableBuilder, part: str) -> None:
+    """DROP WATERMARK, DROP DISTRIBUTION or DROP PRIMARY KEY."""
+    found = {"WATERMARK": builder.watermark, "DISTRIBUTION": builder.distribution}
+    if not found.get(part, builder.primary_key):
+        hint = "SHOW CREATE TABLE shows what the table has"
+        raise catalog_error("NOTHING_TO_DROP", f"the table has no {part}", hint)
+    if part == "WATERMARK":
+        builder.watermark = None
+    elif part == "DISTRIBUTION":
+        builder.distribution = None
+    else:
+        builder.primary_key, builder.primary_key_name = (), None
 
 
 def _opened(old: TableEntry, manager: CatalogManager, source: Source) -> TableBuilder:
@@ -61,27 +88,40 @@ def _opened(old: TableEntry, manager: CatalogManager, source: Source) -> TableBu
     return builder
 
 
-def _place(builder: TableBuilder, name: str) -> int:
+def _place(builder: TableBuilder, column: Identifier) -> int:
+    name = str(column)
     names = [each.name for each in builder.columns]
     if name not in names:
         close = nearest(name, names)
         hint = f"did you mean {close[0]}?" if close else f"its columns are {', '.join(names)}"
-        raise catalog_error("UNKNOWN_COLUMN", f"there is no column {name}", hint)
+        raise catalog_error("UNKNOWN_COLUMN", f"there is no column {name}", hint, column)
     return names.index(name)
+
+
+def _check_unused(builder: TableBuilder, column: Identifier, hint: str) -> None:
+    """Refuse to take a column away from a computed column or the watermark."""
+    name = str(column)
+    users = {f"the computed column {own}": node for own, (node, _) in builder.computed.items()}
+    if builder.watermark is not None:
+        users["the watermark"] = builder.watermark[1]
+    for owner, node in users.items():
+        if any(name in each.name.names for each in node.walk() if isinstance(each, ColumnRef)):
+            message = f"{owner} needs column {name}"
+            raise catalog_error("COLUMN_IN_USE", message, hint, column)
 
 
 def _add(builder: TableBuilder, action: ast.AddColumns) -> None:
     for position in action.columns:
-        name = str(position.column.name)
-        if action.modify:
-            _place(builder, name)
+        old = builder.columns[_place(builder, position.column.name)] if action.modify else None
         made = builder.add(position.column, replacing=action.modify)
+        if old is not None and made.comment is None:
+            at = builder.columns.index(made)
+            made = builder.columns[at] = replace(made, comment=old.comment)
         if position.place is not None:
             builder.columns.remove(made)
             after = position.after
-            at = (
-                0 if position.place == "FIRST" or after is None else _place(builder, str(after)) + 1
-            )
+            first = position.place == "FIRST"
+            at = 0 if first or after is None else _place(builder, after) + 1
             builder.columns.insert(at, made)
     for constraint in action.constraints:
         if action.modify:
@@ -101,28 +141,36 @@ def _add(builder: TableBuilder, action: ast.AddColumns) -> None:
         builder.distribution = (spread.kind, names, spread.buckets)
 
 
-def _drop(builder: TableBuilder, name: str) -> None:
-    at = _place(builder, name)
+def _drop(builder: TableBuilder, column: Identifier) -> None:
+    name, at = str(column), _place(builder, column)
     used = {"the primary key": builder.primary_key, "the partition keys": builder.partition_keys}
     if builder.watermark is not None:
         used["the watermark"] = (builder.watermark[0],)
     for owner, names in used.items():
         if name in names:
-            raise catalog_error("COLUMN_IN_USE", f"{owner} needs column {name}", "drop that first")
-    del builder.columns[at]
+            message = f"{owner} needs column {name}"
+            raise catalog_error("COLUMN_IN_USE", message, "drop that first", column)
     builder.computed.pop(name, None)
+    _check_unused(builder, column, "drop that first")
+    del builder.columns[at]
 
 
-def _rename(builder: TableBuilder, old: str, new: str) -> None:
-    at = _place(builder, old)
+def _rename(builder: TableBuilder, column: Identifier, renamed: Identifier) -> None:
+    old, new = str(column), str(renamed)
+    at = _place(builder, column)
     if any(each.name == new for each in builder.columns):
-        raise catalog_error("DUPLICATE_COLUMN", f"there is a column {new} already")
+        message = f"there is a column {new} already"
+        raise catalog_error("DUPLICATE_COLUMN", message, "choose another name", renamed)
+    if old in builder.partition_keys:
+        message = f"the partition keys need column {old}"
+        hint = "its values are names of folders: create another table"
+        raise catalog_error("COLUMN_IN_USE", message, hint, column)
+    if builder.watermark is not None and builder.watermark[0] == old:
+        message = f"the watermark needs column {old}"
+        raise catalog_error("COLUMN_IN_USE", message, "drop the watermark first", column)
+    if old not in builder.computed:
+        _check_unused(builder, column, "drop that first, and add it again with the new name")
     builder.columns[at] = replace(builder.columns[at], name=new)
     if old in builder.computed:
         builder.computed[new] = builder.computed.pop(old)
     builder.primary_key = tuple(new if each == old else each for each in builder.primary_key)
-    keys = builder.partition_keys
-    builder.partition_keys = tuple(new if each == old else each for each in keys)
-    if builder.watermark is not None and builder.watermark[0] == old:
-        message = f"the watermark needs column {old}"
-        raise catalog_error("COLUMN_IN_USE", message, "drop the watermark first")

@@ -6,26 +6,31 @@ its own: queries, INSERT, EXPLAIN and those that run jobs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from millstream.common.errors import PlanError
-from millstream.table.catalog.altering import alter_table
+from millstream.table.catalog.altering import alter_table, reset_options
 from millstream.table.catalog.errors import catalog_error
 from millstream.table.catalog.manager import Catalog, CatalogManager, Database
 from millstream.table.catalog.python_functions import entry_at
 from millstream.table.catalog.results import OK, StatementResult, table_of
 from millstream.table.catalog.showing import describe, show
 from millstream.table.catalog.tables import build_table
+from millstream.table.catalog.unsupported import not_supported
 from millstream.table.logical.binder import bind_query
 from millstream.table.logical.entries import FunctionEntry, TableEntry, ViewEntry
-from millstream.table.logical.problems import Problems
+from millstream.table.logical.problems import Problems, nearest
 from millstream.table.logical.relation_binder import renamed
 from millstream.table.sql import statements as ast
 from millstream.table.sql.errors import SqlError
+from millstream.table.sql.expressions import ColumnRef, Star
 from millstream.table.sql.nodes import Source
+from millstream.table.sql.queries import Query, Select, SetOperation
+from millstream.table.types.logical import RowField
 
 __all__ = ["execute_ddl"]
 
@@ -40,8 +45,7 @@ def execute_ddl(
     handler = _HANDLERS.get(type(statement))
     if handler is None:
         if isinstance(statement, ast.Unsupported):
-            message = f"{statement.feature} is not supported"
-            raise Problems(_source(sql)).error("NOT_SUPPORTED", message, statement)
+            raise not_supported(statement.feature, Problems(_source(sql)), statement)
         return None
     source = _source(sql)
     try:
@@ -49,7 +53,7 @@ def execute_ddl(
     except SqlError:
         raise
     except PlanError as error:
-        place = getattr(statement, "name", None)
+        place = getattr(error, "node", None) or getattr(statement, "name", None)
         node = place if hasattr(place, "span") else statement
         raise Problems(source).error(error.code, error.message, node, error.hint) from None
 
@@ -91,10 +95,12 @@ def _view(
     node: Any,
 ) -> ViewEntry:
     relation = bind_query(query, manager, source)
+    written = names or _written_names(query, relation.row_type.fields)
+    _check_names(written, source, node)
     if names:
         if len(names) != len(relation.row_type.fields):
             count = len(relation.row_type.fields)
-            message = f"the view has {len(names)} names, and its query has {count} columns"
+            message = f"the view names {len(names)} columns, and its query has {count}"
             raise Problems(source).error("COLUMN_COUNT", message, node.name, "name all columns")
         relation = renamed(relation, names)
     text = source.text[query.span.start : query.span.stop]
@@ -110,10 +116,41 @@ def _view(
     )
 
 
+def _check_names(names: Sequence[str], source: Source, node: Any) -> None:
+    """Two columns of one name could not be told apart by who reads the view."""
+    name, most = Counter(names).most_common(1)[0] if names else ("", 0)
+    if most > 1:
+        message = f"the view has two columns {name}"
+        hint = f"give one another name: {name} AS ..., or name all columns behind the view"
+        raise Problems(source).error("DUPLICATE_COLUMN", message, node.name, hint)
+
+
+def _written_names(query: Query, fields: Sequence[RowField]) -> list[str]:
+    """The names of the columns of a query as it has them; the binder numbers equal ones."""
+    body: Any = query
+    while isinstance(body, Query | SetOperation):
+        body = body.body if isinstance(body, Query) else body.left
+    if not isinstance(body, Select):
+        return []
+    stars = sum(isinstance(item.value, Star) for item in body.items)
+    names: list[str] = []
+    for item in body.items:
+        known = [field.name for field in fields[len(names) :]]
+        if isinstance(item.value, Star):
+            # Which columns belong to which of several stars is not known here.
+            count = len(fields) - len(body.items) + 1 if stars == 1 else 0
+            names += known[:count]
+        elif item.alias is not None:
+            names.append(item.alias.text)
+        elif isinstance(item.value, ColumnRef):
+            names.append(item.value.name.names[-1])
+    return names
+
+
 def _alter_view(node: ast.AlterView, manager: CatalogManager, source: Source) -> StatementResult:
     old = manager.find_table(node.name.names)
     if not isinstance(old, ViewEntry):
-        raise catalog_error("UNKNOWN_TABLE", f"there is no view {node.name}")
+        raise manager.no_such_table(node.name.names, "view", "ALTER TABLE")
     if node.query is not None:
         made = _view(node.query, manager, source, old.path, (), node)
         made = replace(made, temporary=old.temporary, comment=old.comment)
@@ -131,9 +168,7 @@ def _alter_table(node: ast.AlterTable, manager: CatalogManager, source: Source) 
     if old is None and node.if_exists:
         return OK
     if not isinstance(old, TableEntry):
-        close = manager.similar_tables(node.name.names[-1])
-        hint = f"did you mean {close[0]}?" if close else "SHOW TABLES lists all"
-        raise catalog_error("UNKNOWN_TABLE", f"there is no table {node.name}", hint)
+        raise manager.no_such_table(node.name.names, "table", "ALTER VIEW")
     if isinstance(node.action, ast.RenameTable):
         path = manager.path(node.action.name.names)
         manager.add_table(replace(old, path=path))
@@ -148,13 +183,7 @@ def _drop(node: ast.Drop, manager: CatalogManager, source: Source) -> StatementR
         path = manager.path(node.name.names)
         done = manager.drop_table(path, view=node.kind == "VIEW", temporary=node.temporary)
         if not done and not node.if_exists:
-            close = manager.similar_tables(node.name.names[-1])
-            hint = f"did you mean {close[0]}?" if close else f"write DROP {node.kind} IF EXISTS"
-            word = "temporary " if node.temporary else ""
-            if isinstance(manager.find_table(node.name.names), TableEntry) and node.kind == "VIEW":
-                hint = f"{node.name} is a table: write DROP TABLE"
-            message = f"there is no {word}{node.kind.lower()} {path}"
-            raise catalog_error("UNKNOWN_TABLE", message, hint)
+            raise _nothing_to_drop(node, manager)
     elif node.kind == "FUNCTION":
         path = manager.path(node.name.names)
         done = manager.drop_function(path, temporary=node.temporary, system=node.system)
@@ -168,13 +197,22 @@ def _drop(node: ast.Drop, manager: CatalogManager, source: Source) -> StatementR
     return OK
 
 
+def _nothing_to_drop(node: ast.Drop, manager: CatalogManager) -> PlanError:
+    found = manager.find_table(node.name.names)
+    temporary = "TEMPORARY " if found is not None and found.temporary else ""
+    kind = "VIEW" if isinstance(found, ViewEntry) else "TABLE"
+    other = f"DROP {temporary}{kind}" if found is not None else f"DROP {node.kind} IF EXISTS"
+    what = f"temporary {node.kind.lower()}" if node.temporary else node.kind.lower()
+    return manager.no_such_table(node.name.names, what, other, default=f"write {other}")
+
+
 def _drop_database(node: ast.Drop, manager: CatalogManager) -> None:
     catalog, name = manager.database_path(node.name.names)
     owner = manager.catalog_named(catalog)
     if not owner.has_database(name):
         if node.if_exists:
             return
-        raise catalog_error("UNKNOWN_DATABASE", f"there is no database {name} in catalog {catalog}")
+        manager.database_named(catalog, name)
     if (catalog, name) == (manager.current_catalog, manager.current_database):
         message = f"{name} is the current database"
         raise catalog_error("DATABASE_IN_USE", message, "USE another one first")
@@ -211,6 +249,7 @@ def _create_database(node: Any, manager: CatalogManager, source: Source) -> Stat
 def _create_catalog(node: Any, manager: CatalogManager, source: Source) -> StatementResult:
     options = {each.key: each.value for each in node.options}
     kind, name = options.get("type"), node.name.text
+    _check_catalog_options(kind or "", options)
     if kind in _CATALOGS:
         made = import_module(_CATALOGS[kind]).make_catalog(name, options, node.comment)
     elif kind == "generic_in_memory":
@@ -224,22 +263,51 @@ def _create_catalog(node: Any, manager: CatalogManager, source: Source) -> State
     return OK
 
 
+def _check_catalog_options(kind: str, options: dict[str, str]) -> None:
+    known = ("type", "default-database", "property-version")
+    for key in options:
+        if key not in known and kind:
+            close = nearest(key, known)
+            hint = f"did you mean {close[0]}?" if close else f"the options are {', '.join(known)}"
+            message = f"a catalog of type {kind} has no option {key}"
+            raise catalog_error("TABLE_OPTION", message, hint)
+
+
 def _create_function(node: Any, manager: CatalogManager, source: Source) -> StatementResult:
+    path = manager.path(node.name.names)
+    manager.add_function(path, _function(node), if_not_exists=node.if_not_exists)
+    return OK
+
+
+def _alter_function(
+    node: ast.AlterFunction, manager: CatalogManager, source: Source
+) -> StatementResult:
+    if node.temporary:
+        message = "a temporary function cannot be altered"
+        raise catalog_error("NOT_SUPPORTED", message, "DROP TEMPORARY FUNCTION, then CREATE it")
+    path = manager.path(node.name.names)
+    if not manager.drop_function(path, temporary=False, system=False):
+        if node.if_exists:
+            return OK
+        hint = "SHOW USER FUNCTIONS lists all"
+        raise catalog_error("UNKNOWN_FUNCTION", f"there is no function {node.name}", hint)
+    manager.add_function(path, _function(node))
+    return OK
+
+
+def _function(node: ast.CreateFunction | ast.AlterFunction) -> FunctionEntry:
+    """The function that a statement names; one in Python has to be there."""
     name = node.name.names[-1]
     if node.language == "PYTHON":
-        entry = entry_at(node.class_name, name, temporary=node.temporary, system=node.system)
-    else:
-        entry = FunctionEntry(
-            name,
-            "scalar",
-            class_name=node.class_name,
-            language=node.language,
-            temporary=node.temporary,
-            system=node.system,
-        )
-    path = manager.path(node.name.names)
-    manager.add_function(path, entry, if_not_exists=node.if_not_exists)
-    return OK
+        return entry_at(node.class_name, name, temporary=node.temporary, system=node.system)
+    return FunctionEntry(
+        name,
+        "scalar",
+        class_name=node.class_name,
+        language=node.language,
+        temporary=node.temporary,
+        system=node.system,
+    )
 
 
 def _alter_database(node: Any, manager: CatalogManager, source: Source) -> StatementResult:
@@ -251,10 +319,14 @@ def _alter_database(node: Any, manager: CatalogManager, source: Source) -> State
 def _alter_catalog(node: Any, manager: CatalogManager, source: Source) -> StatementResult:
     catalog = manager.catalog_named(node.name.text)
     if isinstance(node.action, ast.SetOptions):
-        catalog.options.update({each.key: each.value for each in node.action.options})
+        changed = {each.key: each.value for each in node.action.options}
+        if "type" in changed:
+            message = "ALTER CATALOG ... SET cannot change the type"
+            raise catalog_error("CATALOG_TYPE", message, "drop it, and create another one")
+        _check_catalog_options(catalog.options.get("type", ""), changed)
+        catalog.options.update(changed)
     elif isinstance(node.action, ast.ResetOptions):
-        for key in node.action.keys:
-            catalog.options.pop(key, None)
+        reset_options(catalog.options, node.action.keys, "ALTER CATALOG", "type")
     else:
         catalog.comment = node.comment
     return OK
@@ -294,10 +366,11 @@ _HANDLERS: dict[type, Callable[[Any, CatalogManager, Source], StatementResult]] 
     ast.AlterView: _alter_view,
     ast.AlterDatabase: _alter_database,
     ast.AlterCatalog: _alter_catalog,
+    ast.AlterFunction: _alter_function,
     ast.Drop: _drop,
     ast.Use: _use,
     ast.SetOption: _set,
     ast.Reset: _reset,
-    ast.Show: lambda node, manager, source: show(node, manager),
-    ast.Describe: lambda node, manager, source: describe(node, manager),
+    ast.Show: show,
+    ast.Describe: describe,
 }

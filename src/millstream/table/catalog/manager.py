@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from millstream.table.catalog.errors import catalog_error
+from millstream.table.catalog.errors import CatalogError, catalog_error
 from millstream.table.logical.algebra import TablePath
 from millstream.table.logical.entries import FunctionEntry, TableEntry, ViewEntry
 from millstream.table.logical.problems import nearest
@@ -123,7 +123,10 @@ class CatalogManager:
         if catalog.name in self.catalogs:
             if if_not_exists:
                 return
-            raise catalog_error("CATALOG_EXISTS", f"there is a catalog {catalog.name} already")
+            hint = "write CREATE CATALOG IF NOT EXISTS, or drop it first"
+            raise catalog_error(
+                "CATALOG_EXISTS", f"there is a catalog {catalog.name} already", hint
+            )
         self.catalogs[catalog.name] = catalog
 
     def catalog_named(self, name: str) -> Catalog:
@@ -232,6 +235,22 @@ class CatalogManager:
             return []
         known = [each.path.name for each in self.tables(self.catalog, self.current_database)]
         return nearest(name, known)
+
+    def no_such_table(
+        self, names: tuple[str, ...], kind: str, other: str, default: str = "SHOW TABLES lists all"
+    ) -> CatalogError:
+        """The error of a name that means no table, or no view; if it means the other one, ``other``
+        is the statement for that."""
+        found = self.find_table(names)
+        name = ".".join(names)
+        if found is not None:
+            is_view = isinstance(found, ViewEntry)
+            what = ("temporary " if found.temporary else "") + ("view" if is_view else "table")
+            message = f"there is no {kind} {name}: it is a {what}"
+            return catalog_error("UNKNOWN_TABLE", message, f"write {other}")
+        close = [each for each in self.similar_tables(names[-1]) if each != names[-1]]
+        hint = f"did you mean {close[0]}?" if close else default
+        return catalog_error("UNKNOWN_TABLE", f"there is no {kind} {name}", hint)
 
     # Functions.
 

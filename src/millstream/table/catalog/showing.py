@@ -8,15 +8,18 @@ from millstream.common.errors import PlanError
 from millstream.table.catalog.errors import catalog_error
 from millstream.table.catalog.manager import CatalogManager
 from millstream.table.catalog.results import StatementResult, listed, table_of
+from millstream.table.catalog.unsupported import not_supported
 from millstream.table.expressions import kinds
 from millstream.table.functions import FUNCTIONS
 from millstream.table.logical.entries import TableEntry, ViewEntry
+from millstream.table.logical.problems import Problems, nearest
 from millstream.table.sql import statements as ast
+from millstream.table.sql.nodes import Identifier, Source, quoted_name
 
 __all__ = ["describe", "show", "show_create"]
 
 
-def show(node: ast.Show, manager: CatalogManager) -> StatementResult:
+def show(node: ast.Show, manager: CatalogManager, source: Source) -> StatementResult:
     """The rows of a SHOW statement."""
     what = node.what
     if what == "CATALOGS":
@@ -43,6 +46,10 @@ def show(node: ast.Show, manager: CatalogManager) -> StatementResult:
         return _columns(_found(manager, node.name), node)
     if what in ("CREATE TABLE", "CREATE VIEW"):
         entry = _found(manager, node.name)
+        kind = "VIEW" if isinstance(entry, ViewEntry) else "TABLE"
+        if not what.endswith(kind):
+            message = f"{entry.path} is a {kind.lower()}"
+            raise catalog_error("UNKNOWN_TABLE", message, f"write SHOW CREATE {kind}")
         return table_of(["result"], [[show_create(entry)]])
     if what == "CREATE CATALOG":
         return table_of(["result"], [[_create_catalog(manager, node)]])
@@ -50,7 +57,7 @@ def show(node: ast.Show, manager: CatalogManager) -> StatementResult:
         return table_of(["partition name"], [])
     if what == "JARS":
         return table_of(["jars"], [])
-    raise catalog_error("NOT_SUPPORTED", f"SHOW {what} is not supported")
+    raise not_supported(f"SHOW {what}", Problems(source), node)
 
 
 def _tables(node: ast.Show, manager: CatalogManager) -> StatementResult:
@@ -70,13 +77,11 @@ def _tables(node: ast.Show, manager: CatalogManager) -> StatementResult:
 def _found(manager: CatalogManager, name: Any) -> TableEntry | ViewEntry:
     found = manager.find_table(name.names)
     if found is None:
-        close = manager.similar_tables(name.names[-1])
-        hint = f"did you mean {close[0]}?" if close else "SHOW TABLES lists all"
-        raise catalog_error("UNKNOWN_TABLE", f"there is no table {name}", hint)
+        raise manager.no_such_table(name.names, "table", "")
     return found
 
 
-def describe(node: ast.Describe, manager: CatalogManager) -> StatementResult:
+def describe(node: ast.Describe, manager: CatalogManager, source: Source) -> StatementResult:
     """The rows of a DESCRIBE statement."""
     if node.kind == "TABLE":
         return _columns(_found(manager, node.name), None)
@@ -86,8 +91,10 @@ def describe(node: ast.Describe, manager: CatalogManager) -> StatementResult:
         rows = [["name", name], ["type", catalog.options.get("type", "generic_in_memory")]]
         rows.append(["comment", catalog.comment or ""])
         if node.extended:
-            rows += [[f"option:{k}", v] for k, v in catalog.options.items()]
+            rows += [[f"option:{k}", v] for k, v in sorted(catalog.options.items()) if k != "type"]
         return table_of(["info name", "info value"], rows)
+    if node.kind == "FUNCTION":
+        return table_of(["info name", "info value"], _function_rows(node, manager))
     if node.kind == "DATABASE":
         catalog_name, name = manager.database_path(node.name.names)  # type: ignore[union-attr]
         database = manager.database_named(catalog_name, name)
@@ -95,7 +102,35 @@ def describe(node: ast.Describe, manager: CatalogManager) -> StatementResult:
         if node.extended:
             rows += [[key, value] for key, value in database.options.items()]
         return table_of(["info name", "info value"], rows)
-    raise catalog_error("NOT_SUPPORTED", f"DESCRIBE {node.kind} is not supported")
+    raise not_supported(f"DESCRIBE {node.kind}", Problems(source), node)
+
+
+def _function_rows(node: ast.Describe, manager: CatalogManager) -> list[list[str]]:
+    """The facts about a function: one of the user, or else a built-in one."""
+    names = node.name.names if isinstance(node.name, Identifier) else (node.name,)
+    user, built_in = manager.find_function(names), FUNCTIONS.get(names[-1].upper())
+    if user is not None:
+        rows = [_truth("is system function", user.system), _truth("is temporary", user.temporary)]
+        details = [["kind", user.kind.upper()], _truth("is deterministic", user.deterministic)]
+        details += [["class name", user.class_name]] if user.class_name else []
+        details += [["function language", user.language or "PYTHON"]]
+    elif built_in is not None:
+        rows = [_truth("is system function", True), _truth("is temporary", False)]
+        details = [
+            ["kind", "AGGREGATE" if built_in.aggregate else "SCALAR"],
+            _truth("is deterministic", built_in.deterministic),
+        ]
+        details += [["signature", built_in.syntax]]
+    else:
+        known = [*manager.function_names(), *(each.lower() for each in FUNCTIONS)]
+        close = nearest(names[-1], known)
+        hint = f"did you mean {close[0]}?" if close else "SHOW FUNCTIONS lists all"
+        raise catalog_error("UNKNOWN_FUNCTION", f"there is no function {node.name}", hint)
+    return rows + details if node.extended else rows
+
+
+def _truth(name: str, value: bool) -> list[str]:
+    return [name, str(value).lower()]
 
 
 def _columns(entry: TableEntry | ViewEntry, node: Any) -> StatementResult:
@@ -141,48 +176,64 @@ def _extras(column: Any) -> str | None:
     return None
 
 
-def _quoted(text: str) -> str:
+def _text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
 def show_create(entry: TableEntry | ViewEntry) -> str:
     """The statement that makes a table or view again."""
-    path = f"`{entry.path.catalog}`.`{entry.path.database}`.`{entry.path.name}`"
+    parts = (entry.path.catalog, entry.path.database, entry.path.name)
+    path = ".".join(map(quoted_name, parts))
     temporary = "TEMPORARY " if entry.temporary else ""
     if isinstance(entry, ViewEntry):
-        names = ",\n".join(f"  `{each.name}`" for each in entry.row_type.fields)
-        comment = f"\nCOMMENT {_quoted(entry.comment)}" if entry.comment else ""
+        names = ",\n".join(f"  {quoted_name(each.name)}" for each in entry.row_type.fields)
+        comment = f"\nCOMMENT {_text(entry.comment)}" if entry.comment else ""
         return f"CREATE {temporary}VIEW {path} (\n{names}\n){comment}\nAS {entry.sql}\n"
     lines = [_column_text(each) for each in entry.columns]
     if entry.watermark is not None:
-        lines.append(f"WATERMARK FOR `{entry.watermark.column}` AS {entry.watermark.text}")
+        lines.append(
+            f"WATERMARK FOR {quoted_name(entry.watermark.column)} AS {entry.watermark.text}"
+        )
     if entry.primary_key:
-        keys = ", ".join(f"`{each}`" for each in entry.primary_key)
-        lines.append(f"CONSTRAINT `{entry.primary_key_name}` PRIMARY KEY ({keys}) NOT ENFORCED")
+        keys = ", ".join(f"{quoted_name(each)}" for each in entry.primary_key)
+        lines.append(
+            f"CONSTRAINT {quoted_name(entry.primary_key_name or '')} PRIMARY KEY ({keys}) NOT ENFORCED"
+        )
     text = f"CREATE {temporary}TABLE {path} (\n" + ",\n".join(f"  {each}" for each in lines) + "\n)"
     if entry.comment:
-        text += f"\nCOMMENT {_quoted(entry.comment)}"
+        text += f"\nCOMMENT {_text(entry.comment)}"
+    if entry.distribution is not None:
+        text += f"\n{_distribution_text(*entry.distribution)}"
     if entry.partition_keys:
-        text += f"\nPARTITIONED BY ({', '.join(f'`{each}`' for each in entry.partition_keys)})"
-    options = [f"  {_quoted(key)} = {_quoted(value)}" for key, value in sorted(entry.options)]
+        text += f"\nPARTITIONED BY ({_names(entry.partition_keys)})"
+    options = [f"  {_text(key)} = {_text(value)}" for key, value in sorted(entry.options)]
     return text + ("\nWITH (\n" + ",\n".join(options) + "\n)" if options else "") + "\n"
+
+
+def _names(columns: tuple[str, ...]) -> str:
+    return ", ".join(map(quoted_name, columns))
+
+
+def _distribution_text(kind: str | None, columns: tuple[str, ...], buckets: int | None) -> str:
+    by = f" BY {kind or ''}({_names(columns)})" if columns else ""
+    return f"DISTRIBUTED{by}" + (f" INTO {buckets} BUCKETS" if buckets else "")
 
 
 def _column_text(column: Any) -> str:
     from millstream.table.logical.typing_rules import plain_type
 
-    comment = f" COMMENT {_quoted(column.comment)}" if column.comment else ""
+    comment = f" COMMENT {_text(column.comment)}" if column.comment else ""
     if column.kind == "computed":
-        return f"`{column.name}` AS {column.text}{comment}"
+        return f"{quoted_name(column.name)} AS {column.text}{comment}"
     extras = _extras(column)
     kind = plain_type(column.type).as_serializable()
-    return f"`{column.name}` {kind}{' ' + extras if extras else ''}{comment}"
+    return f"{quoted_name(column.name)} {kind}{' ' + extras if extras else ''}{comment}"
 
 
 def _create_catalog(manager: CatalogManager, node: ast.Show) -> str:
     if node.name is None:
         raise PlanError("UNKNOWN_CATALOG", "SHOW CREATE CATALOG needs a name")
     catalog = manager.catalog_named(node.name.names[0])
-    pairs = ",\n".join(f"  {_quoted(k)} = {_quoted(v)}" for k, v in catalog.options.items())
-    comment = f"\nCOMMENT {_quoted(catalog.comment)}" if catalog.comment else ""
-    return f"CREATE CATALOG `{catalog.name}`{comment} WITH (\n{pairs}\n)\n"
+    pairs = ",\n".join(f"  {_text(k)} = {_text(v)}" for k, v in sorted(catalog.options.items()))
+    comment = f"\nCOMMENT {_text(catalog.comment)}" if catalog.comment else ""
+    return f"CREATE CATALOG {quoted_name(catalog.name)}{comment}\nWITH (\n{pairs}\n)\n"

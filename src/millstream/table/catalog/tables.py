@@ -16,7 +16,7 @@ from millstream.table.logical.problems import Problems, nearest
 from millstream.table.logical.typing_rules import plain_type
 from millstream.table.sql import statements as ast
 from millstream.table.sql.expressions import ColumnRef
-from millstream.table.sql.nodes import Node, Source
+from millstream.table.sql.nodes import Node, Source, quoted_name
 from millstream.table.sql.parser import parse_expression
 from millstream.table.types.logical import (
     LocalZonedTimestampType,
@@ -30,15 +30,18 @@ from millstream.table.types.parsing import logical_type
 __all__ = ["TableBuilder", "Watermarked", "build_table"]
 
 Watermarked = TimestampType | LocalZonedTimestampType
-_FEATURES = (
-    "CONSTRAINTS",
-    "DISTRIBUTION",
-    "PARTITIONS",
-    "GENERATED",
-    "METADATA",
-    "WATERMARKS",
-    "OPTIONS",
-)
+_FEATURES = {
+    "CONSTRAINTS": "INCLUDING",
+    "DISTRIBUTION": "INCLUDING",
+    "PARTITIONS": "INCLUDING",
+    "GENERATED": "INCLUDING",
+    "METADATA": "INCLUDING",
+    "WATERMARKS": "INCLUDING",
+    "OPTIONS": "OVERWRITING",
+}
+"""What LIKE takes of a table, and how if it does not say so."""
+_OVERWRITABLE = ("GENERATED", "METADATA", "WATERMARKS", "OPTIONS")
+_FEATURE_OF = {"computed": "GENERATED", "metadata": "METADATA"}
 
 
 @dataclass
@@ -55,6 +58,8 @@ class TableBuilder:
     partition_keys: tuple[str, ...] = ()
     distribution: Any = None
     computed: dict[str, tuple[Any, Source]] = field(default_factory=dict)
+    places: dict[str, Node] = field(default_factory=dict)
+    """The parts of the statement that speak of keys: PRIMARY KEY, PARTITIONED BY, DISTRIBUTED BY."""
 
     @property
     def problems(self) -> Problems:
@@ -91,7 +96,7 @@ class TableBuilder:
             each for ref in node.walk() if isinstance(ref, ColumnRef) for each in ref.name.parts
         ]
         for name in sorted(names, key=lambda each: each.span.start):
-            parts += [sql[at : name.span.start], "`" + name.text.replace("`", "``") + "`"]
+            parts += [sql[at : name.span.start], quoted_name(name.text)]
             at = name.span.stop
         return " ".join("".join([*parts, sql[at : node.span.stop]]).split())
 
@@ -134,6 +139,7 @@ class TableBuilder:
         if self.primary_key:
             message = "the table has two primary keys"
             raise self.problems.error("DUPLICATE_KEY", message, node, "leave one away")
+        self.places["PRIMARY KEY"] = node
         self.primary_key = names
         self.primary_key_name = None if node.name is None else node.name.text
 
@@ -196,6 +202,22 @@ class TableBuilder:
         columns[at] = replace(columns[at], type=kind.with_kind("ROWTIME"))
         return Watermark(name, expression, text), columns
 
+    def _check_distribution(self, names: dict[str, int]) -> None:
+        _, keys, buckets = self.distribution or (None, (), None)
+        place = self.places.get("DISTRIBUTED BY")
+        stored = [each.name for each in self.columns if each.kind == "physical"]
+        for each in keys:
+            if each not in stored:
+                what = "is not stored" if each in names else "is no column"
+                message = f"DISTRIBUTED BY: {each} {what}"
+                hint = f"use stored columns: {', '.join(stored)}"
+                raise self.problems.error("UNKNOWN_COLUMN", message, place, hint)
+        if buckets is not None and buckets < 1:
+            message = f"DISTRIBUTED INTO {buckets} BUCKETS: a table has at least 1 bucket"
+            raise self.problems.error(
+                "TABLE_OPTION", message, place, "write INTO 1 BUCKETS or more"
+            )
+
     def _check_keys(self) -> None:
         names = {each.name: at for at, each in enumerate(self.columns)}
         for part, keys in (
@@ -211,12 +233,16 @@ class TableBuilder:
                         else f"the columns are {', '.join(names)}"
                     )
                     message = f"{part}: there is no column {each}"
-                    raise self.problems.error("UNKNOWN_COLUMN", message, None, hint)
+                    place = self.places.get(part)
+                    raise self.problems.error("UNKNOWN_COLUMN", message, place, hint)
+        self._check_distribution(names)
         for each in self.primary_key:
             column = self.columns[names[each]]
             if column.kind != "physical":
                 message = f"PRIMARY KEY: {each} is a {column.kind} column"
-                raise self.problems.error("KEY_COLUMN", message, None, "use physical columns")
+                place = self.places.get("PRIMARY KEY")
+                hint = "use columns that are stored"
+                raise self.problems.error("KEY_COLUMN", message, place, hint)
             self.columns[names[each]] = replace(column, type=column.type.with_nullability(False))
 
 
@@ -243,12 +269,15 @@ def build_table(
 ) -> TableEntry:
     """The table that a CREATE TABLE describes; ``query`` is that of AS."""
     builder = TableBuilder(manager, source)
+    chosen = _strategies(builder, node.like)
     if node.like is not None:
-        _like(builder, node.like)
+        _like(builder, node.like, chosen)
     if query is not None:
         _from_query(builder, node, query)
     for each in node.columns:
-        builder.add(each, replacing=query is not None)
+        builder.add(each, replacing=query is not None or _overwrites(builder, each, chosen))
+    if query is not None:
+        _own_columns_first(builder, query)
     for constraint in node.constraints:
         if builder.primary_key and node.like is not None:
             message = "the table of LIKE has a primary key already"
@@ -257,27 +286,37 @@ def build_table(
             )
         builder.key(constraint, tuple(each.text for each in constraint.columns))
     if node.watermark is not None:
-        _watermark(builder, node.watermark, node.like)
+        _watermark(builder, node.watermark, chosen)
     if node.partitioned_by:
+        _refuse_second(builder, "PARTITIONS", builder.partition_keys, node.partitioned_by[0])
+        builder.places["PARTITIONED BY"] = node.partitioned_by[0]
         builder.partition_keys = tuple(each.text for each in node.partitioned_by)
     if node.distribution is not None:
         spread = node.distribution
+        _refuse_second(builder, "DISTRIBUTION", builder.distribution, spread)
+        builder.places["DISTRIBUTED BY"] = spread
         names = tuple(each.text for each in spread.columns)
         builder.distribution = (spread.kind, names, spread.buckets)
-    builder.options.update({each.key: each.value for each in node.options})
+    for option in node.options:
+        if option.key in builder.options and chosen["OPTIONS"] == "INCLUDING":
+            message = f"the table of LIKE has the option {option.key} already"
+            hint = "write OVERWRITING OPTIONS or EXCLUDING OPTIONS"
+            raise builder.problems.error("TABLE_OPTION", message, option, hint)
+        builder.options[option.key] = option.value
     return builder.finish(path, comment=node.comment, temporary=node.temporary)
 
 
-def _watermark(builder: TableBuilder, node: ast.WatermarkSpec, like: ast.TableLike | None) -> None:
-    if builder.watermark is not None:
-        overwriting = like is not None and any(
-            o.strategy == "OVERWRITING" and o.feature == "WATERMARKS" for o in like.options
-        )
-        if not overwriting:
-            message = "the table of LIKE has a watermark already"
-            raise builder.problems.error(
-                "DUPLICATE_WATERMARK", message, node, "write OVERWRITING WATERMARKS"
-            )
+def _refuse_second(builder: TableBuilder, feature: str, taken: Any, node: Node) -> None:
+    if taken:
+        message = f"the table of LIKE has {feature} already"
+        raise builder.problems.error("LIKE_OPTION", message, node, f"write EXCLUDING {feature}")
+
+
+def _watermark(builder: TableBuilder, node: ast.WatermarkSpec, chosen: dict[str, str]) -> None:
+    if builder.watermark is not None and chosen["WATERMARKS"] != "OVERWRITING":
+        message = "the table of LIKE has a watermark already"
+        hint = "write OVERWRITING WATERMARKS"
+        raise builder.problems.error("DUPLICATE_WATERMARK", message, node, hint)
     text = builder.text(node.value)
     builder.watermark = (".".join(node.column.names), node.value, text, builder.source)
 
@@ -294,19 +333,46 @@ def _from_query(builder: TableBuilder, node: ast.CreateTable, query: Relation) -
     builder.columns += made
 
 
-def _like(builder: TableBuilder, node: ast.TableLike) -> None:
+def _own_columns_first(builder: TableBuilder, query: Relation) -> None:
+    """Put columns that the query does not give before the others, as Flink does."""
+    given = {each.name for each in query.row_type.fields}
+    builder.columns.sort(key=lambda each: each.name in given)
+
+
+def _strategies(builder: TableBuilder, like: ast.TableLike | None) -> dict[str, str]:
+    """Find what becomes of each feature of the table of LIKE; ALL counts first."""
+    chosen, said = dict(_FEATURES), set()
+    for option in sorted(like.options if like else (), key=lambda each: each.feature != "ALL"):
+        if option.feature in said:
+            message = f"LIKE says twice what becomes of {option.feature}"
+            raise builder.problems.error("LIKE_OPTION", message, option, "leave one away")
+        if option.strategy == "OVERWRITING" and option.feature not in _OVERWRITABLE:
+            message = f"{option.feature} cannot be overwritten"
+            hint = f"write INCLUDING or EXCLUDING; OVERWRITING is for {', '.join(_OVERWRITABLE)}"
+            raise builder.problems.error("LIKE_OPTION", message, option, hint)
+        said.add(option.feature)
+        names = list(_FEATURES) if option.feature == "ALL" else [option.feature]
+        chosen.update(dict.fromkeys(names, option.strategy))
+    return chosen
+
+
+def _overwrites(builder: TableBuilder, node: ast.Column, chosen: dict[str, str]) -> bool:
+    """Whether a column may replace that of the table of LIKE: both computed, or both metadata."""
+    made = {ast.ComputedColumn: "computed", ast.MetadataColumn: "metadata"}.get(type(node))
+    if made is None or chosen[_FEATURE_OF[made]] != "OVERWRITING":
+        return False
+    return any(c.name == ".".join(node.name.names) and c.kind == made for c in builder.columns)
+
+
+def _like(builder: TableBuilder, node: ast.TableLike, chosen: dict[str, str]) -> None:
     found = builder.manager.find_table(node.table.names)
     if found is None or isinstance(found, ViewEntry):
-        close = builder.manager.similar_tables(node.table.names[-1])
-        hint = f"did you mean {close[0]}?" if close else "SHOW TABLES lists all"
-        message = f"LIKE: there is no table {node.table}"
-        raise builder.problems.error("UNKNOWN_TABLE", message, node.table, hint)
-    chosen = dict.fromkeys(_FEATURES, "INCLUDING")
-    for option in node.options:
-        names = _FEATURES if option.feature == "ALL" else (option.feature,)
-        chosen.update(dict.fromkeys(names, option.strategy))
+        error = builder.manager.no_such_table(
+            node.table.names, "table", "CREATE TABLE ... AS SELECT, or CREATE VIEW"
+        )
+        raise builder.problems.error(error.code, error.message, node.table, error.hint)
     for column in found.columns:
-        feature = {"computed": "GENERATED", "metadata": "METADATA"}.get(column.kind)
+        feature = _FEATURE_OF.get(column.kind)
         if feature is None or chosen[feature] != "EXCLUDING":
             builder.copy_column(column)
     if chosen["OPTIONS"] != "EXCLUDING":

@@ -11,13 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.common.errors import FormatError
 from millstream.connectors.files.avro import chunks_of_file
 from millstream.connectors.files.columns import Column
 from millstream.connectors.files.opening import Fragment
 from millstream.connectors.formats.avro import fastavro, parsed_schema
 from millstream.table.connectors.formats import FORMATS, Codec, Format, PlainRows
 from millstream.table.connectors.options import Option, Options
+from millstream.table.connectors.row_errors import RowError
 from millstream.table.types.arrow import arrow_type
 from millstream.table.types.logical import (
     ArrayType,
@@ -90,7 +90,7 @@ def _schema(kind: LogicalType, name: str) -> Any:
     if isinstance(kind, RowType):
         fields = [_field(each, f"{name}_{each.name}") for each in kind.fields]
         return {"type": "record", "name": name, "fields": fields}
-    raise FormatError("AVRO_ROW", f"Avro has no type for {kind}; map keys must be texts")
+    raise RowError("AVRO_ROW", f"Avro has no type for {kind}; map keys must be texts")
 
 
 def _field(field: RowField, name: str) -> Any:
@@ -150,7 +150,7 @@ class AvroRows:
         try:
             found = fastavro().schemaless_reader(io.BytesIO(text), self._schema, None)
         except Exception as error:  # fastavro raises whatever happens in the middle of the bytes
-            raise FormatError("AVRO_ROW", f"no Avro record: {text!r:.200} ({error})") from error
+            raise RowError("AVRO_ROW", f"no Avro record: {text!r:.200} ({error})") from error
         pairs = zip(self.row.fields, self.kinds, strict=True)
         return tuple(_taken(found[each.name], kind) for each, kind in pairs)
 

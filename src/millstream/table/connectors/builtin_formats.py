@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millstream.common.errors import FormatError
 from millstream.table.connectors.csv_rows import CsvRows
 from millstream.table.connectors.formats import FORMATS, Codec, Format, PlainRows
 from millstream.table.connectors.json_rows import JsonRows
 from millstream.table.connectors.options import Option, Options
+from millstream.table.connectors.row_errors import RowError
 from millstream.table.types.logical import LogicalType, RowType
 
 __all__ = ["JSON_OPTIONS", "RawRows", "json_rows"]
@@ -147,7 +147,7 @@ class RawRows:
                 return (struct.unpack("?", text)[0],)
             return (struct.unpack(self._form, text)[0],)
         except struct.error as error:
-            raise FormatError("RAW_ROW", f"{text!r:.200} is no {self.type}: {error}") from None
+            raise RowError("RAW_ROW", f"{text!r:.200} is no {self.type}: {error}") from None
 
     def write(self, row: Sequence[Any]) -> bytes:
         """The message of a value."""

@@ -19,6 +19,7 @@ from millstream.table.connectors.builtin_formats import JSON_OPTIONS, json_rows
 from millstream.table.connectors.formats import FORMATS, Codec, Format, Message
 from millstream.table.connectors.json_rows import JsonRows
 from millstream.table.connectors.options import Option, Options
+from millstream.table.connectors.row_errors import RowError
 from millstream.table.types.logical import LogicalType, RowType
 from millstream.table.types.parsing import parse_logical_type
 
@@ -50,7 +51,7 @@ class ChangeRows(ABC):
                 return ()
             if isinstance(error, FormatError):
                 raise
-            raise FormatError("CHANGE_ROW", f"no change: {message!r:.200} ({error!r})") from error
+            raise RowError("CHANGE_ROW", f"no change: {message!r:.200} ({error!r})") from error
 
     def columns(self, messages: pa.Array) -> list[pa.Array] | None:
         """None: a message may have several rows."""
@@ -72,7 +73,7 @@ class ChangeRows(ABC):
     def image(self, found: Any, weight: int, metadata: Mapping[str, Any]) -> Message:
         """A row before or after a change."""
         if found is None:
-            raise FormatError("CHANGE_ROW", _NO_OLD if weight < 0 else "the change has no new row")
+            raise RowError("CHANGE_ROW", _NO_OLD if weight < 0 else "the change has no new row")
         return Message.of(self.rows.values(found), weight, metadata)
 
 
@@ -94,7 +95,7 @@ class DebeziumRows(ChangeRows):
         elif operation == "d":
             yield self.image(found.get("before"), -1, about)
         else:
-            raise FormatError("CHANGE_ROW", f"there is no operation {operation!r} in Debezium")
+            raise RowError("CHANGE_ROW", f"there is no operation {operation!r} in Debezium")
 
     def shown(self, image: str, gone: bool) -> str:
         if gone:
@@ -126,7 +127,7 @@ class CanalRows(ChangeRows):
             elif kind == "DELETE":
                 yield self.image(new, -1, about)
             else:
-                raise FormatError("CHANGE_ROW", f"there is no type {kind!r} in Canal")
+                raise RowError("CHANGE_ROW", f"there is no type {kind!r} in Canal")
 
     def shown(self, image: str, gone: bool) -> str:
         return f'{{"data":[{image}],"type":"{"DELETE" if gone else "INSERT"}"}}'
@@ -145,7 +146,7 @@ class MaxwellRows(ChangeRows):
         elif kind == "delete":
             yield self.image(new, -1, about)
         elif not kind.startswith("bootstrap"):
-            raise FormatError("CHANGE_ROW", f"there is no type {kind!r} in Maxwell")
+            raise RowError("CHANGE_ROW", f"there is no type {kind!r} in Maxwell")
 
     def shown(self, image: str, gone: bool) -> str:
         return f'{{"data":{image},"type":"{"delete" if gone else "insert"}"}}'
@@ -158,7 +159,7 @@ class OggRows(ChangeRows):
     def changes(self, found: Mapping[str, Any]) -> Iterable[Message]:
         operation, about = found["op_type"], _ogg_metadata(found)
         if operation not in ("I", "U", "D", "T"):
-            raise FormatError("CHANGE_ROW", f"there is no operation {operation!r} in GoldenGate")
+            raise RowError("CHANGE_ROW", f"there is no operation {operation!r} in GoldenGate")
         if operation in ("U", "D"):
             yield self.image(found.get("before"), -1, about)
         if operation in ("I", "U"):

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from millstream.common.errors import FormatError
 from millstream.table.connectors.line_columns import csv_columns
+from millstream.table.connectors.row_errors import RowError
 from millstream.table.connectors.text_values import number_text, parsed, short_decimal, time_text
 from millstream.table.types.logical import ArrayType, LogicalType, RowField, RowType
 
@@ -67,7 +68,7 @@ class CsvRows:
                 return None
             if isinstance(error, FormatError):
                 raise
-            raise FormatError("CSV_ROW", f"no CSV: {line!r:.200} ({error})") from error
+            raise RowError("CSV_ROW", f"no CSV: {line!r:.200} ({error})") from error
 
     def columns(self, lines: pa.Array) -> list[pa.Array] | None:
         """The columns of many lines at once; None if they have to be read one by one."""
@@ -88,7 +89,7 @@ class CsvRows:
     def _row(self, line: str, parts: list[str]) -> tuple[Any, ...]:
         count = len(self.fields)
         if len(parts) > count or (len(parts) < count and not self.lenient):
-            raise FormatError(
+            raise RowError(
                 "CSV_ROW",
                 f"the line has {len(parts)} values, the table {count} columns: {line!r:.200}",
             )
@@ -106,7 +107,7 @@ class CsvRows:
             if self.lenient:
                 return None
             message = f"column {field.name!r}: {part!r:.200} is no {field.type}"
-            raise FormatError("CSV_ROW", message) from error
+            raise RowError("CSV_ROW", message) from error
 
     def _read(self, part: str, kind: LogicalType) -> Any:
         if isinstance(kind, ArrayType):

@@ -147,7 +147,9 @@ def connector_of(entry: TableEntry) -> tuple[Connector, Options]:
     options = Options(str(entry.path.name), dict(entry.options))
     name = entry.connector
     if name is None:
-        raise options.problem("has no connector", "add 'connector' = '...' to WITH (...)")
+        close = get_close_matches("connector", options.given, n=1)
+        hint = f"did you mean 'connector' in place of {close[0]!r}?" if close else None
+        raise options.problem("has no connector", hint or "add 'connector' = '...' to WITH (...)")
     if name not in CONNECTORS and name in _MODULES:
         import_module(f"millstream.table.connectors.{_MODULES[name]}")
     if name not in CONNECTORS:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from millstream.common.errors import FormatError
 from millstream.table.connectors.formats import Message
 from millstream.table.connectors.line_columns import json_columns
+from millstream.table.connectors.row_errors import RowError
 from millstream.table.connectors.text_values import (
     INTEGERS,
     fitting_decimal,
@@ -105,7 +106,7 @@ class JsonRows:
         try:
             return json.loads(message, parse_float=_Number)
         except ValueError as error:
-            raise FormatError("JSON_ROW", f"no JSON: {message!r:.200} ({error})") from error
+            raise RowError("JSON_ROW", f"no JSON: {message!r:.200} ({error})") from error
 
     def values(self, found: Mapping[str, Any]) -> tuple[Any, ...]:
         """The values of the columns in a JSON object."""
@@ -114,12 +115,12 @@ class JsonRows:
     def _field(self, found: Mapping[str, Any], field: RowField) -> Any:
         if field.name not in found:
             if self.fail_on_missing and not self.lenient:
-                raise FormatError("JSON_ROW", f"the field {field.name!r} is missing")
+                raise RowError("JSON_ROW", f"the field {field.name!r} is missing")
             return None
         try:
             return self.value(found[field.name], field.type)
         except (ValueError, TypeError, ArithmeticError, AttributeError) as error:
-            raise FormatError(
+            raise RowError(
                 "JSON_ROW",
                 f"field {field.name!r}: {found.get(field.name)!r:.200} is no {field.type}",
             ) from error
@@ -216,7 +217,7 @@ class JsonRows:
             if key is None and self.null_keys == "DROP":
                 continue
             if key is None and self.null_keys == "FAIL":
-                raise FormatError(
+                raise RowError(
                     "JSON_ROW",
                     "JSON has no NULL as a key of a map; set json.map-null-key.mode to DROP or LITERAL",
                 )
@@ -239,7 +240,7 @@ class _Number(Decimal):
 
 def _object(found: Any, message: str | bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
-        raise FormatError("JSON_ROW", f"a row is a JSON object, got {message!r:.200}")
+        raise RowError("JSON_ROW", f"a row is a JSON object, got {message!r:.200}")
     return found
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from millstream.common.errors import FormatError
 from millstream.common.execution_config import accepted_without_effect
 from millstream.common.typeinfo import Types
 from millstream.datastream.functions import KeyedProcessFunction
 from millstream.table.connectors.file_sink import Partitions, TableFileSink
 from millstream.table.connectors.options import Option, Options
+from millstream.table.connectors.row_errors import RowError
 
 __all__ = ["COMMIT_OPTIONS", "CommitRule", "PartitionedFileSink", "commit_rule"]
 
@@ -62,7 +62,7 @@ class CommitRule:
         try:
             found = datetime.datetime.fromisoformat(text)
         except ValueError as error:
-            raise FormatError(
+            raise RowError(
                 "PARTITION_TIME",
                 f"{text!r} is no time of a partition: set partition.time-extractor.timestamp-pattern, "
                 "such as '$day $hour:00:00'",

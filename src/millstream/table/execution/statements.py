@@ -29,6 +29,7 @@ from millstream.table.execution.inserts import add_insert
 from millstream.table.execution.ordering import order_of_channels
 from millstream.table.execution.planning import Planned, Planner
 from millstream.table.execution.state_bounds import check_state_bounds
+from millstream.table.expressions.java.dates import DateError, zone_of
 from millstream.table.logical.algebra import Relation, TablePath
 from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.state_ttl import StateTtl
@@ -37,6 +38,8 @@ __all__ = ["Statements", "Write", "own_graph"]
 
 SORTS = "__table.exec.sort.non-temporal.enabled__"
 """Flink's own option for tests: ORDER BY without a time runs in a stream."""
+MINI_BATCH = "table.exec.mini-batch.enabled"
+ZONE = "table.local-time-zone"
 AGG_PHASES = "table.optimizer.agg-phase-strategy"
 _TABLE_OPTIONS = ("table.", "__table.", "sql-client.", "sql-gateway.")
 """Prefixes of options that are about tables; all others are settings of jobs."""
@@ -94,8 +97,15 @@ class Statements:
     @property
     def zone(self) -> str:
         """The session's time zone."""
-        zone = self.names.option("table.local-time-zone")
-        return zone if zone and zone != "default" else "UTC"
+        zone = self.names.option(ZONE)
+        if not zone or zone == "default":
+            return "UTC"
+        try:
+            zone_of(zone)
+        except DateError as error:
+            hint = "write a region or an offset, such as 'Europe/Berlin' or 'GMT+02:00'"
+            raise PlanError("TABLE_OPTION", f"{ZONE}: {error}", hint=hint) from None
+        return zone
 
     def settings(self) -> EnvironmentSettings:
         """The settings of the next job: those of the environment under the session's options."""
@@ -113,12 +123,12 @@ class Statements:
 
     def planner(self) -> Planner:
         """A planner for one job."""
-        folded = self.names.option("table.exec.mini-batch.enabled")
+        folded = _flag(MINI_BATCH, self.names.option)
         return Planner(
             self.env,
             self._find,
             self.zone,
-            every_update=None if folded is None else folded == "false",
+            every_update=None if folded is None else not folded,
             batch=not self.streaming,
             ttl=StateTtl.of(self.names.option),
             agg_phases=_agg_phases(self.names.option),
@@ -236,6 +246,17 @@ def _sink_line(write: Write, planned: Planned) -> str:
     strategy = "" if write.conflict is None else f", conflictStrategy=[{write.conflict}]"
     parts = f"fields=[{names}], changelogMode=[{changes}]{strategy}"
     return f"Sink(table=[{write.entry.path}], {parts})"
+
+
+def _flag(key: str, option: Callable[[str], str | None]) -> bool | None:
+    """The value of an option that is true or false; None if it is not set."""
+    value = option(key)
+    if value is None:
+        return None
+    if value.lower() not in ("true", "false"):
+        message = f"{key} cannot be {value!r}"
+        raise PlanError("TABLE_OPTION", message, hint="write 'true' or 'false'")
+    return value.lower() == "true"
 
 
 def _agg_phases(option: Callable[[str], str | None]) -> str:

@@ -15,10 +15,10 @@ from millstream.table.functions.evaluate import evaluate
 from millstream.table.types.logical import LogicalType, RowType
 from millstream.table.types.values import column_of
 
-__all__ = ["MAX_WIDTH", "nullable_texts", "row_texts", "tableau"]
+__all__ = ["MAX_WIDTH", "NULL", "nullable_texts", "row_texts", "tableau"]
 
 MAX_WIDTH = 30
-_NULL = "<NULL>"
+NULL = "<NULL>"
 _DIGITS = {"TINYINT": 4, "SMALLINT": 6, "INTEGER": 11, "BIGINT": 20, "BOOLEAN": 5, "DATE": 10}
 
 
@@ -29,14 +29,16 @@ def tableau(
     changes: bool = False,
     by_type: bool = False,
     zone: str = "UTC",
-    width: int = MAX_WIDTH,
+    width: int | None = MAX_WIDTH,
+    null: str = NULL,
 ) -> Iterator[str]:
     """The lines of a table.
 
     ``changes``: with the kind of each row in a column ``op``. ``by_type``: columns are as wide as their
-    types say, so that lines can be printed as rows come; else as wide as their values.
+    types say, so that lines can be printed as rows come; else as wide as their values. ``width``: the
+    most that a column takes; None cuts nothing. ``null``: the text of NULL.
     """
-    texts: Iterator[list[str]] = (_texts([row], row_type, changes, zone)[0] for row in rows)
+    texts: Iterator[list[str]] = (_texts([row], row_type, changes, zone, null)[0] for row in rows)
     first = next(texts, None)
     if first is None:
         yield "Empty set"
@@ -45,14 +47,14 @@ def tableau(
     if by_type:
         widths = [
             *([2] if changes else []),
-            *(_type_width(f.name, f.type, width) for f in row_type.fields),
+            *(_type_width(f.name, f.type, width or MAX_WIDTH) for f in row_type.fields),
         ]
     else:
         every = [first, *texts]
-        widths = [
-            min(width, max(len(name), *(_shown(text[at]) for text in every)))
-            for at, name in enumerate(names)
+        needed = [
+            max(len(name), *(_shown(text[at]) for text in every)) for at, name in enumerate(names)
         ]
+        widths = needed if width is None else [min(width, each) for each in needed]
         first, texts = every[0], iter(every[1:])
     border = "+" + "".join("-" * (size + 1) + "-+" for size in widths)
     yield border
@@ -67,10 +69,12 @@ def tableau(
     yield f"{count} {'rows' if count > 1 else 'row'} in set"
 
 
-def row_texts(rows: Sequence[Row], row_type: RowType, zone: str = "UTC") -> list[list[str]]:
-    """The text of each value, as a cast to STRING gives it; NULL is ``<NULL>``."""
+def row_texts(
+    rows: Sequence[Row], row_type: RowType, zone: str = "UTC", null: str = NULL
+) -> list[list[str]]:
+    """The text of each value, as a cast to STRING gives it; NULL is ``null``."""
     texts = nullable_texts(rows, row_type, zone)
-    return [[_NULL if text is None else text for text in row] for row in texts]
+    return [[null if text is None else text for text in row] for row in texts]
 
 
 def nullable_texts(
@@ -87,8 +91,10 @@ def nullable_texts(
     return [list(each) for each in zip(*columns, strict=True)] if columns else [[] for _ in rows]
 
 
-def _texts(rows: list[Row], row_type: RowType, changes: bool, zone: str) -> list[list[str]]:
-    texts = row_texts(rows, row_type, zone)
+def _texts(
+    rows: list[Row], row_type: RowType, changes: bool, zone: str, null: str
+) -> list[list[str]]:
+    texts = row_texts(rows, row_type, zone, null)
     if not changes:
         return texts
     return [[str(row.get_row_kind()), *text] for row, text in zip(rows, texts, strict=True)]
@@ -106,7 +112,7 @@ def _type_width(name: str, type_: LogicalType, most: int) -> int:
         size = 19 if not precision else 23 if precision <= 3 else 26 if precision <= 6 else 29
     else:
         size = most
-    return max(len(name), size, len(_NULL))
+    return max(len(name), size, len(NULL))
 
 
 def _wide(character: str) -> bool:

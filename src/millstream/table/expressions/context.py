@@ -14,6 +14,12 @@ __all__ = ["Context", "EvaluationError"]
 class EvaluationError(Exception):
     """A value that a function or cast refuses; it names both."""
 
+    explains_itself = True
+    what_to_do = (
+        "leave such rows out with WHERE, or give NULL for them: TRY_CAST in place of CAST, "
+        "NULLIF(x, 0) as a divisor, CASE"
+    )
+
 
 @dataclass(frozen=True)
 class Context:

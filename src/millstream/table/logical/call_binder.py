@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -155,6 +156,7 @@ class CallBinder:
             given = [by_name[each] for each in entry.names if each in by_name]
         arguments = [self.value(each) for each in given]
         if entry.argument_types is None:
+            self._check_arity(entry, len(arguments), node)
             return arguments
         if len(arguments) != len(entry.argument_types):
             message = (
@@ -169,6 +171,15 @@ class CallBinder:
                 raise self.context.error("WRONG_ARGUMENTS", message, node, "cast the argument")
             found.append(to_type(each, kind))
         return found
+
+    def _check_arity(self, entry: FunctionEntry, count: int, node: sql.Call) -> None:
+        least, most = entry.arity or (0, math.inf)
+        if not least <= count <= most:
+            takes = f"{least}" if least == most else f"from {least} to {most}"
+            takes = f"at least {least}" if most == math.inf else takes
+            message = f"{entry.name} takes {takes} arguments, not {count}"
+            hint = f"its parameters are {', '.join(entry.names) or 'none'}"
+            raise self.context.error("WRONG_ARGUMENTS", message, node, hint)
 
     def user_call(self, entry: FunctionEntry, node: sql.Call) -> Expression:
         """A call of a scalar user function."""

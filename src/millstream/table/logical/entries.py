@@ -123,8 +123,9 @@ class FunctionEntry:
 
     ``definition`` is what was registered, and runs later. ``kind``: "scalar", "table", "aggregate" or
     "table_aggregate". ``result_type``: of a table function the row type of its rows. ``argument_types``:
-    None if it takes everything. ``names``: the parameters, for calls by name. ``version`` tells
-    functions of the same name apart.
+    None if it takes everything. ``names``: the parameters, for calls by name. ``arity``: the least and
+    the largest number of arguments, where they are known. ``version`` tells functions of the same name
+    apart.
     """
 
     name: str
@@ -139,6 +140,7 @@ class FunctionEntry:
     language: str | None = None
     temporary: bool = False
     system: bool = False
+    arity: tuple[int, float] | None = None
 
 
 class Names(Protocol):

@@ -12,9 +12,9 @@ from millstream.table.logical.binder import binder_context
 from millstream.table.logical.context import BinderContext
 from millstream.table.logical.entries import Names, TableEntry, ViewEntry
 from millstream.table.logical.expression_binder import ExpressionBinder
+from millstream.table.logical.hints import check_table_hints, hint_options
 from millstream.table.logical.problems import nearest, shown_list
 from millstream.table.logical.query_binder import bind_query_node
-from millstream.table.logical.relation_binder import hint_options
 from millstream.table.logical.scopes import Scope
 from millstream.table.logical.typing_rules import plain, plain_type, references, row_type
 from millstream.table.sql import statements as ast
@@ -58,6 +58,7 @@ def bind_insert(node: ast.Insert, names: Names, sql: str | Source | None = None)
     columns = [_column(context, node, each, given_columns) for each in entry.written]
     names_ = [each.name for each in entry.written]
     row = row_type(names_, [each.type for each in columns])
+    check_table_hints(node.hints, context)
     options = tuple(
         pair
         for hint in node.hints
@@ -93,8 +94,9 @@ def _partition(
     for each in node.partition:
         if each.name.text not in entry.partition_keys:
             message = f"{each.name.text} is no partition key of {entry.path.name}"
-            keys = shown_list(entry.partition_keys) or "none"
-            raise context.error("UNKNOWN_COLUMN", message, each.name, f"its keys are {keys}")
+            keys = shown_list(entry.partition_keys)
+            hint = f"its keys are {keys}" if keys else "it is not partitioned: leave PARTITION out"
+            raise context.error("UNKNOWN_COLUMN", message, each.name, hint)
         if each.value is not None:
             found[each.name.text] = binder.value(each.value)
     return found

@@ -76,11 +76,15 @@ class JoinBinder:
 
     def _join(self, left: Bound, node: queries.Join) -> Bound:
         kind = _KINDS[node.kind]
-        if node.kind in ("LEFT", "RIGHT", "FULL") and node.condition is None:
+        if node.kind in ("INNER", "LEFT", "RIGHT", "FULL") and node.condition is None:
             if not node.using and not node.natural and not _is_lateral(node.right):
-                message = f"{node.kind} JOIN needs a condition"
+                join = "JOIN" if node.kind == "INNER" else f"{node.kind} JOIN"
+                message = f"{join} needs a condition"
                 raise self.context.error(
-                    "JOIN_CONDITION", message, node.right, "add ON ... or USING"
+                    "JOIN_CONDITION",
+                    message,
+                    node.right,
+                    "add ON ... or USING, or write CROSS JOIN",
                 )
         inner, alias = _unwrapped(node.right)
         if isinstance(inner, queries.Snapshot):

@@ -13,14 +13,15 @@ from millstream.table.logical.context import BinderContext
 from millstream.table.logical.emitting import refuse_emit
 from millstream.table.logical.entries import TableEntry, ViewEntry
 from millstream.table.logical.expression_binder import ExpressionBinder
+from millstream.table.logical.hints import check_table_hints, hint_options
 from millstream.table.logical.join_binder import JoinBinder
 from millstream.table.logical.scopes import Scope, ScopeColumn, ScopeTable
 from millstream.table.logical.typing_rules import references, row_type
 from millstream.table.logical.window_tables import WINDOW_FUNCTIONS, bind_window_table
 from millstream.table.sql import queries
-from millstream.table.sql.nodes import Identifier, Node
+from millstream.table.sql.nodes import Identifier
 
-__all__ = ["ONE_ROW", "Bound", "RelationBinder", "hint_options", "renamed", "unordered"]
+__all__ = ["ONE_ROW", "Bound", "RelationBinder", "renamed", "unordered"]
 
 Bound = tuple[Relation, Scope]
 
@@ -78,6 +79,7 @@ class RelationBinder(JoinBinder):
         path = (found.path.catalog, found.path.database, found.path.name)
         if isinstance(found, ViewEntry):
             return self._view(found, name), path
+        check_table_hints(hints, self.context)
         options = [hint_options(h) for h in hints if h.name.text.upper() == "OPTIONS"]
         return _scan(found, tuple(pair for each in options for pair in each)), path
 
@@ -173,24 +175,6 @@ def renamed(relation: Relation, names: Sequence[str]) -> Relation:
     row = row_type(list(names), [each.type for each in fields])
     columns: tuple[Expression, ...] = references(relation.row_type)
     return Project(row, relation, columns)
-
-
-def hint_options(hint: queries.Hint) -> tuple[tuple[str, str], ...]:
-    """The options of a hint; values without a key have their number as key."""
-    found = []
-    for at, option in enumerate(hint.options):
-        key = option.key
-        text = str(at) if key is None else str(getattr(key, "value", key))
-        found.append((text, _text(option.value)))
-    return tuple(found)
-
-
-def _text(node: Node) -> str:
-    for name in ("value", "text"):
-        if hasattr(node, name):
-            return str(getattr(node, name))
-    named = getattr(node, "name", None)
-    return str(named)
 
 
 _HANDLERS: dict[type, Callable[[Any, Any], Bound]] = {

@@ -149,6 +149,8 @@ class Scope:
             close = nearest(parts[0], tables)
             if close:
                 return f"did you mean table {' or '.join(close)}? Tables here: {shown_list(tables)}"
+            if not tables:
+                return f"write {parts[-1]}: there is no table {parts[0]} in sight here"
             return f"there is no table {parts[0]} in FROM; tables here: {shown_list(tables)}"
         close = nearest(parts[-1], known)
         if close:

@@ -10,6 +10,7 @@ from millstream.table.logical.algebra import Distinct, Filter, Project, Relation
 from millstream.table.logical.context import BinderContext
 from millstream.table.logical.expression_binder import ExpressionBinder
 from millstream.table.logical.grouping import GroupedExpressions, has_aggregate
+from millstream.table.logical.hints import check_query_hints
 from millstream.table.logical.join_binder import TRUE, with_times
 from millstream.table.logical.over_binder import SelectExpressions
 from millstream.table.logical.problems import nearest
@@ -49,6 +50,7 @@ class _Select:
     ) -> None:
         self.context = context
         self.select = select
+        check_query_hints(select.hints, select.from_, context)
         relations = RelationBinder(context, outer, select.hints)
         self.hints = relations.hints
         if select.from_ is None:

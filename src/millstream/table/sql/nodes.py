@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 
-__all__ = ["Identifier", "Name", "Node", "Source", "Span"]
+__all__ = ["Identifier", "Name", "Node", "Source", "Span", "quoted_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +110,14 @@ class Identifier(Node):
 
     def __str__(self) -> str:
         return ".".join(self.names)
+
+
+def quoted_name(name: str) -> str:
+    """A name in backticks.
+
+    Examples
+    --------
+    >>> quoted_name("a`b")
+    '`a``b`'
+    """
+    return "`" + name.replace("`", "``") + "`"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import signal
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from millstream.cli.console import Console
 from millstream.cli.sql.prompt import completions, prompt
+from millstream.cli.sql.script import StatementText
 from millstream.cli.sql.session import Session
 from millstream.table.table_environment import StreamTableEnvironment
 from millstream.testing import in_memory
@@ -76,3 +79,34 @@ def test_names_and_keywords_are_completed(session: Session) -> None:
     assert "SELECT" in completions(session, "sel")
     assert "COALESCE" in completions(session, "coal")
     assert list(completions(session, "amo")) == ["amount"]
+
+
+def test_ctrl_c_stops_the_query_and_not_the_session(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed, threads = threading.Event(), []
+
+    class Rows:
+        def collect(self) -> Rows:
+            return self
+
+        def close(self) -> None:
+            closed.set()
+
+    complete = session.run
+
+    def endless(statement: StatementText) -> None:
+        if "SELECT" not in statement.text:
+            complete(statement)
+            return
+        threads.append(threading.current_thread())
+        session._shown = Rows()  # type: ignore[assignment]
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        assert closed.wait(20)
+
+    monkeypatch.setattr(session, "run", endless)
+    out, err, _ = run(session, "SELECT 1;", "SHOW CATALOGS;")
+    assert "The statement was stopped." in out + err and "Traceback" not in err
+    # PySpark takes ctrl-C over if it starts in the main thread.
+    assert threads[0] is not threading.main_thread()
+    assert "default_catalog" in out
