@@ -240,11 +240,11 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
         >>> print(t_env.explain_sql("SELECT 1 AS n").partition("== Optimized Execution")[0])
         == Abstract Syntax Tree ==
         Project(select=[1 AS n])
-        +- Values(rows=[1], fields=[])
+        +- Values(rows=[1], fields=[$there])
         <BLANKLINE>
         == Optimized Physical Plan ==
         Project(select=[1 AS n], changelogMode=[I], order=[D], stage=[source])
-        +- Values(rows=[1], fields=[], changelogMode=[I], order=[D], stage=[source])
+        +- Values(rows=[1], fields=[$there], changelogMode=[I], order=[D], stage=[source])
         <BLANKLINE>
         <BLANKLINE>
         """

@@ -287,7 +287,7 @@ def test_classes_of_the_main_script_are_named_not_copied(tmp_path: Path) -> None
         "[column] = Types.PICKLED_BYTE_ARRAY().to_arrow_arrays([[Event(7)]])\n"
         "print(type(pickle.loads(column[0].as_py())[0]) is Event)\n"
     )
-    source = Path(sys.modules["millstream.common.typeinfo"].__file__ or "").parents[3]
+    source = Path(sys.modules["millstream.common.typeinfo"].__file__ or "").parents[2]
     environment = os.environ | {"PYTHONPATH": str(source)}
     done = subprocess.run(
         [sys.executable, str(script)], env=environment, capture_output=True, check=True, text=True

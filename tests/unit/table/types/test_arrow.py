@@ -21,7 +21,7 @@ from tests.unit.table.types.test_logical import TEXTS
         ("BIGINT", pa.int64()),
         ("FLOAT", pa.float32()),
         ("DATE", pa.date32()),
-        ("TIME(0)", pa.time32("s")),
+        ("TIME(0)", pa.time32("ms")),  # the milliseconds that a user gives come back
         ("TIME(3)", pa.time32("ms")),
         ("TIME(6)", pa.time64("us")),
         ("TIMESTAMP(3)", pa.timestamp("ms")),
