@@ -1,4 +1,8 @@
-"""Queries in Millstream and in Flink SQL, one after the other in one run, by processor seconds."""
+"""Queries in Millstream and in Flink SQL, one after the other in one run, by processor seconds.
+
+Each query runs with two numbers of records. The *slope*, the difference of both runs divided by that of
+their records, is what a record costs without the start of the job.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import math
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -91,34 +96,59 @@ def run_child(line: list[str], folder: Path, time_limit: float) -> dict | None:
     return json.loads((folder / "out").read_text().strip().splitlines()[-1])
 
 
-def compared(runner: Runner, jobs: list[Job], systems: list[str]) -> dict[str, dict[str, float]]:
-    """The processor seconds of all jobs, by name and system."""
-    found: dict[str, dict[str, float]] = {}
-    for job in jobs:
-        found[job.name] = {}
+Sizes = tuple[int, int]
+Seconds = tuple[float, float]
+"""Processor seconds of the smaller and of the larger run."""
+Results = dict[str, dict[str, Seconds]]
+
+
+def compared(runner: Runner, jobs: Sequence[tuple[Job, Job]], systems: Sequence[str]) -> Results:
+    """The processor seconds of all jobs, by name and system; a job is a pair of its sizes."""
+    found: Results = {}
+    for small, large in jobs:
+        found[small.name] = {}
         for system in systems:
-            seconds = runner.seconds(job, system)
-            print(f"{job.name}, {system}: {seconds} s of processor time", flush=True)
-            if seconds is not None:
-                found[job.name][system] = seconds
+            seconds = runner.seconds(small, system), runner.seconds(large, system)
+            print(f"{small.name}, {system}: {seconds} s of processor time", flush=True)
+            if None not in seconds:
+                found[small.name][system] = seconds
     return found
 
 
-def rendered(title: str, text: str, results: dict[str, dict[str, float]], command: str) -> str:
-    """A section for RESULTS.md: seconds of each system, and how often Millstream fits into them."""
-    systems = list(dict.fromkeys(system for each in results.values() for system in each))
-    lines = [f"## {title}", "", text, "", f"| Query | {' | '.join(systems)} | Times as fast |"]
-    lines.append("| --- |" + " ---: |" * len(systems) + " --- |")
-    ratios: dict[str, list[float]] = {}
-    for name, seconds in results.items():
-        own, parts = seconds.get("Millstream"), []
-        for system, other in seconds.items():
-            if system != "Millstream" and own:
-                ratios.setdefault(system, []).append(other / own)
-                parts.append(f"{other / own:.2f} ({system})")
-        cells = [f"{seconds[s]:.2f}" if s in seconds else "does not run" for s in systems]
-        lines.append(f"| {name} | {' | '.join(cells)} | {', '.join(parts)} |")
-    for system, each in ratios.items():
-        mean = math.exp(sum(map(math.log, each)) / len(each))
-        lines += ["", f"- Geometric mean against {system}: {mean:.2f}, lowest {min(each):.2f}."]
-    return "\n".join([*lines, "", f"- Command: `{command}`", ""])
+def rendered(title: str, text: str, sizes: Sizes, results: Results, command: str) -> str:
+    """A section for RESULTS.md: seconds, slopes, and how often Millstream fits into the others."""
+    lines = [f"## {title}", "", text, ""]
+    few, many = (f"{size / 1e6:g} M" for size in sizes)
+    lines.append(
+        f"| Query | System | CPU s, {few} | CPU s, {many} | CPU us per record | Times as fast |"
+    )
+    lines.append("| --- | --- | ---: | ---: | ---: | --- |")
+    ratios: dict[str, dict[str, float]] = {}
+    for name, systems in results.items():
+        own = systems.get("Millstream")
+        for system, seconds in systems.items():
+            times = "-"
+            if own is not None and system != "Millstream":
+                times = f"{seconds[1] / own[1]:.2f} with the start of the job"
+                # Other programs on the machine can make a slope negative: then it says nothing.
+                if min(_slope(own, sizes), _slope(seconds, sizes)) > 0:
+                    by_slope = _slope(seconds, sizes) / _slope(own, sizes)
+                    ratios.setdefault(system, {})[name] = by_slope
+                    times = f"{by_slope:.2f}; {times}"
+            cells = [name, system, *(f"{each:.1f}" for each in seconds)]
+            lines.append(f"| {' | '.join(cells)} | {_slope(seconds, sizes):.2f} | {times} |")
+    lines += ["", *(_summary(system, each) for system, each in ratios.items())]
+    return "\n".join([*lines, f"- Command: `{command}`", ""])
+
+
+def _slope(seconds: Seconds, sizes: Sizes) -> float:
+    return (seconds[1] - seconds[0]) * 1e6 / (sizes[1] - sizes[0])
+
+
+def _summary(system: str, ratios: dict[str, float]) -> str:
+    worst = min(ratios, key=lambda name: ratios[name])
+    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+    return (
+        f"- Against {system}, by slopes: geometric mean of {len(ratios)} queries {mean:.2f}, "
+        f"lowest {ratios[worst]:.2f} ({worst})."
+    )

@@ -1,6 +1,6 @@
 """The queries of Nexmark in Millstream and in Flink SQL, by processor seconds.
 
-    python benchmarks/nexmark/run.py [--events N] [--only q0 q1 ...] [--repeats N]
+    python benchmarks/nexmark/run.py [--events FEW MANY] [--only q0 q1 ...] [--repeats N]
 
 Writes a section for RESULTS.md to .bench/nexmark.md; `run.py` appends it. Both systems read the same
 file of JSON lines and write nothing. Flink refuses q6; q12 depends on the time of day, and q13 needs
@@ -50,7 +50,7 @@ def job(name: str, path: Path) -> Job:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--events", type=int, nargs=2, default=(1_000_000, 4_000_000))
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--time-limit", type=float, default=1800, help="seconds for one run")
     parser.add_argument("--only", nargs="+", choices=COMPARED, default=COMPARED)
@@ -59,14 +59,17 @@ def main() -> None:
     parser.add_argument("--flink-env", help="an existing virtual environment with PyFlink")
     arguments = parser.parse_args()
     runner = Runner(arguments.cache, arguments.repeats, arguments.time_limit, arguments.flink_env)
-    path = events(arguments.events, runner.cache)
-    results = compared(runner, [job(name, path) for name in arguments.only], arguments.systems)
+    sizes = tuple(arguments.events)
+    few, many = (events(size, runner.cache) for size in sizes)
+    jobs = [(job(name, few), job(name, many)) for name in arguments.only]
+    results = compared(runner, jobs, arguments.systems)
     text = rendered(
         "Nexmark",
-        f"{arguments.events:,} events from a file of JSON lines, results go nowhere: seconds of "
-        f"processor time of the job, median of {arguments.repeats} runs.",
+        "Events from a file of JSON lines, results go nowhere: seconds of processor time of the job, "
+        f"median of {arguments.repeats} runs; M are millions of events.",
+        sizes,
         results,
-        f"python benchmarks/nexmark/run.py --events {arguments.events}",
+        f"python benchmarks/nexmark/run.py --events {sizes[0]} {sizes[1]}",
     )
     (runner.cache / "nexmark.md").write_text(text)
     print(text)
