@@ -38,6 +38,12 @@ def test_plain_lines_are_read_at_once():
     assert by_columns(other, lines) == [other.read(line) for line in lines]
 
 
+def test_messages_with_ends_of_lines_are_read_one_by_one():
+    rows = JsonRows(FIELDS)
+    assert by_columns(rows, [PLAIN, '{"s":\n"a"}']) is None
+    assert CsvRows(FIELDS).columns(pa.array(["a,1,2,true,,\nb,1,2,true,,"])) is None
+
+
 _JSON = """1|-0|1.0|1e2|"1"|" 1"|true|"TRUE"|null|[1]|{"a":1}|"x"|""|3000000000|01|"2024-01-02"|1_0|NaN
 "2024-01-02T03:04:05"|"2024-13-02"|99999999999999999999|"2024-01-02 03:04:05"|" 1 "
 "2024-01-02 03:04:05.1234"|"\\u00e9"|"\\ud800"|"a\\nb\""""
