@@ -86,7 +86,7 @@ def kernel_call(call: AggregateCall, place: Place) -> KernelCall:
         result=arrow_type(expression.type),
         distinct=call.distinct,
         filter=None if call.filter is None else place(call.filter),
-        compute=OverRows(expression) if of_rows else None,
+        compute=OverRows(expression) if of_rows else call.text or None,
     )
 
 

@@ -16,13 +16,18 @@ from millstream.table.expressions.tree import Call, Expression, InputRef, Litera
 from millstream.table.functions import bind
 from millstream.table.logical.algebra import (
     Aggregate,
+    AggregateCall,
+    Distinct,
     Filter,
     Join,
+    Limit,
     OuterRef,
     Project,
     Relation,
     SetOperation,
+    Sort,
     Subquery,
+    Values,
 )
 from millstream.table.rules.conditions import all_of, conjuncts, replaced
 from millstream.table.rules.outer_values import for_outer_values, reads_outside, too_deep
@@ -175,11 +180,33 @@ def _subqueries(expression: Expression) -> list[Subquery]:
 
 def _with_value(source: Relation, query: Subquery) -> tuple[Relation, Expression]:
     if query.kind == "scalar":
-        return _with_scalar(source, query.query)
+        return _with_scalar(source, _with_one_row(query))
     width = len(source.row_type.fields)
     marked = _marked(source, query)
     field = marked.row_type.fields[width]
     return marked, InputRef(field.type, width, field.name)
+
+
+def _with_one_row(query: Subquery) -> Relation:
+    """The query of a value; it is an error if it has several rows."""
+    if _has_one_row(query.query):
+        return query.query
+    field = query.query.row_type.fields[0]
+    kind = kinds.with_nullability(field.type, True)
+    call = Call(kind, "SINGLE_VALUE", (InputRef(field.type, 0, field.name),))
+    row = RowType((RowField(field.name, kind),))
+    return Aggregate(row, query.query, (), (AggregateCall(call, text=query.text),))
+
+
+def _has_one_row(query: Relation) -> bool:
+    """Whether a query never has more than one row."""
+    if isinstance(query, Project | Filter | Sort | Distinct):
+        return _has_one_row(query.input)
+    if isinstance(query, Limit):
+        return (query.fetch is not None and query.fetch <= 1) or _has_one_row(query.input)
+    if isinstance(query, Values):
+        return len(query.rows) <= 1
+    return isinstance(query, Aggregate) and not query.keys and query.sets is None
 
 
 def _with_scalar(source: Relation, query: Relation) -> tuple[Relation, Expression]:
