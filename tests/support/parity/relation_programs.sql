@@ -538,3 +538,7 @@ SELECT uid FROM uusers u WHERE EXISTS (SELECT 1 FROM uords o WHERE o.ouid = u.ui
 -- z_g_in_outer_operand: uusers, uords, ships
 SELECT uid FROM uusers u WHERE EXISTS (SELECT 1 FROM uords o WHERE u.uid IN (SELECT s.suid FROM ships s
   WHERE s.sid + 9 = o.oid));
+
+-- z_u_nullrow: none
+SELECT a, b FROM (VALUES (ARRAY[CAST(NULL AS ROW<f INT, g STRING>), ROW(1, 'x')])) AS t (r) CROSS JOIN
+  UNNEST(r) AS q (a, b);
