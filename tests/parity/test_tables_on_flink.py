@@ -11,6 +11,7 @@ import pytest
 from tests.support.parity.flink_env import NoFlinkError, flink_python
 from tests.support.parity.flink_sql import printed_by_flink
 from tests.support.parity.random_queries import random_program
+from tests.support.parity.random_relations import random_relation
 from tests.support.parity.recorded_programs import all_programs, recorded
 from tests.support.parity.sql_programs import for_flink, in_memory
 
@@ -45,6 +46,7 @@ def test_random_queries_end_with_flinks_tables(tmp_path: Path) -> None:
         *range(9000, 9023),
     ]
     programs = {f"r{seed}": random_program(seed) for seed in seeds}
+    programs |= {f"n{seed}": random_relation(seed) for seed in seeds if fresh}
     asked = {name: for_flink(program, tmp_path / name) for name, program in programs.items()}
     for name, answer in printed_by_flink(asked).items():
         if "error" not in answer:

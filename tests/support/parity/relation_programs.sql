@@ -413,3 +413,132 @@ SELECT a, (SELECT SUM(amt) FROM ords) FROM (VALUES (1), (2)) AS t (a);
 
 -- x_scalar_union: ords, ships
 SELECT (SELECT SUM(amt) FROM ords) UNION ALL SELECT (SELECT MAX(sid) FROM ships);
+
+-- z_l_exists2: uusers, uords, ships
+SELECT uid FROM uusers u WHERE EXISTS (SELECT 1 FROM uords o WHERE o.ouid = u.uid AND EXISTS (SELECT 1 FROM
+  ships s WHERE s.suid = u.uid AND s.sid < o.oid));
+
+-- z_l_or_exists2: uusers, uords, ships
+SELECT uid FROM uusers u WHERE age > 40 OR EXISTS (SELECT 1 FROM uords o WHERE EXISTS (SELECT 1 FROM ships s
+  WHERE s.suid = u.uid AND o.ouid = s.suid));
+
+-- z_l_notexists2: uusers, uords, ships
+SELECT uid FROM uusers u WHERE NOT EXISTS (SELECT 1 FROM uords o WHERE NOT EXISTS (SELECT 1 FROM ships s
+  WHERE s.suid = u.uid AND s.sid < o.oid));
+
+-- z_l_derived2: uusers, uords, ships
+SELECT uid FROM uusers u WHERE EXISTS (SELECT 1 FROM (SELECT * FROM uords o WHERE EXISTS (SELECT 1 FROM
+  ships s WHERE s.suid = u.uid)) q WHERE q.ouid = u.uid);
+
+-- z_l_derived1: uusers, uords
+SELECT uid FROM uusers u WHERE EXISTS (SELECT 1 FROM (SELECT * FROM uords o WHERE o.ouid = u.uid) q WHERE
+  q.oid > 11);
+
+-- z_s_one: app, ships
+SELECT id, (SELECT sid FROM ships WHERE sid = 3) FROM app;
+
+-- z_s_none: app, ships
+SELECT id, (SELECT sid FROM ships WHERE sid = 33) FROM app;
+
+-- z_s_corr_one: uusers, ords
+SELECT uid, (SELECT oid FROM ords WHERE ouid = u.uid AND oid = 14) FROM uusers u;
+
+-- z_s_retract: keyed, users
+SELECT id, (SELECT uname FROM users WHERE uid = 2) FROM keyed;
+
+-- z_s_dup_dist: app, dups
+SELECT k, v FROM dups WHERE v = (SELECT DISTINCT v FROM app WHERE k = 'b' AND id < 6);
+
+-- z_s_corr_eq2: uusers, uords
+SELECT uid, (SELECT prod FROM uords WHERE oid = u.uid + 9) FROM uusers u;
+
+-- z_s_union: app, ords, ships
+SELECT id, (SELECT sid FROM ships WHERE sid = 1 UNION SELECT oid FROM ords WHERE oid = 1) FROM app;
+
+-- z_s_many: app, uusers
+SELECT id, (SELECT uid FROM uusers) FROM app;
+
+-- z_s_retract2: app, dups
+SELECT id, (SELECT v FROM dups WHERE k = 'c') FROM app;
+
+-- z_s_corr_many: uusers, ords
+SELECT uid, (SELECT oid FROM ords WHERE ouid = u.uid) FROM uusers u;
+
+-- z_s_where_many: uusers, ords
+SELECT uid FROM uusers u WHERE age > (SELECT amt FROM ords WHERE ouid = u.uid);
+
+-- z_e_limit0: uusers, ords
+SELECT uid FROM uusers u WHERE EXISTS (SELECT 1 FROM ords WHERE ouid = u.uid LIMIT 0);
+
+-- z_e_limit: uusers, ords
+SELECT uid FROM uusers u WHERE EXISTS (SELECT 1 FROM ords WHERE ouid = u.uid LIMIT 1);
+
+-- z_e_order: uusers, ords
+SELECT uid FROM uusers u WHERE EXISTS (SELECT 1 FROM ords WHERE ouid = u.uid ORDER BY oid);
+
+-- z_e_top: uusers, ords
+SELECT uid FROM uusers u WHERE EXISTS (SELECT 1 FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY ouid ORDER
+  BY oid) n FROM ords) q WHERE q.ouid = u.uid AND n = 2);
+
+-- z_j_objdup: app
+SELECT JSON_OBJECTAGG(KEY k VALUE v) FROM app WHERE k IS NOT NULL;
+
+-- z_j_objnull: app
+SELECT JSON_OBJECTAGG(KEY k VALUE v) FROM app WHERE id IN (1, 4);
+
+-- z_j_objabsentdup: app
+SELECT JSON_OBJECTAGG(KEY k VALUE v ABSENT ON NULL) FROM app WHERE k = 'c';
+
+-- z_u_rowarr: none
+SELECT k, a, b FROM (VALUES ('x', ARRAY[ROW(1, 'p'), ROW(2, CAST(NULL AS STRING))]), ('y', CAST(NULL AS
+  ARRAY<ROW<f INT, g STRING>>))) AS t (k, r) CROSS JOIN UNNEST(r) AS q (a, b);
+
+-- z_u_rowarr_left: none
+SELECT k, a, b FROM (VALUES ('x', ARRAY[ROW(1, 'p')]), ('y', CAST(NULL AS ARRAY<ROW<f INT, g STRING>>))) AS
+  t (k, r) LEFT JOIN UNNEST(r) AS q (a, b) ON TRUE;
+
+-- z_u_rowarr_ord: none
+SELECT k, a, b, o FROM (VALUES ('x', ARRAY[ROW(1, 'p'), ROW(2, 'q')])) AS t (k, r) CROSS JOIN UNNEST(r) WITH
+  ORDINALITY AS q (a, b, o);
+
+-- z_u_map_ord: types
+SELECT k, a, b, o FROM types CROSS JOIN UNNEST(m) WITH ORDINALITY AS q (a, b, o);
+
+-- z_u_map_left: types
+SELECT k, a, b FROM types LEFT JOIN UNNEST(m) AS q (a, b) ON TRUE;
+
+-- z_u_arr_ord_left: types
+SELECT k, a, o FROM types LEFT JOIN UNNEST(ar) WITH ORDINALITY AS q (a, o) ON TRUE;
+
+-- z_u_arr_arr: none
+SELECT a, b FROM (VALUES (ARRAY[ARRAY[1, 2], ARRAY[3]])) AS t (r) CROSS JOIN UNNEST(r) AS q (a) CROSS JOIN
+  UNNEST(a) AS z (b);
+
+-- z_u_maparr: none
+SELECT a FROM (VALUES (ARRAY[MAP['a', 1], MAP['b', 2]])) AS t (r) CROSS JOIN UNNEST(r) AS q (a);
+
+-- z_u_maprow: none
+SELECT a, b.f0, b.f1 FROM (VALUES (MAP['a', CAST(ROW(1, 'x') AS ROW<f0 INT, f1 STRING>)])) AS t (r) CROSS
+  JOIN UNNEST(r) AS q (a, b);
+
+-- z_g_exprcorr: uusers, ords
+SELECT uid, (SELECT COUNT(*) FROM ords o WHERE u.uid = o.ouid - o.amt + 4) FROM uusers u;
+
+-- z_g_exprcorr2: uusers, ships
+SELECT uid, (SELECT MAX(sid) FROM ships WHERE MOD(sid, 3) = u.uid) FROM uusers u;
+
+-- z_g_lateral_in_exists: uusers, uords, ships
+SELECT uid FROM uusers u WHERE uid IN (SELECT o.ouid FROM uords o, LATERAL (SELECT sid FROM ships WHERE suid
+  = o.ouid) q);
+
+-- z_g_mixed_or: uusers, uords, ships
+SELECT uid FROM uusers u WHERE EXISTS (SELECT 1 FROM uords o WHERE o.ouid = u.uid AND (o.oid > 14 + u.uid OR
+  EXISTS (SELECT 1 FROM ships s WHERE s.suid = o.ouid AND s.place = 'Rome')));
+
+-- z_g_in_outer_operand: uusers, uords, ships
+SELECT uid FROM uusers u WHERE EXISTS (SELECT 1 FROM uords o WHERE u.uid IN (SELECT s.suid FROM ships s
+  WHERE s.sid + 9 = o.oid));
+
+-- z_u_nullrow: none
+SELECT a, b FROM (VALUES (ARRAY[CAST(NULL AS ROW<f INT, g STRING>), ROW(1, 'x')])) AS t (r) CROSS JOIN
+  UNNEST(r) AS q (a, b);

@@ -1,4 +1,4 @@
-"""Rows by key: the last row of each key as a table (upserts), and keys that may have one row only."""
+"""Rows by key: the last row of each key as a table (upserts)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from millstream.common.errors import MillstreamError
 from millstream.common.typeinfo import RowTypeInfo
-from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.records.groups import Groups
 from millstream.kernel.records.key_columns import row_codes
@@ -33,7 +31,7 @@ from millstream.kernel.tables.rows import Rows, concat_rows
 from millstream.kernel.tables.sections import SectionForm, SectionVisit
 from millstream.kernel.tables.spec import OneTableSpec
 
-__all__ = ["NormalizeSpec", "SingleRowSpec"]
+__all__ = ["NormalizeSpec"]
 
 
 @dataclass(frozen=True)
@@ -154,68 +152,3 @@ class NormalizeOperator(TableOperator):
         weights = np.repeat(np.array([-1, 1]), [len(old), len(new)])
         causes = delta.causes[lasts[np.concatenate([old, new])] - kept]
         emission.send([array.take(rows) for array in table.arrays], weights, causes)
-
-
-@dataclass(frozen=True)
-class SingleRowSpec(OneTableSpec):
-    """Passes rows on, and fails if a key has more than one at the end of an epoch.
-
-    A subquery that stands for a value must not give several rows. ``key``: none if it has no partners.
-    """
-
-    row: RowTypeInfo
-    key: tuple[int, ...] = ()
-
-    @property
-    def output(self) -> RowTypeInfo:
-        return self.row
-
-    @property
-    def placed_by(self) -> tuple[int, ...] | None:
-        return self.key or None
-
-    @property
-    def layout(self) -> str:
-        return "numbers of rows"
-
-    def describe(self) -> str:
-        return "at most one row, else it fails; it keeps how many rows there are"
-
-    def operator(self, info: OperatorInfo, *, timed: bool, batch: bool) -> TableOperator:
-        return SingleRowOperator(info, self)
-
-
-class SingleRowOperator(TableOperator):
-    """Counts the rows of each key."""
-
-    def __init__(self, info: OperatorInfo, spec: SingleRowSpec) -> None:
-        names = spec.row.get_field_names()
-        kinds = [spec.row.field_types[place] for place in spec.key]
-        kept = [*(names[place] for place in spec.key), "$number"]
-        form = SectionForm("keys", RowTypeInfo([*kinds, ArrowTypeInfo(pa.int64())], kept))
-        super().__init__(info, spec, [form])
-        self.key = spec.key
-
-    def visit(self, visit: SectionVisit, deltas: list[Delta], emission: Emission) -> Sequence[Rows]:
-        (stored,), (delta,) = visit.sections, deltas
-        if not len(delta):
-            return [stored]
-        keys = [delta.arrays[place] for place in self.key]
-        table = concat_rows([stored, Rows([*keys, pa.array(delta.weights)], delta.hashes)])
-        *own, numbers = table.arrays
-        codes = row_codes(own) if own else np.zeros(len(table), np.int64)
-        groups = Groups.of_codes(codes)
-        totals = groups.sizes(numbers.to_numpy())
-        if (totals > 1).any():
-            raise MillstreamError(
-                "SUBQUERY_ROWS",
-                f"operator {self.info.name!r}: a subquery that stands for a value gives "
-                f"{int(totals.max())} rows",
-                location=self.info.location,
-                hint="let the subquery give one row, with an aggregate or LIMIT 1",
-            )
-        emission.send(delta.arrays, delta.weights, delta.causes)
-        left = np.flatnonzero(totals)
-        rows = table.take(groups.firsts[left])
-        rows.arrays[-1] = pa.array(totals[left])
-        return [rows]

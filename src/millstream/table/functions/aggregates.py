@@ -72,7 +72,7 @@ _ENTRIES: list[tuple[str, str, str, Infer]] = [
     ("COLLECT", "COLLECT([DISTINCT] value)", "The multiset of all values that are not NULL.", signature("ANY", lambda types: kinds.not_null(MultisetType(types[0])))),
     ("ARRAY_AGG", "ARRAY_AGG([DISTINCT] value [{IGNORE | RESPECT} NULLS])", "The array of all values, NULLs too; without them with IGNORE NULLS.", _of_first(lambda kind: kinds.array_of(kind), "ANY")),
     ("PERCENTILE", "PERCENTILE(numeric, percentage [, frequency])", "The percentile, with interpolation; an array of percentages gives an array.", _percentile_type),
-    ("JSON_OBJECTAGG", "JSON_OBJECTAGG([KEY] key VALUE value [{NULL | ABSENT} ON NULL])", "A JSON object of the keys and values of all rows.", signature("ANY ANY ANY?", "VARCHAR(2000)!")),
+    ("JSON_OBJECTAGG", "JSON_OBJECTAGG([KEY] key VALUE value [{NULL | ABSENT} ON NULL])", "A JSON object of the keys and values of all rows; a key that is NULL or there twice is an error.", signature("ANY ANY ANY?", "VARCHAR(2000)!")),
     ("JSON_ARRAYAGG", "JSON_ARRAYAGG(value [{NULL | ABSENT} ON NULL])", "A JSON array of the values of all rows.", signature("ANY ANY?", "VARCHAR(2000)!")),
 ]  # fmt: skip
 _WINDOW_ENTRIES: list[tuple[str, str, str, Infer]] = [

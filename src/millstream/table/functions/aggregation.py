@@ -174,9 +174,12 @@ def _interpolated(values: list[float], percentage: float) -> float:
 def _json_object(call: Call, rows: list[Row], context: Context) -> str:
     keep = len(call.arguments) < 3 or str(call.arguments[2]) == "NULL ON NULL"
     found: dict[str, str] = {}
-    for row in rows:
-        if row[1] is not None or keep:
-            found[row[0]] = to_json(row[1], call.arguments[1].type, context)
+    for key, value in (row[:2] for row in rows if keep or row[1] is not None):
+        if key is None:
+            raise EvaluationError("a key is NULL")
+        if key in found:
+            raise EvaluationError(f"several rows have the key {key!r}")
+        found[key] = to_json(value, call.arguments[1].type, context)
     return json_object(found)
 
 

@@ -8,7 +8,7 @@ trees (`table/rules`) and chooses operators for them (`table/physical`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Self
 
 from millstream.table.expressions.tree import Expression
@@ -72,7 +72,7 @@ class Relation:
 
     def inputs(self) -> tuple[Relation, ...]:
         """The tables that this one is made from."""
-        found = (getattr(self, field.name) for field in fields(self))
+        found = (getattr(self, each.name) for each in fields(self))
         return tuple(each for each in found if isinstance(each, Relation))
 
     def with_inputs(self, inputs: tuple[Relation, ...]) -> Self:
@@ -131,12 +131,13 @@ class Subquery(Expression):
 
     ``kind``: "scalar" (its type is that of the only column), "exists", or "in". ``operands``: the
     values that "in" looks for. A query that reads columns of the query around it has them in ``outer``:
-    `OuterRef` nodes inside ``query`` count those.
+    `OuterRef` nodes inside ``query`` count those. ``text``: the SQL of the query, for errors.
     """
 
     kind: Literal["scalar", "exists", "in"]
     query: Relation
     operands: tuple[Expression, ...] = ()
+    text: str = field(default="", compare=False)
 
     def children(self) -> tuple[Expression, ...]:
         return self.operands
@@ -223,13 +224,17 @@ class Correlate(Relation):
 
 @dataclass(frozen=True)
 class AggregateCall:
-    """An aggregate of groups. ``filter``: rows for which it is not TRUE do not count."""
+    """An aggregate of groups. ``filter``: rows for which it is not TRUE do not count.
+
+    ``text``: of SINGLE_VALUE the SQL of the query that has to have one row, for errors.
+    """
 
     expression: Expression
     """A `Call` of an aggregate function; its arguments are columns, literals and symbols."""
     distinct: bool = False
     filter: Expression | None = None
     order: tuple[SortKey, ...] = ()
+    text: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

@@ -197,7 +197,8 @@ class CallBinder:
         """A query where a value is expected."""
         query = self.context.query(node.query, self)  # type: ignore[arg-type]
         self._one_column(query, node, "a query as a value")
-        return Subquery(query.row_type.fields[0].type.with_nullability(True), "scalar", query)
+        kind = query.row_type.fields[0].type.with_nullability(True)
+        return Subquery(kind, "scalar", query, text=self.context.problems.text(node))
 
     def exists(self, node: sql.Exists) -> Expression:
         """``EXISTS (query)``."""

@@ -14,7 +14,15 @@ from millstream.table.types.logical import (
     TimestampType,
 )
 
-__all__ = ["is_time_attribute", "plain", "plain_type", "row_type", "time_kind", "unique_names"]
+__all__ = [
+    "is_time_attribute",
+    "plain",
+    "plain_type",
+    "row_of",
+    "row_type",
+    "time_kind",
+    "unique_names",
+]
 
 
 def time_kind(kind: LogicalType) -> str | None:
@@ -65,6 +73,13 @@ def row_type(names: Sequence[str], types: Sequence[LogicalType]) -> RowType:
     """The row of a table; names become unique."""
     pairs = zip(unique_names(names), types, strict=True)
     return RowType(tuple(RowField(name, kind) for name, kind in pairs), nullable=False)
+
+
+def row_of(fields: Iterable[RowField]) -> RowType:
+    """The row of columns of several tables; names become unique."""
+    pool = list(fields)
+    names = unique_names(each.name for each in pool)
+    return RowType(tuple(replace(f, name=name) for f, name in zip(pool, names, strict=True)))
 
 
 def references(row: RowType) -> tuple[InputRef, ...]:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.common.errors import PlanError
+from millstream.common.errors import PlanError, user_code_error
 from millstream.kernel.records.order import Ints
 from millstream.kernel.steps.columns import ProjectStep
 from millstream.kernel.tables.aggregates.calls import AggregateCall as KernelCall
-from millstream.table.expressions.context import Context
+from millstream.table.expressions.context import Context, EvaluationError
 from millstream.table.expressions.tree import Call, Expression, InputRef, Symbol
 from millstream.table.expressions.vectors import build, internal
 from millstream.table.functions.aggregation import aggregate
@@ -68,8 +68,9 @@ def kernel_call(call: AggregateCall, place: Place) -> KernelCall:
     if not isinstance(expression, Call) or call.order:
         raise PlanError(
             "SQL_NOT_SUPPORTED",
-            f"the aggregate {expression} does not run yet",
-            hint="leave out WITHIN GROUP",
+            f"the order of {expression} does not run: it takes rows as they come",
+            hint="leave out ORDER BY or WITHIN GROUP, which Flink reads and ignores; ARRAY_SORT sorts "
+            "the array of ARRAY_AGG",
         )
     if isinstance(expression, UserCall):
         return user_aggregate(
@@ -86,7 +87,7 @@ def kernel_call(call: AggregateCall, place: Place) -> KernelCall:
         result=arrow_type(expression.type),
         distinct=call.distinct,
         filter=None if call.filter is None else place(call.filter),
-        compute=OverRows(expression) if of_rows else None,
+        compute=OverRows(expression) if of_rows else call.text or None,
     )
 
 
@@ -149,7 +150,12 @@ class OverRows:
             for at, kind in enumerate(types)
         ]
         given = [(row, 1) for row in zip(*columns, strict=True)]
-        return build([aggregate(self.call, given, Context())], self.call.type)[0].as_py()
+        try:
+            value = aggregate(self.call, given, Context())
+        except EvaluationError as error:
+            name = self.call.function
+            raise user_code_error(error, name, subject=name) from error
+        return build([value], self.call.type)[0].as_py()
 
 
 @dataclass(frozen=True)

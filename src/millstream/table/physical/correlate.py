@@ -35,7 +35,7 @@ class Elements:
     """The elements of a collection, one row for each. A missing collection has none.
 
     ``type``: that of the collection. An element of a multiset comes as often as it counts. A row is its
-    fields; a missing one has only missing fields.
+    fields. As in Flink, a missing row of an array is none; the others keep their numbers.
     """
 
     collection: ColumnFunction
@@ -45,6 +45,7 @@ class Elements:
     def __call__(self, batch: pa.RecordBatch) -> tuple[Ints, list[pa.Array]]:
         array = self.collection(batch)
         rows, places = _spread(array)
+        elements: pa.Array | None = None
         if isinstance(self.type, MapType):
             columns = [array.keys.take(places), array.items.take(places)]
         elif isinstance(self.type, MultisetType):
@@ -54,11 +55,15 @@ class Elements:
             columns = _fields(array.keys.take(places).take(times), self.type.element)
         else:
             element = self.type.element  # type: ignore[attr-defined]
-            columns = _fields(array.values.take(places), element)
+            elements = array.values.take(places)
+            columns = _fields(elements, element)
         if self.with_ordinality:
             before = run_ordinals(rows)
             numbers = np.zeros(len(rows), np.int32) if before is None else before
             columns.append(pa.array(numbers + 1, pa.int32()))
+        if elements is not None and pa.types.is_struct(elements.type) and elements.null_count:
+            there = np.flatnonzero(elements.is_valid().to_numpy(zero_copy_only=False))
+            rows, columns = rows[there], [each.take(pa.array(there)) for each in columns]
         return rows, columns
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millstream.table.expressions import kinds
-from millstream.table.expressions.tree import Call, Expression, InputRef
+from millstream.table.expressions.tree import Expression, InputRef
 from millstream.table.logical.algebra import (
     Aggregate,
     Correlate,
@@ -19,17 +19,17 @@ from millstream.table.logical.algebra import (
     Unnest,
     Values,
 )
-from millstream.table.logical.typing_rules import references
+from millstream.table.logical.typing_rules import references, row_of
 from millstream.table.rules.conditions import all_of, columns_of, conjuncts, moved, replaced
-from millstream.table.rules.nodes import Rank
-from millstream.table.rules.outer_values import reads_outside, too_deep
-from millstream.table.rules.subqueries import (
+from millstream.table.rules.decorrelation import (
     decorrelated,
     over_both,
-    over_values,
-    values_of_aggregate,
+    with_compared_columns,
 )
-from millstream.table.types.logical import RowField, RowType
+from millstream.table.rules.nodes import Rank
+from millstream.table.rules.outer_values import reads_outside, too_deep
+from millstream.table.rules.subqueries import over_values, values_of_aggregate
+from millstream.table.types.logical import RowField
 
 __all__ = ["joins_of_laterals"]
 
@@ -62,9 +62,7 @@ def _above(
     extra = sorted({i - width for c in conditions for i in columns_of(c) if i >= width})
     fields = below.row_type.fields
     columns = tuple(InputRef(fields[i].type, i, fields[i].name) for i in extra)
-    row = RowType(
-        fields=(*top.row_type.fields, *(RowField(f"$c{i}", fields[i].type) for i in extra))
-    )
+    row = row_of((*top.row_type.fields, *(RowField(f"$c{i}", fields[i].type) for i in extra)))
     places = {i: len(top.expressions) + at for at, i in enumerate(extra)}
     made = Project(row, below, (*top.expressions, *columns))
     if reads_outside(made):
@@ -84,7 +82,7 @@ def _joined(relation: LateralJoin, right: Relation, conditions: list[Expression]
         for f in right.row_type.fields
     ]
     condition = all_of([*conjuncts(relation.condition), *conditions])
-    row = RowType(fields=(*left, *fields))
+    row = row_of((*left, *fields))
     joined = Join(row, relation.left, right, relation.kind, condition)
     if len(row.fields) == len(relation.row_type.fields):
         return replace(joined, row_type=relation.row_type)
@@ -94,13 +92,13 @@ def _joined(relation: LateralJoin, right: Relation, conditions: list[Expression]
 
 def _first_rows(limit: Limit, sort: Sort, width: int) -> tuple[Relation, list[Expression]]:
     """The first rows for each left row: those of each key that left rows are compared with."""
-    below, conditions = decorrelated(sort.input, width)
-    if any(not isinstance(c, Call) or c.function != "=" for c in conditions) or limit.fetch is None:
+    if limit.fetch is None:
         raise too_deep()
-    partition = tuple(sorted({i - width for c in conditions for i in columns_of(c) if i >= width}))
-    row = RowType(fields=(*below.row_type.fields, RowField("$rank", kinds.not_null(kinds.BIGINT))))
+    found = with_compared_columns(*decorrelated(sort.input, width), width)
+    below, partition, conditions = found
+    row = row_of((*below.row_type.fields, RowField("$rank", kinds.not_null(kinds.BIGINT))))
     first, last = limit.offset + 1, limit.offset + limit.fetch
-    ranked = Rank(row, below, partition, sort.keys, "ROW_NUMBER", first, last)
+    ranked = Rank(row, below, tuple(partition), sort.keys, "ROW_NUMBER", first, last)
     columns = references(row)[:-1]
     return Project(below.row_type, ranked, columns), conditions
 
@@ -119,7 +117,7 @@ def _with_groups(relation: LateralJoin, top: Project | None, query: Aggregate) -
         RowField(f.name, kinds.with_nullability(f.type, True)) if outer else f
         for f in right.row_type.fields
     )
-    row = RowType(fields=(*left.fields, *fields))
+    row = row_of((*left.fields, *fields))
     joined = Join(row, relation.left, right, relation.kind, all_of(conditions))
     values = values_of_aggregate(query, row, width, or_none=outer)
     if top is not None:
@@ -186,7 +184,7 @@ def _unnested(
     outer = kind == "left" or query.kind == "left"
     fields = [RowField(f.name, kinds.with_nullability(f.type, True)) if outer else f for f in made]
     start = len(table.row_type.fields)
-    row = RowType(fields=(*table.row_type.fields, *fields))
+    row = row_of((*table.row_type.fields, *fields))
     function = replace(query.function, collection=collection)
     found = Correlate(row, table, function, "left" if outer else "inner")
     new = tuple(InputRef(f.type, start + at, f.name) for at, f in enumerate(fields))

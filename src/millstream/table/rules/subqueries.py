@@ -16,22 +16,26 @@ from millstream.table.expressions.tree import Call, Expression, InputRef, Litera
 from millstream.table.functions import bind
 from millstream.table.logical.algebra import (
     Aggregate,
+    AggregateCall,
+    Distinct,
     Filter,
     Join,
-    OuterRef,
+    Limit,
     Project,
     Relation,
     SetOperation,
+    Sort,
     Subquery,
+    Values,
 )
+from millstream.table.logical.typing_rules import row_of
 from millstream.table.rules.conditions import all_of, conjuncts, replaced
-from millstream.table.rules.outer_values import for_outer_values, reads_outside, too_deep
+from millstream.table.rules.decorrelation import decorrelated, over_both
+from millstream.table.rules.outer_values import for_outer_values, outer_columns, reads_outside
 from millstream.table.types.logical import RowField, RowType
 
 __all__ = [
-    "decorrelated",
     "joins_of_subqueries",
-    "over_both",
     "over_values",
     "values_of_aggregate",
 ]
@@ -97,65 +101,28 @@ def _equal_operands(query: Subquery, right: Relation, width: int) -> list[Expres
 
 
 def _without_outer(query: Relation, source: Relation) -> tuple[Relation, list[Expression]]:
+    query = _without_deep(query)
     try:
         return decorrelated(query, len(source.row_type.fields))
     except PlanError:
         return for_outer_values(query, source)
 
 
-def decorrelated(query: Relation, width: int) -> tuple[Relation, list[Expression]]:
-    """A query without columns from outside, and the conditions that had them, over both tables."""
-    if not reads_outside(query):
-        return query, []
-    if isinstance(query, Project):
-        below, conditions = decorrelated(query.input, width)
-        extra = sorted({i - width for c in conditions for i in _columns(c) if i >= width})
-        places = {column: len(query.expressions) + at for at, column in enumerate(extra)}
-        fields = below.row_type.fields
-        columns = tuple(InputRef(fields[i].type, i, fields[i].name) for i in extra)
-        named = tuple(RowField(f"$c{i}", fields[i].type) for i in extra)
-        row = RowType(fields=(*query.row_type.fields, *named))
-        moved = [_shifted(each, width, places) for each in conditions]
-        if any(_outside(each) for each in query.expressions):
-            raise too_deep()
-        return Project(row, below, (*query.expressions, *columns)), moved
-    if isinstance(query, Filter):
-        below, conditions = decorrelated(query.input, width)
-        own = [each for each in conjuncts(query.condition) if not _outside(each)]
-        other = [each for each in conjuncts(query.condition) if _outside(each)]
-        conditions += [over_both(each, width) for each in other]
-        found = Filter(below.row_type, below, all_of(own)) if own else below
-        return found, conditions
-    if isinstance(query, Aggregate) and query.sets is None:
-        return _grouped(query, width)
-    raise too_deep()
+def _without_deep(relation: Relation) -> Relation:
+    """A query whose own subqueries are joins, if they read more than the columns of the query."""
+    inputs = relation.inputs()
+    new = tuple(map(_without_deep, inputs))
+    if any(one is not other for one, other in zip(inputs, new, strict=True)):
+        relation = relation.with_inputs(new)
+    parts: Sequence[Expression] = getattr(relation, "expressions", ())
+    if isinstance(relation, Filter):
+        parts = conjuncts(relation.condition)
+    return joins_of_subqueries(relation) if any(map(_is_deep, parts)) else relation
 
 
-def _grouped(query: Aggregate, width: int) -> tuple[Relation, list[Expression]]:
-    """An aggregate of a correlated query: it is grouped by the columns that are compared outside."""
-    below, conditions = decorrelated(query.input, width)
-    columns = sorted({i - width for c in conditions for i in _columns(c) if i >= width})
-    if any(not isinstance(c, Call) or c.function != "=" for c in conditions):
-        raise too_deep()
-    keys = (*query.keys, *(c for c in columns if c not in query.keys))
-    fields = below.row_type.fields
-    added = keys[len(query.keys) :]
-    count = len(query.keys)
-    row = RowType(
-        fields=(
-            *query.row_type.fields[:count],
-            *(RowField(f"$c{i}", fields[i].type) for i in added),
-            *query.row_type.fields[count:],
-        )
-    )
-    grouped = Aggregate(row, below, keys, query.calls)
-    # The columns of the query first, as they were; behind them the new keys.
-    order = [*range(count), *range(count + len(added), len(row.fields))]
-    order += range(count, count + len(added))
-    refs = tuple(InputRef(row.fields[i].type, i, row.fields[i].name) for i in order)
-    result = RowType(fields=tuple(row.fields[i] for i in order))
-    places = {key: order.index(keys.index(key)) for key in columns}
-    return Project(result, grouped, refs), [_shifted(each, width, places) for each in conditions]
+def _is_deep(part: Expression) -> bool:
+    """Whether an expression with a subquery reads columns from outside of its own query."""
+    return _has(part) and any(True for _ in outer_columns(part))
 
 
 def _scalars(
@@ -175,11 +142,33 @@ def _subqueries(expression: Expression) -> list[Subquery]:
 
 def _with_value(source: Relation, query: Subquery) -> tuple[Relation, Expression]:
     if query.kind == "scalar":
-        return _with_scalar(source, query.query)
+        return _with_scalar(source, _with_one_row(query))
     width = len(source.row_type.fields)
     marked = _marked(source, query)
     field = marked.row_type.fields[width]
     return marked, InputRef(field.type, width, field.name)
+
+
+def _with_one_row(query: Subquery) -> Relation:
+    """The query of a value; it is an error if it has several rows."""
+    if _has_one_row(query.query):
+        return query.query
+    field = query.query.row_type.fields[0]
+    kind = kinds.with_nullability(field.type, True)
+    call = Call(kind, "SINGLE_VALUE", (InputRef(field.type, 0, field.name),))
+    row = row_of((RowField(field.name, kind),))
+    return Aggregate(row, query.query, (), (AggregateCall(call, text=query.text),))
+
+
+def _has_one_row(query: Relation) -> bool:
+    """Whether a query never has more than one row."""
+    if isinstance(query, Project | Filter | Sort | Distinct):
+        return _has_one_row(query.input)
+    if isinstance(query, Limit):
+        return (query.fetch is not None and query.fetch <= 1) or _has_one_row(query.input)
+    if isinstance(query, Values):
+        return len(query.rows) <= 1
+    return isinstance(query, Aggregate) and not query.keys and query.sets is None
 
 
 def _with_scalar(source: Relation, query: Relation) -> tuple[Relation, Expression]:
@@ -198,7 +187,7 @@ def _with_scalar(source: Relation, query: Relation) -> tuple[Relation, Expressio
         RowField(f"$q{width + i}", kinds.with_nullability(f.type, True))
         for i, f in enumerate(right.row_type.fields)
     )
-    row = RowType(fields=(*source.row_type.fields, *fields))
+    row = row_of((*source.row_type.fields, *fields))
     joined = Join(row, source, right, "left", all_of(conditions))
     if not behind:
         return joined, InputRef(fields[0].type, width, fields[0].name)
@@ -250,7 +239,7 @@ def _marked(source: Relation, query: Subquery) -> Relation:
         unknown = _semi(source, right, [*conditions, *equal], "anti")
         parts.append((_semi(unknown, right, [*conditions, *missed], "semi"), None))
     kind = kinds.with_nullability(kinds.BOOLEAN, missed != equal)
-    row = RowType(fields=(*source.row_type.fields, RowField(f"$q{width}", kind)))
+    row = row_of((*source.row_type.fields, RowField(f"$q{width}", kind)))
     columns = tuple(InputRef(f.type, i, f.name) for i, f in enumerate(source.row_type.fields))
     tables = [Project(row, each, (*columns, Literal(kind, value))) for each, value in parts]
     result: Relation = tables[0]
@@ -263,35 +252,3 @@ def _semi(
     source: Relation, right: Relation, conditions: list[Expression], kind: Literal_["semi", "anti"]
 ) -> Relation:
     return Join(source.row_type, source, right, kind, all_of(conditions))
-
-
-def _outside(expression: Expression) -> bool:
-    return any(isinstance(each, OuterRef) for each in expression.walk())
-
-
-def _columns(expression: Expression) -> set[int]:
-    return {each.index for each in expression.walk() if isinstance(each, InputRef)}
-
-
-def over_both(expression: Expression, width: int) -> Expression:
-    """A condition of the inner query over the columns of both: outer ones first."""
-
-    def change(each: Expression) -> Expression | None:
-        if isinstance(each, OuterRef):
-            if each.level != 1:
-                raise too_deep()
-            return InputRef(each.type, each.index, each.name)
-        if isinstance(each, InputRef):
-            return replace(each, index=each.index + width)
-        return None
-
-    return replaced(expression, change)
-
-
-def _shifted(expression: Expression, width: int, places: dict[int, int]) -> Expression:
-    def change(each: Expression) -> Expression | None:
-        if isinstance(each, InputRef) and each.index >= width:
-            return replace(each, index=width + places[each.index - width])
-        return None
-
-    return replaced(expression, change)

@@ -6,15 +6,13 @@ from collections import Counter
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.common.errors import MillstreamError
 from millstream.common.typesystem.arrow_info import arrow_row
-from millstream.kernel.tables.normalize import NormalizeSpec, SingleRowSpec
+from millstream.kernel.tables.normalize import NormalizeSpec
 from tests.support.strategies import examples
-from tests.support.tables import Plan, TableRun, Weighted, bag, plans
+from tests.support.tables import Plan, TableRun, Weighted, plans
 
 ROW = arrow_row(["k", "v"], [pa.string(), pa.int64()])
 rows = st.tuples(st.sampled_from(["x", "y", None]), st.sampled_from([1, 2, None]))
@@ -56,18 +54,3 @@ def test_each_change_comes_in_an_epoch_of_all() -> None:
     run = TableRun(NormalizeSpec(ROW, (0,), each=True), [changes])
     first, *_ = run.changes(Plan(reads=4))
     assert first == [(("x", 1), 1), (("x", 1), -1), (("x", 2), 1), (("x", 2), -1)]
-
-
-@given(plan=plans)
-@examples(6)
-def test_one_row_takes_the_place_of_another(plan: Plan) -> None:
-    changes = [(("x", 1), 1), (("x", 1), -1), (("x", 2), 1), (("y", 3), 1)]
-    assert TableRun(SingleRowSpec(ROW, (0,)), [changes]).table(plan) == bag(
-        [(("x", 2), 1), (("y", 3), 1)]
-    )
-
-
-def test_several_rows_are_refused() -> None:
-    run = TableRun(SingleRowSpec(ROW), [[(("x", 1), 1), (("y", 2), 1)]])
-    with pytest.raises(MillstreamError, match="SUBQUERY_ROWS"):
-        run.table()

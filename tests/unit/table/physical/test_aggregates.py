@@ -5,14 +5,14 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from millstream.common.errors import PlanError
+from millstream.common.errors import MillstreamError, PlanError
 from millstream.table.expressions.kinds import INT
 from millstream.table.expressions.tree import InputRef, Literal
 from millstream.table.functions import bind
 from millstream.table.logical.algebra import AggregateCall, Scan, SortKey, TablePath
 from millstream.table.physical.aggregates import GroupingSets, arguments_of
 from millstream.table.types.logical import RowField, RowType
-from tests.support.sql import Tables
+from tests.support.sql import Tables, back
 
 T = Scan(RowType(fields=(RowField("a", INT), RowField("b", INT))), TablePath("c", "d", "t"))
 A, B = InputRef(INT, 0, "a"), InputRef(INT, 1, "b")
@@ -54,6 +54,31 @@ def test_aggregates_of_all_rows_know_their_clauses():
         "[1,null,3]",
         2.0,
     )
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("a", 1), ("b", 2), ("a", 3)], "several rows have the key 'a'"),
+        ([("a", 1), (None, 2)], "a key is NULL"),
+    ],
+)
+def test_keys_of_json_objects_are_there_once(rows: list[tuple[str, int]], message: str) -> None:
+    t = Tables().add("t", "k STRING, v INT", rows)
+    with pytest.raises(MillstreamError, match=f"JSON_OBJECTAGG failed: {message}"):
+        t.table("SELECT JSON_OBJECTAGG(KEY k VALUE v) FROM t")
+
+
+def test_what_is_absent_has_no_key():
+    t = Tables().add("t", "k STRING, v INT", [("a", None), ("a", None), (None, None), ("b", 1)])
+    query = "SELECT JSON_OBJECTAGG(KEY k VALUE v ABSENT ON NULL) FROM t"
+    assert t.table(query) == {('{"b":1}',): 1}
+
+
+def test_a_key_of_a_json_object_may_come_back() -> None:
+    rows = [("a", 1), ("b", 2), back("a", 1), ("a", 3)]
+    t = Tables().add("t", "k STRING, v INT", rows, updating=True)
+    assert t.table("SELECT JSON_OBJECTAGG(KEY k VALUE v) FROM t") == {('{"a":3,"b":2}',): 1}
 
 
 def test_the_mean_is_the_sum_in_its_type_divided_by_the_count():

@@ -49,9 +49,11 @@ def test_entries_of_maps():
     ]
 
 
-def test_rows_are_their_fields_and_a_missing_row_has_missing_fields():
+def test_rows_are_their_fields_and_a_missing_row_is_none():
     found = table("SELECT id, s, n FROM t CROSS JOIN UNNEST(rs) AS u (s, n)")
-    assert found == [(1, "x", 1), (1, None, None)]
+    assert found == [(1, "x", 1)]
+    found = table("SELECT id, s, n FROM t LEFT JOIN UNNEST(rs) AS u (s, n) ON TRUE")
+    assert found == [(1, "x", 1), (2, None, None), (3, None, None)]
 
 
 def test_ordinality_counts_from_one():

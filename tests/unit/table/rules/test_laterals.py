@@ -81,3 +81,11 @@ def test_what_no_join_can_do_is_refused():
                  SELECT v FROM t WHERE t.v > d.m ORDER BY v LIMIT 1) AS q"""
     with pytest.raises(MillstreamError, match="in a way that does not run yet"):
         tables().table(query)
+
+
+def test_columns_of_the_left_row_and_of_the_query_may_have_one_name() -> None:
+    found = Tables().add("t", "id INT, a INT", [(1, 1), (2, 1)])
+    query = (
+        "SELECT t.id, q.id FROM t, LATERAL (SELECT id FROM t AS o WHERE o.a = t.a AND id > 1) AS q"
+    )
+    assert found.table(query) == {(1, 2): 1, (2, 2): 1}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from millstream.common.errors import MillstreamError
 from tests.support.sql import Tables, back
 
 
@@ -34,3 +37,26 @@ def test_counts_of_no_rows():
     assert found == {(1, 1): 1, (2, 0): 1}
     # As in Flink a stream without rows has no count yet.
     assert tables().table("SELECT (SELECT COUNT(*) FROM e) FROM u") == {(None,): 1}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id, (SELECT b FROM n) FROM t",
+        "SELECT id FROM t WHERE a > (SELECT b FROM n)",
+        "SELECT id, (SELECT id FROM t AS o WHERE o.a > t.a) FROM t",
+        "SELECT id, (SELECT a FROM t AS o WHERE o.a <> 4 AND t.id = o.id - o.a + 1) FROM t",
+    ],
+)
+def test_a_value_of_several_rows_is_an_error(query):
+    with pytest.raises(MillstreamError, match="SUBQUERY_ROWS"):
+        tables().table(query)
+
+
+def test_values_of_queries_with_one_row():
+    found = tables().table("SELECT id, (SELECT b FROM n WHERE b = 1) FROM t WHERE id < 3")
+    assert found == {(1, 1): 1, (2, 1): 1}
+    found = tables().table("SELECT id, (SELECT a FROM t AS o WHERE o.id = t.id + 1) FROM t")
+    assert found == {(1, 2): 1, (2, None): 1, (3, 4): 1, (4, None): 1}
+    found = tables().table("SELECT id, (SELECT b FROM n ORDER BY b DESC LIMIT 1) FROM t LIMIT 1")
+    assert list(found.values()) == [1]

@@ -25,6 +25,7 @@ from millstream.kernel.tables.aggregates.multisets import (
     ListAgg,
     OfRows,
 )
+from millstream.kernel.tables.aggregates.single import SingleValue
 from millstream.kernel.tables.aggregates.spread import Spread
 from millstream.kernel.tables.aggregates.user import UserAggregate
 
@@ -56,7 +57,8 @@ class AggregateCall:
         The name as in SQL: COUNT, SUM, SUM0, AVG, MIN, MAX, FIRST_VALUE, LAST_VALUE, STDDEV_POP and so
         on, LISTAGG, COLLECT, ARRAY_AGG. ``"ROWS"``: ``compute`` makes the value of the list of all rows
         of arguments, as JSON_OBJECTAGG, JSON_ARRAYAGG and PERCENTILE do. ``"USER"``: ``compute`` is an
-        object with PyFlink's methods, see `UserAggregate`.
+        object with PyFlink's methods, see `UserAggregate`. ``"SINGLE_VALUE"``: ``compute`` is the text
+        of the query that has to have one row.
     arguments
         The places of the argument columns; of COUNT(*) there are none.
     result
@@ -116,6 +118,8 @@ class AggregateCall:
             return ArrayAgg(types[0])
         if name == "ROWS":
             return OfRows(types, result, self.compute)
+        if name == "SINGLE_VALUE":
+            return SingleValue(types[0], self.compute or "")
         if name == "USER":
             return UserAggregate(self.compute, result, self.convert)
         raise PlanError(
