@@ -204,6 +204,30 @@ def _timestamp_diff(call: Call, vectors: list[Vector], context: Context) -> pa.A
     return build(each_value(row, [first, second], context.length), call.type)
 
 
+def _between_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
+    first, second, unit = arguments
+    if not (kinds.is_temporal(first.type) and kinds.is_temporal(second.type)):
+        raise BindError("two times are needed")
+    kind = kinds.MONTHS if str(unit) == "MONTH" else kinds.MILLIS
+    nullable = first.type.nullable or second.type.nullable
+    return arguments, kinds.with_nullability(kind, nullable)
+
+
+@vectorised("TIME DIFFERENCE", TEMPORAL, "(time1 - time2) unit [TO unit]", _between_type)
+def _time_difference(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
+    """The time from the second to the first, as an interval of months or of milliseconds."""
+    first, second, unit = vectors
+
+    def row(end: int, start: int) -> int:
+        begin = to_local(start, second.type, context.zone)
+        stop = to_local(end, first.type, context.zone)
+        if unit.scalar == "MONTH":
+            return months_between(begin, stop)
+        return stop // 1_000_000 - begin // 1_000_000
+
+    return build(each_value(row, [first, second], context.length), call.type)
+
+
 @function(
     "DATE_FORMAT",
     TEMPORAL,

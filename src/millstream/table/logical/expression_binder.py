@@ -11,6 +11,7 @@ from millstream.table.expressions import kinds
 from millstream.table.expressions.tree import Expression, FieldAccess, InputRef, Literal
 from millstream.table.expressions.tree import Symbol as SymbolExpression
 from millstream.table.functions import BindError, bind, bind_case, bind_cast
+from millstream.table.functions.registry import to_type
 from millstream.table.logical.algebra import OuterRef
 from millstream.table.logical.call_binder import CallBinder
 from millstream.table.logical.literals import LiteralError, bind_literal
@@ -25,6 +26,7 @@ __all__ = ["ExpressionBinder"]
 
 _BOOLEAN = ("AND", "OR")
 _JOINING = ("+", "||")
+_ARITHMETIC = ("+", "-", "*", "/")
 _SIGNS = {"!=": "<>", "==": "=", "MOD": "%"}
 
 
@@ -128,7 +130,16 @@ class ExpressionBinder(CallBinder):
                 for each, is_text in zip(operands, _are_texts(operands), strict=True)
             ]
             return self.call("||", texts, node)
+        if self.context.table_api and operator in _ARITHMETIC:
+            operands = _widened(operands)
         return self.call(operator, operands, node)
+
+    def _time_difference(self, node: sql.TimeDifference) -> Expression:
+        name = sql.TypeName("INTERVAL", interval=node.qualifier, span=node.span)
+        months = kinds.root(logical_type(name)) == "INTERVAL_MONTHS"
+        unit = symbol("MONTH" if months else "MILLISECOND")
+        operands = [self.value(node.left), self.value(node.right)]
+        return self.call("TIME DIFFERENCE", [*operands, unit], node)
 
     def _overlaps(self, node: sql.BinaryOperation) -> Expression:
         parts: list[Expression] = []
@@ -260,11 +271,20 @@ def _are_texts(operands: list[Expression]) -> list[bool]:
     return [kinds.is_string(each.type) for each in operands]
 
 
+def _widened(operands: list[Expression]) -> list[Expression]:
+    """A FLOAT beside a DOUBLE as a DOUBLE; in SQL the first of both counts."""
+    roots = [kinds.root(each.type) for each in operands]
+    if set(roots) != {"FLOAT", "DOUBLE"}:
+        return operands
+    return [to_type(each, kinds.DOUBLE) for each in operands]
+
+
 _HANDLERS: dict[type, Callable[[Any, Any], Expression]] = {
     sql.ColumnRef: ExpressionBinder._column,
     sql.UnaryOperation: ExpressionBinder._unary,
     sql.BinaryOperation: ExpressionBinder._binary,
     sql.Check: ExpressionBinder._check,
+    sql.TimeDifference: ExpressionBinder._time_difference,
     sql.Between: ExpressionBinder._between,
     sql.InList: ExpressionBinder._in_list,
     sql.Like: ExpressionBinder._like,
