@@ -42,7 +42,12 @@ def bind_case(
 def _coalesce_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if not arguments:
         raise BindError("at least one argument is needed")
-    kind = kinds.common_type([each.type for each in arguments])
+    types = [each.type for each in arguments]
+    kind = kinds.common_type(types)
+    if kinds.is_mixed_days(types):
+        if kinds.root(kind) == "TIMESTAMP_LTZ":
+            raise BindError("a DATE and a TIMESTAMP_LTZ have no common type here")
+        kind = kinds.DATE
     nullable = all(each.type.nullable for each in arguments)
     return [to_type(each, kind) for each in arguments], kinds.with_nullability(kind, nullable)
 
