@@ -97,3 +97,10 @@ def test_a_text_that_fills_the_memory_is_refused(name: str) -> None:
     call = bind(name, [text, size] if name == "REPEAT" else [text, size, text])
     with pytest.raises(EvaluationError, match="too long"):
         _values(call)
+
+
+def test_a_column_is_equal_to_itself_even_where_it_is_nan() -> None:
+    numbers = pa.record_batch({"x": pa.array([1.0, float("nan"), None])})
+    x = InputRef(kinds.DOUBLE, 0, "x")
+    found = {sign: evaluate(bind(sign, [x, x]), numbers).to_pylist() for sign in ("=", "<>")}
+    assert found == {"=": [True, True, None], "<>": [False, False, None]}
