@@ -111,7 +111,7 @@ def compare(sign: str, left: Vector, right: Vector, length: int) -> pa.Array:
 
 def _never_equal(left: LogicalType, right: LogicalType) -> bool:
     if kinds.root(left) == kinds.root(right) == "ARRAY":
-        return kinds.arrow_type(left) != kinds.arrow_type(right)
+        return bool(kinds.arrow_type(left) != kinds.arrow_type(right))
     return kinds.is_string(left) != kinds.is_string(right)
 
 
