@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import pytest
@@ -207,3 +208,12 @@ def test_keys_may_have_names():
     t = t_env.from_elements([(1, 10), (2, 20), (3, 30)], ["a", "b"])
     found = t.group_by((t.a % 2).alias("odd")).select(col("odd"), t.b.sum.alias("s"))
     assert sorted(map(tuple, t_env.final_rows(found))) == [(0, 20), (1, 40)]
+
+
+@pytest.mark.parametrize("combine", [operator.add, operator.sub, operator.mul, operator.truediv])
+def test_a_float_beside_a_double_is_a_double(combine: Any) -> None:
+    numbers = table("f FLOAT, x DOUBLE")
+    found = numbers.select(
+        combine(col("f"), col("x")).alias("a"), combine(col("x"), col("f")).alias("b")
+    )
+    assert columns(found) == "a DOUBLE, b DOUBLE"

@@ -26,6 +26,8 @@ def _array_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalT
     if kinds.is_mixed_days([each.type for each in arguments]):
         raise BindError("dates and timestamps are no elements of one array")
     element = kinds.common_type([each.type for each in arguments])
+    if kinds.root(element) == "NULL":
+        raise BindError("an array of NULLs alone has no type; write CAST(NULL AS ...)")
     kind = kinds.array_of(element)
     return [to_type(each, element) for each in arguments], kinds.not_null(kind)
 
@@ -84,6 +86,8 @@ def _item_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalTy
     if len(arguments) != 2 or kinds.root(arguments[0].type) not in ("ARRAY", "MAP"):
         raise BindError("an array or map and a place are needed")
     collection, place = arguments
+    if kinds.root(place.type) == "NULL":
+        raise BindError("NULL is no place and no key; write CAST(NULL AS ...)")
     if kinds.root(collection.type) == "MAP":
         if kinds.is_numeric(place.type) and kinds.is_string(collection.type.children[0]):
             raise BindError(f"{place.type} is no key of {collection.type}")
@@ -259,7 +263,7 @@ def _sort(values: Any, ascending: bool = True, nulls_first: bool | None = None) 
     "ARRAY_SLICE",
     COLLECTION,
     "ARRAY_SLICE(array, start [, end])",
-    "ARRAY INT INT?",
+    "ARRAY SMALL SMALL?",
     lambda types: types[0].with_nullability(any(t.nullable for t in types)),
 )
 def _slice(values: Any, start: int, end: int | None = None) -> tuple[Any, ...]:

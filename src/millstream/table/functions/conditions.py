@@ -42,7 +42,12 @@ def bind_case(
 def _coalesce_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if not arguments:
         raise BindError("at least one argument is needed")
-    kind = kinds.common_type([each.type for each in arguments])
+    types = [each.type for each in arguments]
+    kind = kinds.common_type(types)
+    if kinds.is_mixed_days(types):
+        if kinds.root(kind) == "TIMESTAMP_LTZ":
+            raise BindError("a DATE and a TIMESTAMP_LTZ have no common type here")
+        kind = kinds.DATE
     nullable = all(each.type.nullable for each in arguments)
     return [to_type(each, kind) for each in arguments], kinds.with_nullability(kind, nullable)
 
@@ -103,6 +108,9 @@ def _null_if(first: Any, second: Any) -> Any:
 def _if_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if len(arguments) != 3 or kinds.root(arguments[0].type) not in ("BOOLEAN", "NULL"):
         raise BindError("a condition and two values are needed")
+    for each in arguments[1:]:
+        if each.type.children or kinds.root(each.type) == "NULL":
+            raise BindError(f"IF takes no {each.type}; CASE WHEN does")
     kind = kinds.common_type([each.type for each in arguments[1:]])
     nullable = any(each.type.nullable for each in arguments)
     converted = [arguments[0], *(to_type(each, kind) for each in arguments[1:])]
@@ -112,9 +120,6 @@ def _if_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType
 @vectorised("IF", CONDITIONAL, "IF(condition, value1, value2)", _if_type)
 def _if(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
     """The first value if the condition is TRUE, otherwise the second."""
-    if call.type.children:
-        rows = zip(*(vector.values for vector in vectors), strict=True)
-        return build([yes if condition else no for condition, yes, no in rows], call.type)
     condition = vectors[0].array.fill_null(False)
     return pc.if_else(condition, vectors[1].array, vectors[2].array)
 

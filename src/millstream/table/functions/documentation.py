@@ -35,6 +35,7 @@ Each one is a case of the recorded results. `tests/unit/table/functions/differen
 | `CAST(TIMESTAMP '1969-12-31 12:00:00' AS TIME)` is 12:00:00 | Flink computes a negative time of day, and fails. |
 | TIMESTAMP(0) and TIME have whole seconds behind `+ INTERVAL '0.5' SECOND` too | Flink's value then has more digits than its type. |
 | `SUBSTRING(s, n)`, `LEFT`, `RIGHT`, `ELT` and others take a BIGINT | The code that Flink generates for it fails. |
+| `VAR_SAMP` and others of whole numbers add exactly: 3 for 1, 2, 2, 5 | Flink computes 2.9999999999999996, and cuts it to 2. |
 | `PRINTF` has no `%h` and no `%a` | They show how Java stores values. |
 | `OBJECT_OF`, `OBJECT_UPDATE` and structured types are missing | Rows with names are there instead. |
 | `JSON_VALUE` and others with filters such as `$.a[?(@.x == 1)]` work | PyFlink 2.3 comes without a class that its JSON library needs. |

@@ -364,6 +364,15 @@ def _check_json(arguments: list[Expression]) -> None:
     for each in arguments:
         if kinds.root(each.type) in ("DATE", "TIME") or kinds.is_interval(each.type):
             raise BindError(f"Type '{each.type}' is not scalar or cannot be converted into JSON")
+        _check_keys(each.type)
+
+
+def _check_keys(kind: LogicalType) -> None:
+    """Refuse maps whose keys are no texts, wherever they are in a value."""
+    if kinds.root(kind) in ("MAP", "MULTISET") and not kinds.is_string(kind.children[0]):
+        raise BindError(f"the keys of {kind} must be texts for JSON")
+    for child in kind.children:
+        _check_keys(child)
 
 
 def _part(value: Any, expression: Expression, context: Context) -> str:

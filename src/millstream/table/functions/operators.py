@@ -16,7 +16,7 @@ from millstream.table.expressions.context import Context
 from millstream.table.expressions.java.numbers import wrap
 from millstream.table.expressions.java.regex import like_pattern, similar_pattern
 from millstream.table.expressions.kinds import LogicalType
-from millstream.table.expressions.tree import Call, Expression
+from millstream.table.expressions.tree import Call, Expression, InputRef
 from millstream.table.expressions.vectors import Vector, build, each_value
 from millstream.table.functions.cast_text import EXACT, round_decimal
 from millstream.table.functions.registry import BindError, function, signature, to_type, vectorised
@@ -59,6 +59,8 @@ def comparable(arguments: list[Expression], equality: bool = False) -> list[Expr
         kind = kinds.common_type(types)
     except kinds.TypesError:
         others = [each for each in types if not kinds.is_string(each)]
+        if equality and all(kinds.root(each) == "ARRAY" for each in types):
+            return arguments  # nor are they
         if len(others) == len(types):
             raise
         other = kinds.common_type(others)
@@ -97,7 +99,7 @@ def _never_null(arguments: list[Expression]) -> tuple[list[Expression], LogicalT
 def compare(sign: str, left: Vector, right: Vector, length: int) -> pa.Array:
     """TRUE, FALSE or NULL for each row."""
     quick, slow = _COMPARE[sign]
-    if kinds.is_string(left.type) != kinds.is_string(right.type):
+    if _never_equal(left.type, right.type):
         known = pc.and_(left.array.is_valid(), right.array.is_valid())
         return pc.if_else(known, pa.scalar(sign == "<>"), pa.scalar(None, pa.bool_()))
     if left.type.children:
@@ -107,12 +109,22 @@ def compare(sign: str, left: Vector, right: Vector, length: int) -> pa.Array:
     return quick(left.array, right.array)
 
 
+def _never_equal(left: LogicalType, right: LogicalType) -> bool:
+    if kinds.root(left) == kinds.root(right) == "ARRAY":
+        return bool(kinds.arrow_type(left) != kinds.arrow_type(right))
+    return kinds.is_string(left) != kinds.is_string(right)
+
+
 def _unpadded(vector: Vector) -> pa.Array:
     return vector.array
 
 
 def _declare_comparison(sign: str, words: str) -> None:
     def run(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
+        if isinstance(call.arguments[0], InputRef) and call.arguments[0] == call.arguments[1]:
+            # The planner of Flink knows the result, for NaN too.
+            same = pa.scalar(sign in ("=", "<=", ">="))
+            return pc.if_else(vectors[0].array.is_valid(), same, pa.scalar(None, pa.bool_()))
         return compare(sign, vectors[0], vectors[1], context.length)
 
     run.__doc__ = f"TRUE if the first value is {words} the second; NULL if one of them is NULL."
@@ -156,10 +168,16 @@ def _is_not_null(call: Call, vectors: list[Vector], context: Context) -> pa.Arra
     return vectors[0].array.is_valid()
 
 
-def _several(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
+def _listed(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
+    return _several(arguments, equality=all(kinds.root(e.type) == "ARRAY" for e in arguments))
+
+
+def _several(
+    arguments: list[Expression], equality: bool = False
+) -> tuple[list[Expression], LogicalType]:
     if len(arguments) < 2:
         raise BindError("a value and a list are needed")
-    converted = comparable(arguments)
+    converted = comparable(arguments, equality)
     nullable = any(each.type.nullable for each in converted)
     return converted, kinds.with_nullability(kinds.BOOLEAN, nullable)
 
@@ -195,7 +213,7 @@ _declare_between(False)
 _declare_between(True)
 
 
-@vectorised("IN", "comparison", "value1 IN (value2 [, value3]*)", _several)
+@vectorised("IN", "comparison", "value1 IN (value2 [, value3]*)", _listed)
 def _in(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
     """TRUE if the list has the value. If not, and the value or one of the list is NULL, NULL."""
     found = compare("=", vectors[0], vectors[1], context.length)
@@ -204,7 +222,7 @@ def _in(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
     return found
 
 
-@vectorised("NOT IN", "comparison", "value1 NOT IN (value2 [, value3]*)", _several)
+@vectorised("NOT IN", "comparison", "value1 NOT IN (value2 [, value3]*)", _listed)
 def _not_in(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
     """FALSE if the list has the value. If not, and the value or one of the list is NULL, NULL."""
     return pc.invert(_in(call, vectors, context))

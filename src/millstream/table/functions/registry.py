@@ -235,6 +235,10 @@ _EXACT = {"INT": kinds.INT, "BIGINT": kinds.BIGINT, "DOUBLE": kinds.DOUBLE}
 def _fit(argument: Expression, family: str) -> Expression:
     if isinstance(argument, Symbol):
         return argument
+    if family == "SMALL":
+        if kinds.root(argument.type) in ("BIGINT", "DECIMAL", "FLOAT", "DOUBLE"):
+            raise BindError(f"{argument.type} is no INT")
+        family = "INT"
     if family in _EXACT:
         whole = kinds.root(argument.type) in (*kinds.INTEGERS, "NULL")
         if whole or (family == "DOUBLE" and kinds.is_numeric(argument.type)):

@@ -204,6 +204,7 @@ def _btrim(text: str, characters: str = " ") -> str:
 @function("REPEAT", STRING, "REPEAT(string, integer)", "STRING INT", "STRING")
 def _repeat(text: str, times: int) -> str:
     """The text so many times."""
+    _bounded(len(text) * times)
     return text * times
 
 
@@ -286,10 +287,20 @@ def _right(text: str, count: int) -> str:
     return text[-count:] if count > 0 else ""
 
 
+_LONGEST = 1 << 28
+
+
+def _bounded(length: int) -> None:
+    """Refuse a text that would take the memory of the machine."""
+    if length > _LONGEST:
+        raise ValueError(f"a text of {length} characters is too long; {_LONGEST} are possible")
+
+
 def _padding(text: str, length: int, pad: str) -> str | None:
     if length < 0 or pad == "":
         return None
     missing = max(length - len(text), 0)
+    _bounded(missing)
     return (pad * (missing // len(pad) + 1))[:missing]
 
 

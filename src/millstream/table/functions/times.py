@@ -204,6 +204,32 @@ def _timestamp_diff(call: Call, vectors: list[Vector], context: Context) -> pa.A
     return build(each_value(row, [first, second], context.length), call.type)
 
 
+def _between_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
+    first, second, unit = arguments
+    if not (kinds.is_temporal(first.type) and kinds.is_temporal(second.type)):
+        raise BindError("two times are needed")
+    if kinds.root(first.type) != kinds.root(second.type):
+        raise BindError("both times must be of one kind")
+    kind = kinds.MONTHS if str(unit) == "MONTH" else kinds.MILLIS
+    nullable = first.type.nullable or second.type.nullable
+    return arguments, kinds.with_nullability(kind, nullable)
+
+
+@vectorised("TIME DIFFERENCE", TEMPORAL, "(time1 - time2) unit [TO unit]", _between_type)
+def _time_difference(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
+    """The time from the second to the first, as an interval of months or of milliseconds."""
+    first, second, unit = vectors
+
+    def row(end: int, start: int) -> int:
+        begin = to_local(start, second.type, context.zone)
+        stop = to_local(end, first.type, context.zone)
+        if unit.scalar == "MONTH":
+            return months_between(begin, stop)
+        return stop // 1_000_000 - begin // 1_000_000
+
+    return build(each_value(row, [first, second], context.length), call.type)
+
+
 @function(
     "DATE_FORMAT",
     TEMPORAL,
@@ -389,18 +415,34 @@ def check_pattern(pattern: str) -> None:
     "(time1, end1) OVERLAPS (time2, end2)",
     "TEMPORAL TIME_OR_INTERVAL TEMPORAL TIME_OR_INTERVAL",
     "BOOLEAN",
+    strict=False,
     pass_call=True,
     pass_context=True,
 )
-def _overlaps(call: Call, context: Context, start1: int, end1: int, start2: int, end2: int) -> bool:
+def _overlaps(call: Call, context: Context, *times: int | None) -> bool | None:
     """TRUE if two spans have a moment in common; an end may be a time or an interval."""
-    spans = []
-    for start, end, at in ((start1, end1, 0), (start2, end2, 2)):
-        kind, other = call.arguments[at].type, call.arguments[at + 1].type
-        if kinds.is_interval(other):
-            end = add_interval(start, end, kind, kinds.root(other) == "INTERVAL_MONTHS", context)
-        spans.append((min(start, end), max(start, end)))
-    return spans[0][1] >= spans[1][0] and spans[1][1] >= spans[0][0]
+    spans = [_span(call, at, times[at], times[at + 1], context) for at in (0, 2)]
+    (start1, end1), (start2, end2) = spans
+    reached = [
+        None if end is None or start is None else end >= start
+        for end, start in ((end1, start2), (end2, start1))
+    ]
+    if False in reached:
+        return False
+    return None if None in reached else True
+
+
+def _span(
+    call: Call, at: int, start: int | None, end: int | None, context: Context
+) -> tuple[int | None, int | None]:
+    """The earlier and the later end of a span; if one is not known, the first counts as the later."""
+    kind, other = call.arguments[at].type, call.arguments[at + 1].type
+    if kinds.is_interval(other) and end is not None:
+        months = kinds.root(other) == "INTERVAL_MONTHS"
+        end = None if start is None else add_interval(start, end, kind, months, context)
+    if start is None or end is None or start > end:
+        return end, start
+    return start, end
 
 
 def _now(name: str, gives: str, words: str, syntax: str) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 from millstream.common.errors import PlanError
 from millstream.table.expressions import kinds
-from millstream.table.expressions.tree import Expression, FieldAccess, InputRef, Literal
+from millstream.table.expressions.tree import Call, Expression, FieldAccess, InputRef, Literal
 from millstream.table.expressions.tree import Symbol as SymbolExpression
 from millstream.table.functions import BindError, bind, bind_case, bind_cast
+from millstream.table.functions.registry import to_type
 from millstream.table.logical.algebra import OuterRef
 from millstream.table.logical.call_binder import CallBinder
 from millstream.table.logical.literals import LiteralError, bind_literal
@@ -25,6 +26,7 @@ __all__ = ["ExpressionBinder"]
 
 _BOOLEAN = ("AND", "OR")
 _JOINING = ("+", "||")
+_ARITHMETIC = ("+", "-", "*", "/")
 _SIGNS = {"!=": "<>", "==": "=", "MOD": "%"}
 
 
@@ -122,13 +124,37 @@ class ExpressionBinder(CallBinder):
     ) -> Expression:
         if operator == "OVERLAPS":
             return self._overlaps(node)
+        if operator in ("=", "<>") and all(map(_is_row, operands)):
+            return self._of_rows(operator, operands, node)
         if operator in _JOINING and self.context.table_api and any(_are_texts(operands)):
             texts = [
                 each if is_text else bind_cast(each, kinds.STRING)
                 for each, is_text in zip(operands, _are_texts(operands), strict=True)
             ]
             return self.call("||", texts, node)
+        if self.context.table_api and operator in _ARITHMETIC:
+            operands = _widened(operands)
         return self.call(operator, operands, node)
+
+    def _of_rows(self, operator: str, rows: list[Expression], node: Any) -> Expression:
+        """Rows of values are equal if all fields are; with an unknown field it is not known.
+
+        As in Flink, they differ even so if one field is NULL and the other is not.
+        """
+        pairs = list(zip(*(row.children() for row in rows), strict=False))
+        tests = [self.call("=", list(pair), node) for pair in pairs]
+        equal = tests[0] if len(tests) == 1 else self.call("AND", tests, node)
+        found = self.call(operator, rows, node)
+        if operator == "=":
+            return equal
+        return replace(found, type=found.type.with_nullability(equal.type.nullable))
+
+    def _time_difference(self, node: sql.TimeDifference) -> Expression:
+        name = sql.TypeName("INTERVAL", interval=node.qualifier, span=node.span)
+        months = kinds.root(logical_type(name)) == "INTERVAL_MONTHS"
+        unit = symbol("MONTH" if months else "MILLISECOND")
+        operands = [self.value(node.left), self.value(node.right)]
+        return self.call("TIME DIFFERENCE", [*operands, unit], node)
 
     def _overlaps(self, node: sql.BinaryOperation) -> Expression:
         parts: list[Expression] = []
@@ -147,6 +173,10 @@ class ExpressionBinder(CallBinder):
 
     def _in_list(self, node: sql.InList) -> Expression:
         operands = [self.value(node.value), *(self.value(item) for item in node.items)]
+        if all(map(_is_row, operands)):
+            tests = [self._of_rows("=", [operands[0], each], node) for each in operands[1:]]
+            found = tests[0] if len(tests) == 1 else self.call("OR", tests, node)
+            return self.call("NOT", [found], node) if node.negated else found
         return self.call("NOT IN" if node.negated else "IN", operands, node)
 
     def _like(self, node: sql.Like) -> Expression:
@@ -260,11 +290,24 @@ def _are_texts(operands: list[Expression]) -> list[bool]:
     return [kinds.is_string(each.type) for each in operands]
 
 
+def _is_row(operand: Expression) -> bool:
+    return isinstance(operand, Call) and operand.function == "ROW"
+
+
+def _widened(operands: list[Expression]) -> list[Expression]:
+    """A FLOAT beside a DOUBLE as a DOUBLE; in SQL the first of both counts."""
+    roots = [kinds.root(each.type) for each in operands]
+    if set(roots) != {"FLOAT", "DOUBLE"}:
+        return operands
+    return [to_type(each, kinds.DOUBLE) for each in operands]
+
+
 _HANDLERS: dict[type, Callable[[Any, Any], Expression]] = {
     sql.ColumnRef: ExpressionBinder._column,
     sql.UnaryOperation: ExpressionBinder._unary,
     sql.BinaryOperation: ExpressionBinder._binary,
     sql.Check: ExpressionBinder._check,
+    sql.TimeDifference: ExpressionBinder._time_difference,
     sql.Between: ExpressionBinder._between,
     sql.InList: ExpressionBinder._in_list,
     sql.Like: ExpressionBinder._like,

@@ -41,6 +41,7 @@ from millstream.table.sql.expressions import (
     RowConstructor,
     ScalarQuery,
     TemporalLiteral,
+    TimeDifference,
     UnaryOperation,
     When,
 )
@@ -365,9 +366,20 @@ class ExpressionParser(TypeParser):
         self.expect("(")
         items = self.expressions()
         self.expect(")")
+        if self.at_unit():
+            return self._time_difference(items, start)
         if len(items) == 1:
             return items[0]
         return RowConstructor(items, explicit=False, span=self.since(start))
+
+    def _time_difference(self, items: tuple[Expression, ...], start: Token) -> Expression:
+        unit = self.token
+        qualifier = self.interval_qualifier()
+        found = items[0]
+        if len(items) > 1 or not isinstance(found, BinaryOperation) or found.operator != "-":
+            message = "a unit of time stands only behind a difference of two times"
+            raise self.error("SQL_CLAUSE", message, unit, "write AS before a name")
+        return TimeDifference(found.left, found.right, qualifier, span=self.since(start))
 
     def _escape(self, start: Token) -> Expression:
         """``{fn f(x)}``, ``{d '...'}``, ``{t '...'}``, ``{ts '...'}``."""

@@ -53,6 +53,7 @@ __all__ = [
     "Symbol",
     "TableArgument",
     "TemporalLiteral",
+    "TimeDifference",
     "TypeName",
     "UnaryOperation",
     "When",
@@ -188,6 +189,15 @@ class BinaryOperation(Expression):
     operator: str
     left: Expression
     right: Expression
+
+
+@dataclass(frozen=True)
+class TimeDifference(Expression):
+    """``(a - b) DAY``: the time between two times, as an interval of some units."""
+
+    left: Expression
+    right: Expression
+    qualifier: IntervalQualifier
 
 
 @dataclass(frozen=True)

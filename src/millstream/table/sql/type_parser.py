@@ -102,6 +102,10 @@ class TypeParser(Cursor):
         start = self.token
         return IntervalQualifier(self._unit(), span=self.since(start))
 
+    def at_unit(self) -> bool:
+        """Whether a unit of time comes next."""
+        return self.token.kind == "word" and self.token.text in _SINGULAR
+
     def _unit(self) -> str:
         token = self.token
         unit = _SINGULAR.get(token.text) if token.kind == "word" else None

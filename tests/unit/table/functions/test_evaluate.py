@@ -88,3 +88,19 @@ def test_places_before_and_behind_a_text_give_nothing(start: int, part: str) -> 
     text = pa.record_batch({"s": pa.array(["abc"])})
     call = bind("SUBSTRING", [InputRef(kinds.STRING, 0, "s"), _int(start)])
     assert evaluate(call, text).to_pylist() == [part]
+
+
+@pytest.mark.parametrize("name", ["LPAD", "RPAD", "REPEAT"])
+def test_a_text_that_fills_the_memory_is_refused(name: str) -> None:
+    text = Literal(kinds.not_null(kinds.char(2)), "ab")
+    size = _int(2**31 - 1)
+    call = bind(name, [text, size] if name == "REPEAT" else [text, size, text])
+    with pytest.raises(EvaluationError, match="too long"):
+        _values(call)
+
+
+def test_a_column_is_equal_to_itself_even_where_it_is_nan() -> None:
+    numbers = pa.record_batch({"x": pa.array([1.0, float("nan"), None])})
+    x = InputRef(kinds.DOUBLE, 0, "x")
+    found = {sign: evaluate(bind(sign, [x, x]), numbers).to_pylist() for sign in ("=", "<>")}
+    assert found == {"=": [True, True, None], "<>": [False, False, None]}

@@ -100,6 +100,12 @@ def test_an_interval_can_be_computed() -> None:
     assert found == "IntervalValue(value=(+ a 1), qualifier=IntervalQualifier(first='DAY'))"
 
 
+def test_a_difference_of_times_may_have_a_unit() -> None:
+    found = shape(parse_expression("(a - b) DAY TO SECOND > c"))
+    unit = "IntervalQualifier(first='DAY', last='SECOND')"
+    assert found == f"(> TimeDifference(left=a, right=b, qualifier={unit}) c)"
+
+
 def test_a_query_in_brackets_is_told_from_an_expression() -> None:
     found = shape(parse_expression("((SELECT 1) + 1)"))
     assert found.startswith("(+ ScalarQuery(")
@@ -124,6 +130,8 @@ def test_a_query_in_brackets_is_told_from_an_expression() -> None:
         ("INTERVAL '1'", "SQL_END"),
         ("INTERVAL '1' DAY TO MONTH", "SQL_SYNTAX"),
         ("INTERVAL '1' PARSEC", "SQL_SYNTAX"),
+        ("(a + b) DAY", "SQL_CLAUSE"),
+        ("(a - b, c) DAY", "SQL_CLAUSE"),
         ("DECIMAL 'x'", "SQL_LITERAL"),
         ("a b", "SQL_SYNTAX"),
         ("select", "SQL_SYNTAX"),
