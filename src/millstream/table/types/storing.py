@@ -81,7 +81,7 @@ def _(kind: types.DateType, value: int) -> datetime.date:
 
 
 def _first_clock() -> int:
-    """What the clock of the machine shows at the epoch, in microseconds."""
+    """The time on the clock of the machine at the epoch, in microseconds."""
     return calendar.timegm(time.localtime(0)) * _MICROS
 
 
