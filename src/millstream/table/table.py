@@ -200,8 +200,20 @@ class Table:
         return self._made(query.bound(f"SELECT * FROM {first} {word} SELECT * FROM {second}"))
 
     def order_by(self, *fields: Expression) -> Table:
-        """The rows in an order; a stream needs its time first, or fetch()."""
-        return self._ended(f"ORDER BY {self._query().arguments(fields)}")
+        """The rows in an order; a stream needs its time first, or fetch().
+
+        NULL is greater than all values here, and less than all in SQL, as in Flink.
+
+        Examples
+        --------
+        >>> from millstream.table import TableEnvironment
+        >>> t = TableEnvironment.create().from_elements([(None,), (2,), (1,)], ["a"])
+        >>> rows = t.order_by(t.a).fetch(2).execute().collect()
+        >>> sorted(row.a for row in rows)
+        [1, 2]
+        """
+        query = self._query()
+        return self._ended(f"ORDER BY {', '.join(_sorting(query, each) for each in fields)}")
 
     def offset(self, offset: int) -> Table:
         """The rows without the first ones."""
@@ -422,6 +434,12 @@ class Table:
         return (
             f"{rows}<details><summary>plan</summary><pre>{escape(self.explain())}</pre></details>"
         )
+
+
+def _sorting(query: QueryText, field: Expression) -> str:
+    """An item of ORDER BY in which NULL is the greatest value."""
+    nulls = "FIRST" if field._kind == "order" and field._name == "DESC" else "LAST"
+    return f"{query.render(field)} NULLS {nulls}"
 
 
 class GroupedTable:
