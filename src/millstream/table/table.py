@@ -206,11 +206,11 @@ class Table:
 
         Examples
         --------
-        >>> from millstream.table import TableEnvironment
-        >>> t = TableEnvironment.create().from_elements([(None,), (2,), (1,)], ["a"])
-        >>> rows = t.order_by(t.a).fetch(2).execute().collect()
-        >>> sorted(row.a for row in rows)
-        [1, 2]
+        >>> from millstream.table import EnvironmentSettings, TableEnvironment
+        >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+        >>> t = t_env.from_elements([(None,), (2,), (1,)], ["a"])
+        >>> [row[0] for row in t.order_by(t.a).execute().collect()]
+        [1, 2, None]
         """
         query = self._query()
         return self._ended(f"ORDER BY {', '.join(_sorting(query, each) for each in fields)}")
