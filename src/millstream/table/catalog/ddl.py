@@ -16,6 +16,7 @@ from millstream.common.errors import PlanError
 from millstream.table.catalog.altering import alter_table, reset_options
 from millstream.table.catalog.errors import catalog_error
 from millstream.table.catalog.manager import Catalog, CatalogManager, Database
+from millstream.table.catalog.option_names import warn_of_name
 from millstream.table.catalog.python_functions import entry_at
 from millstream.table.catalog.results import OK, StatementResult, table_of
 from millstream.table.catalog.showing import describe, full_name, show
@@ -355,6 +356,7 @@ def _set(node: ast.SetOption, manager: CatalogManager, source: Source) -> Statem
     if node.key is None:
         pairs = [[key, value] for key, value in sorted(manager.options.items())]
         return table_of(["key", "value"], pairs)
+    warn_of_name(node.key)
     manager.options[node.key] = node.value or ""
     return OK
 

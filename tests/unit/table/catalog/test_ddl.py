@@ -24,6 +24,14 @@ def test_temporary_objects_come_before_permanent_ones() -> None:
     assert len(schema("SELECT * FROM t", manager)) == 12
 
 
+def test_an_option_with_nearly_the_name_of_another_is_warned_of() -> None:
+    manager = catalog()
+    with pytest.warns(UserWarning, match=r"did you mean 'table\.exec\.state\.ttl'\?"):
+        run("SET 'table.exec.stat.ttl' = '1 h'", manager)
+    assert manager.option("table.exec.stat.ttl") == "1 h", "it is kept, as in Flink"
+    run("SET 'table.exec.mini-batch.size' = '5'", manager)
+
+
 def test_like_takes_and_leaves_parts() -> None:
     manager = catalog()
     run("CREATE TABLE l (x INT) WITH ('a' = 'b') LIKE u (EXCLUDING OPTIONS)", manager)
