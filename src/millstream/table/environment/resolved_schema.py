@@ -75,9 +75,9 @@ class Column(ABC):
         """The column with a comment."""
         return replace(self, comment=comment)
 
-    def copy(self, new_type: DataType) -> Self:
+    def copy(self, new_data_type: DataType) -> Self:
         """The column with another type."""
-        return replace(self, type=logical_of(new_type))
+        return replace(self, type=logical_of(new_data_type))
 
     def rename(self, new_name: str) -> Self:
         """The column with another name."""
