@@ -156,7 +156,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
             return ok_result()
         return shown_result(found.row_type, [Row(*row) for row in found.rows])
 
-    def _parsed(self, text: str) -> ast.Statement:
+    def _parsed(self, text: str) -> ast.Statement | Query:
         statement = parse(text)
         if not isinstance(statement, (ast.SetOption, ast.Reset)):
             self.get_config()._check_dialect()
