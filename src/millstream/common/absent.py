@@ -11,7 +11,6 @@ _JAVA = "it wraps an object of Flink's Java API, and there is none"
 
 NAMES: dict[str, str] = {
     "AssignerWithPeriodicWatermarksWrapper": "use WatermarkStrategy.for_generator(...)",
-    "BulkWriterFactory": "use ParquetBulkWriters, OrcBulkWriters or the like",
     "CustomCheckpointStorage": "use FileSystemCheckpointStorage(path)",
     "CustomStateBackend": "state is in Spark's state store",
     "StreamTransformer": _JAVA,
@@ -46,10 +45,9 @@ def missing_name(module: str) -> Callable[[str], Any]:
 
     Examples
     --------
-    >>> from millstream.common.serialization import BulkWriterFactory
+    >>> missing_name("millstream.datastream.formats.parquet")("AvroParquetWriters")
     Traceback (most recent call last):
-    ImportError: millstream.common.serialization has no BulkWriterFactory: use ParquetBulkWriters, \
-OrcBulkWriters or the like
+    ImportError: millstream.datastream.formats.parquet has no AvroParquetWriters: use ParquetBulkWriters
     """
 
     def absent(name: str) -> NoReturn:

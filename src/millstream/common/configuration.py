@@ -41,7 +41,7 @@ class Configuration:
         self._values: dict[str, object] = {} if other is None else dict(other._values)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, object]) -> Configuration:
+    def from_dict(cls, map: Mapping[str, object]) -> Configuration:
         """A configuration with these settings.
 
         Examples
@@ -50,7 +50,7 @@ class Configuration:
         1
         """
         config = cls()
-        for key, value in values.items():
+        for key, value in map.items():
             config._store(key, value)
         return config
 

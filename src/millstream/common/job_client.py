@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+__all__ = ["JobClient"]  # noqa: F822 the function below gives it
+
 
 def __getattr__(name: str) -> Any:
     # By name and late: this package knows nothing of the API above it.

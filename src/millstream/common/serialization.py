@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from millstream.common.absent import missing_name
@@ -258,4 +259,9 @@ class _LineEncoder:
 
 
 if not TYPE_CHECKING:
-    __getattr__ = missing_name(__name__)
+
+    def __getattr__(name: str) -> Any:
+        # By name and late: this package knows nothing of the API above it.
+        if name == "BulkWriterFactory":
+            return import_module("millstream.datastream.connectors.file_formats").BulkWriterFactory
+        return missing_name(__name__)(name)

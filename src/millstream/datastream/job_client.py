@@ -37,24 +37,41 @@ class JobClient(Protocol):
         """Write a savepoint while the job goes on; the future says where it is."""
 
     @overload
-    def stop_with_savepoint(self, path: str | None = None, drain: bool = False) -> str: ...
+    def stop_with_savepoint(self, path: str | None = None, /, *, drain: bool = False) -> str: ...
     @overload
-    def stop_with_savepoint(self, path: bool, drain: str | None = None) -> Future[str]: ...
+    def stop_with_savepoint(self, path: str | None, drain: bool, /) -> str: ...
+    @overload
+    def stop_with_savepoint(self, *, path: str | None, drain: bool = False) -> str: ...
+    @overload
+    def stop_with_savepoint(
+        self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
+    ) -> Future[str]: ...
 
-    def stop_with_savepoint(self, path: Any = None, drain: Any = False) -> Any:
+    def stop_with_savepoint(
+        self,
+        advance_to_end_of_event_time: Any = None,
+        savepoint_directory: Any = None,
+        *,
+        path: str | None = None,
+        drain: bool = False,
+    ) -> Any:
         """End the job after an epoch with a savepoint, wait for it, and return where it is.
 
-        PyFlink's form is taken as well, ``(advance_to_end_of_event_time, savepoint_directory)``; as
-        there, it gives a future.
+        Write ``stop_with_savepoint(path, drain=True)``. PyFlink's form is taken as well, which begins
+        with True or False: ``(advance_to_end_of_event_time, savepoint_directory)``. As there, it gives
+        a future.
 
         Parameters
         ----------
-        path
+        path, savepoint_directory
             Where to write it; by default where ``env.set_default_savepoint_directory`` says.
-        drain
+        drain, advance_to_end_of_event_time
             Let event time end first, so that all windows and timers fire. A job cannot go on with
             more input from such a savepoint.
         """
+
+    def get_accumulators(self) -> Future[dict[str, Any]]:
+        """Return the values of the accumulators so far, by name."""
 
     def get_job_execution_result(self) -> Future[JobExecutionResult]:
         """Return the result of the job, or its error, when it has ended."""

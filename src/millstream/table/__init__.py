@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from millstream.common.types import Row, RowKind
     from millstream.table.changelog_mode import ChangelogMode
-    from millstream.table.compiled_plan import CompiledPlan as CompiledPlan
+    from millstream.table.compiled_plan import CompiledPlan
     from millstream.table.data_view import DataView, ListView, MapView
     from millstream.table.environment.resolved_schema import ResolvedSchema
     from millstream.table.environment_settings import EnvironmentSettings
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from millstream.table.expression import Expression
     from millstream.table.model_descriptor import ModelDescriptor as ModelDescriptor
     from millstream.table.module import Module, ModuleEntry
-    from millstream.table.plan_reference import PlanReference as PlanReference
+    from millstream.table.plan_reference import PlanReference
     from millstream.table.result_kind import ResultKind
     from millstream.table.schema import Schema
     from millstream.table.sql_dialect import SqlDialect
@@ -61,6 +61,7 @@ __all__ = [
     "AggregatedTable",
     "AsyncScalarFunction",
     "ChangelogMode",
+    "CompiledPlan",
     "DataTypes",
     "DataView",
     "EnvironmentSettings",
@@ -76,6 +77,7 @@ __all__ = [
     "Module",
     "ModuleEntry",
     "OverWindowedTable",
+    "PlanReference",
     "ResolvedSchema",
     "ResultKind",
     "Row",

@@ -1,4 +1,4 @@
-"""The dialect of statements. There is Flink's only."""
+"""The dialect of statements."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["SqlDialect"]
 
 
 class SqlDialect:
-    """The dialect of statements. There is Flink's only."""
+    """The dialect of statements. Only those of Flink's own, the default, run."""
 
     DEFAULT = 0
     HIVE = 1

@@ -12,6 +12,7 @@ from millstream.table.expression import Expression
 from millstream.table.fluent.expression_base import misplaced, quoted
 from millstream.table.fluent.resolving import QueryText, names_of, refuse_same
 from millstream.table.logical.algebra import Relation
+from millstream.table.logical.entries import TableEntry
 from millstream.table.table_descriptor import TableDescriptor
 from millstream.table.table_pipeline import TablePipeline
 from millstream.table.table_result import TableResult
@@ -37,16 +38,14 @@ __all__ = [
 class Table:
     """A table that a query makes. It is computed when it is executed or inserted.
 
-    ``t_env`` is the environment that made it: it finds names and runs queries. ``schema``: of a table
-    of a catalog, what it declares; a query has columns only.
+    ``t_env`` is the environment that made it: it finds names and runs queries. ``declared``: the
+    table whose columns, watermark and key it shows; a query has columns only.
     """
 
-    def __init__(
-        self, relation: Relation, t_env: Any, schema: ResolvedSchema | None = None
-    ) -> None:
+    def __init__(self, relation: Relation, t_env: Any, declared: TableEntry | None = None) -> None:
         self.relation = relation
         self._t_env = t_env
-        self._schema = schema
+        self.declared = declared
         self._inline_name: str | None = None
 
     def _query(self, *others: Table) -> QueryText:
@@ -58,7 +57,7 @@ class Table:
 
     def _same(self, relation: Relation) -> Table:
         """Other rows of the same columns: they show what the columns of this table show."""
-        return Table(relation, self._t_env, self._schema)
+        return Table(relation, self._t_env, self.declared)
 
     @property
     def _columns(self) -> list[str]:
@@ -201,8 +200,20 @@ class Table:
         return self._made(query.bound(f"SELECT * FROM {first} {word} SELECT * FROM {second}"))
 
     def order_by(self, *fields: Expression) -> Table:
-        """The rows in an order; a stream needs its time first, or fetch()."""
-        return self._ended(f"ORDER BY {self._query().arguments(fields)}")
+        """The rows in an order; a stream needs its time first, or fetch().
+
+        NULL is greater than all values here, and less than all in SQL, as in Flink.
+
+        Examples
+        --------
+        >>> from millstream.table import EnvironmentSettings, TableEnvironment
+        >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+        >>> t = t_env.from_elements([(None,), (2,), (1,)], ["a"])
+        >>> [row[0] for row in t.order_by(t.a).execute().collect()]
+        [1, 2, None]
+        """
+        query = self._query()
+        return self._ended(f"ORDER BY {', '.join(_sorting(query, each) for each in fields)}")
 
     def offset(self, offset: int) -> Table:
         """The rows without the first ones."""
@@ -233,8 +244,8 @@ class Table:
         query = self._query()
         named = query.named_items(fields, len(self._columns))
         refuse_same([*self._columns, *(name for name, _ in named)])
-        items = ", ".join(f"{text} AS {quoted(name)}" for name, text in named)
-        return self._made(query.bound(f"SELECT *, {items} FROM {query.sources[0]}"))
+        items = [f"{text} AS {quoted(name)}" for name, text in named]
+        return self._made(query.bound(f"SELECT {', '.join(['*', *items])} FROM {query.sources[0]}"))
 
     def add_or_replace_columns(self, *fields: Expression) -> Table:
         """All columns and some more; those whose name is there already take its place."""
@@ -372,13 +383,15 @@ class Table:
 
     def get_schema(self) -> TableSchema:
         """The columns."""
-        if self._schema is not None:
-            return TableSchema.of_resolved(self._schema)
+        if self.declared is not None:
+            return TableSchema.of_resolved(ResolvedSchema.of_table(self.declared))
         return TableSchema.of(self.relation.row_type)
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """The columns; of a table of a catalog also what it computes, its watermark and its key."""
-        return self._schema or ResolvedSchema.of_row_type(self.relation.row_type)
+        if self.declared is not None:
+            return ResolvedSchema.of_table(self.declared)
+        return ResolvedSchema.of_row_type(self.relation.row_type)
 
     def print_schema(self) -> None:
         """Print names and types of the columns."""
@@ -421,6 +434,12 @@ class Table:
         return (
             f"{rows}<details><summary>plan</summary><pre>{escape(self.explain())}</pre></details>"
         )
+
+
+def _sorting(query: QueryText, field: Expression) -> str:
+    """An item of ORDER BY in which NULL is the greatest value."""
+    nulls = "FIRST" if field._kind == "order" and field._name == "DESC" else "LAST"
+    return f"{query.render(field)} NULLS {nulls}"
 
 
 class GroupedTable:

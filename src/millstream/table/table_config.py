@@ -6,7 +6,7 @@ import datetime
 from typing import Any
 
 from millstream.common.configuration import Configuration
-from millstream.common.errors import PlanError
+from millstream.common.errors import PlanError, user_location
 from millstream.common.time import to_millis
 from millstream.table.expressions.java.dates import DateError, zone_of
 from millstream.table.sql_dialect import SqlDialect
@@ -14,6 +14,7 @@ from millstream.table.sql_dialect import SqlDialect
 __all__ = ["TableConfig", "option_key", "option_text"]
 
 _ZONE = "table.local-time-zone"
+_DIALECT = "table.sql-dialect"
 _TTL = "table.exec.state.ttl"
 _CODE_LENGTH = "table.generated-code.max-length"
 _PYTHON = "python.executable"
@@ -32,8 +33,8 @@ def option_text(value: Any) -> str:
 class _Session(Configuration):
     """The options of a session as a configuration; they are texts."""
 
-    def __init__(self, options: dict[str, str]) -> None:
-        super().__init__()
+    def __init__(self, options: dict[str, str], below: Configuration) -> None:
+        super().__init__(below)
         self._texts = options
         self._values.update(options)
 
@@ -80,7 +81,7 @@ class TableConfig:
 
     def get_configuration(self) -> Configuration:
         """The options of the session; what is set there is set here."""
-        return _Session(self._options)
+        return _Session(self._options, self._below)
 
     def add_configuration(self, configuration: Configuration) -> None:
         """Set all keys of a configuration."""
@@ -125,13 +126,22 @@ class TableConfig:
 
     def get_sql_dialect(self) -> int:
         """The dialect of statements."""
-        return SqlDialect.DEFAULT
+        hive = self._options.get(_DIALECT, "default").lower() == "hive"
+        return SqlDialect.HIVE if hive else SqlDialect.DEFAULT
 
     def set_sql_dialect(self, sql_dialect: int) -> None:
-        """Set the dialect of statements; there is the default only."""
-        if sql_dialect != SqlDialect.DEFAULT:
-            message = "there is no other dialect of SQL than Flink's"
-            raise PlanError("NOT_SUPPORTED", message, hint="use SqlDialect.DEFAULT")
+        """Set the dialect of statements; only those of the default run."""
+        self.set(_DIALECT, "hive" if sql_dialect == SqlDialect.HIVE else "default")
+
+    def _check_dialect(self) -> None:
+        """Refuse statements of a dialect that is not here."""
+        dialect = self._options.get(_DIALECT, "default")
+        if dialect.lower() != "default":
+            message = f"there is no dialect {dialect}: all statements are those of Flink's SQL"
+            hint = (
+                f"SET '{_DIALECT}' = 'default', or get_config().set_sql_dialect(SqlDialect.DEFAULT)"
+            )
+            raise PlanError("NOT_SUPPORTED", message, location=user_location(), hint=hint)
 
     def set_python_executable(self, python_exec: str) -> None:
         """Set the interpreter that runs user functions."""

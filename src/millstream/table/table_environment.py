@@ -25,7 +25,7 @@ from millstream.table.environment.bridges import (
     stream_of_table,
     table_of_stream,
 )
-from millstream.table.environment.catalog_methods import CatalogMethods
+from millstream.table.environment.catalog_methods import CatalogMethods, view_of_table
 from millstream.table.environment.elements import frame_of_rows, rows_of_elements, rows_of_frame
 from millstream.table.environment.flink_methods import FlinkMethods
 from millstream.table.environment.function_registration import FunctionRegistration
@@ -34,7 +34,6 @@ from millstream.table.environment.inserting import (
     write_of_statement,
     write_of_table,
 )
-from millstream.table.environment.resolved_schema import ResolvedSchema
 from millstream.table.environment.watermarks import time_items, watermarked_entry
 from millstream.table.environment_settings import EnvironmentSettings
 from millstream.table.execution.statements import Statements, Write
@@ -125,7 +124,9 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
 
     def get_config(self) -> TableConfig:
         """The options of the session."""
-        return TableConfig(self.names.options, self._env._settings.given)
+        below = Configuration.from_dict(self.names.defaults)
+        below.add_all(self._env._settings.given)
+        return TableConfig(self.names.options, below)
 
     # -- statements ------------------------------------------------------------------------------
 
@@ -140,7 +141,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
         SqlError
             The statement is wrong; the error has line, column and what to do.
         """
-        return self._executed(parse(stmt), Source(stmt))
+        return self._executed(self._parsed(stmt), Source(stmt))
 
     def _executed(self, statement: Any, source: Source) -> TableResult:
         if isinstance(statement, Query):
@@ -154,6 +155,12 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
         if found.kind == "SUCCESS":
             return ok_result()
         return shown_result(found.row_type, [Row(*row) for row in found.rows])
+
+    def _parsed(self, text: str) -> ast.Statement | Query:
+        statement = parse(text)
+        if not isinstance(statement, (ast.SetOption, ast.Reset)):
+            self.get_config()._check_dialect()
+        return statement
 
     def _create_table(self, statement: ast.CreateTable, source: Source) -> TableResult:
         execute_ddl(statement, self.names, source)
@@ -215,7 +222,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
         return write_of_table(table.relation, target, overwrite, self.names)
 
     def _write_of_sql(self, stmt: str) -> Write:
-        statement = parse(stmt)
+        statement = self._parsed(stmt)
         if not isinstance(statement, ast.Insert):
             hint = "write INSERT INTO table SELECT ..."
             raise PlanError("NOT_AN_INSERT", "a statement set takes INSERT only", hint=hint)
@@ -248,7 +255,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
         <BLANKLINE>
         <BLANKLINE>
         """
-        return self._explanation(parse(stmt), Source(stmt), detail_names(extra_details))
+        return self._explanation(self._parsed(stmt), Source(stmt), detail_names(extra_details))
 
     def _explain(self, statement: ast.Explain, source: Source) -> TableResult:
         text = self._explanation(statement.statement, source, statement.details)
@@ -287,7 +294,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
 
     def sql_query(self, query: str) -> Table:
         """Return the table of a query; nothing runs."""
-        statement = parse(query)
+        statement = self._parsed(query)
         if not isinstance(statement, Query):
             raise PlanError(
                 "NOT_A_QUERY",
@@ -300,8 +307,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
         """Return a table or view of a catalog."""
         found = self.sql_query(f"SELECT * FROM {path}")
         entry = self.names.find_table(parse_identifier(path).names)
-        if isinstance(entry, TableEntry):
-            found._schema = ResolvedSchema.of_table(entry)
+        found.declared = entry.declared if isinstance(entry, ViewEntry) else entry
         return found
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
@@ -384,7 +390,7 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
     def _unnamed_table(self, entry: TableEntry) -> Table:
         self._unnamed[entry.path] = entry
         relation = Scan(entry.row_type, entry.path)
-        return Table(relation, self, ResolvedSchema.of_table(entry))
+        return Table(relation, self, entry)
 
     def create_temporary_view(
         self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Expression | Schema
@@ -394,9 +400,8 @@ class TableEnvironment(CatalogMethods, FunctionRegistration, FlinkMethods):
             message = f"a view shows a table, got {type(table_or_data_stream).__name__}"
             hint = "streams need StreamTableEnvironment.create(env)"
             raise PlanError("NOT_A_VIEW", message, hint=hint)
-        relation = table_or_data_stream.relation
-        path = self._path(view_path)
-        self.names.add_table(ViewEntry(path, relation.row_type, relation=relation, temporary=True))
+        entry = view_of_table(self._path(view_path), table_or_data_stream)
+        self.names.add_table(replace(entry, temporary=True))
 
     def inline_name(self, table: Table) -> str:
         """A name for a table in texts of SQL, see `Table.__str__`."""

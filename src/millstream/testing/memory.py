@@ -126,11 +126,22 @@ class _EndedJob:
 
     trigger_savepoint = savepoint
 
-    def stop_with_savepoint(self, path: Any = None, drain: Any = False) -> NoReturn:
+    def stop_with_savepoint(
+        self,
+        advance_to_end_of_event_time: Any = None,
+        savepoint_directory: Any = None,
+        *,
+        path: Any = None,
+        drain: Any = False,
+    ) -> NoReturn:
         raise _no_savepoint()
 
     def get_job_execution_result(self) -> Future[JobExecutionResult]:
         return self._result
+
+    def get_accumulators(self) -> Future[dict[str, Any]]:
+        failed = self._result.exception() is not None
+        return _done({} if failed else self._result.result().get_all_accumulator_results())
 
     def wait(self, timeout: float | None = None) -> JobExecutionResult:
         return self._result.result(timeout)

@@ -48,7 +48,7 @@ from millstream.datastream.window import (
 )
 from millstream.missing_modules import MODULES
 from millstream.plan.graph import SinkNode
-from millstream.testing import run_local
+from millstream.testing import in_memory, run_local
 
 Env = StreamExecutionEnvironment
 OURS = {module.name for module in pkgutil.walk_packages(millstream.__path__, "millstream.")}
@@ -78,7 +78,6 @@ def test_any_other_module_fails_as_always() -> None:
 
 WHERE = {
     "AssignerWithPeriodicWatermarksWrapper": ("common", "common.watermark_strategy"),
-    "BulkWriterFactory": ("common.serialization",),
     "CustomCheckpointStorage": ("datastream", "datastream.checkpoint_storage"),
     "CustomStateBackend": ("datastream", "datastream.state_backend"),
     "StreamTransformer": ("datastream.connectors.base",),
@@ -112,6 +111,27 @@ def test_a_method_that_is_not_here_names_what_takes_its_place(env: Env) -> None:
 
 
 # -- common ----------------------------------------------------------------------------------------
+
+
+def test_names_of_modules_above() -> None:
+    above = {
+        "common.job_client": ("datastream.job_client", "JobClient"),
+        "common.serialization": ("datastream.connectors.file_formats", "BulkWriterFactory"),
+    }
+    for module, (home, name) in above.items():
+        found = getattr(importlib.import_module(f"millstream.{module}"), name)
+        assert found is getattr(importlib.import_module(f"millstream.{home}"), name)
+
+
+def test_accumulators_of_a_client(env: Env) -> None:
+    env.from_collection([1]).print()
+    with in_memory():
+        client = env.execute_async()
+        assert client.get_accumulators().result() == {}
+
+
+def test_a_configuration_of_a_dict_by_name() -> None:
+    assert Configuration.from_dict(map={"a": "1"}).to_dict() == {"a": "1"}
 
 
 def test_configurations_are_equal_and_hashed_by_content() -> None:

@@ -155,15 +155,29 @@ class JobClient:
         return self._ask(savepoint_directory)
 
     @overload
-    def stop_with_savepoint(self, path: str | None = None, drain: bool = False) -> str: ...
+    def stop_with_savepoint(self, path: str | None = None, /, *, drain: bool = False) -> str: ...
     @overload
-    def stop_with_savepoint(self, path: bool, drain: str | None = None) -> Future[str]: ...
+    def stop_with_savepoint(self, path: str | None, drain: bool, /) -> str: ...
+    @overload
+    def stop_with_savepoint(self, *, path: str | None, drain: bool = False) -> str: ...
+    @overload
+    def stop_with_savepoint(
+        self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
+    ) -> Future[str]: ...
 
-    def stop_with_savepoint(self, path: Any = None, drain: Any = False) -> Any:
+    def stop_with_savepoint(
+        self,
+        advance_to_end_of_event_time: Any = None,
+        savepoint_directory: Any = None,
+        *,
+        path: str | None = None,
+        drain: bool = False,
+    ) -> Any:
         """End the job after an epoch with a savepoint; see the protocol of the user's API."""
-        if isinstance(path, bool):
-            return self._ask(drain or None, stop=True, drain=path)
-        made = self._ask(path, stop=True, drain=drain).result()
+        first, second = advance_to_end_of_event_time, savepoint_directory
+        if isinstance(first, bool):
+            return self._ask(second or path, stop=True, drain=first)
+        made = self._ask(path or first, stop=True, drain=drain or bool(second)).result()
         wait_for([self._result])
         return made
 

@@ -16,19 +16,20 @@ from millstream.common.errors import PlanError
 from millstream.table.catalog.altering import alter_table, reset_options
 from millstream.table.catalog.errors import catalog_error
 from millstream.table.catalog.manager import Catalog, CatalogManager, Database
+from millstream.table.catalog.option_names import warn_of_name
 from millstream.table.catalog.python_functions import entry_at
 from millstream.table.catalog.results import OK, StatementResult, table_of
-from millstream.table.catalog.showing import describe, show
+from millstream.table.catalog.showing import describe, full_name, show
 from millstream.table.catalog.tables import build_table
 from millstream.table.catalog.unsupported import not_supported
-from millstream.table.logical.binder import bind_query
+from millstream.table.logical.binder import bind_in, bind_query, binder_context
 from millstream.table.logical.entries import FunctionEntry, TableEntry, ViewEntry
 from millstream.table.logical.problems import Problems, nearest
 from millstream.table.logical.relation_binder import renamed
 from millstream.table.sql import statements as ast
 from millstream.table.sql.errors import SqlError
 from millstream.table.sql.expressions import ColumnRef, Star
-from millstream.table.sql.nodes import Source
+from millstream.table.sql.nodes import Identifier, Source, Span
 from millstream.table.sql.queries import Query, Select, SetOperation
 from millstream.table.types.logical import RowField
 
@@ -94,7 +95,8 @@ def _view(
     names: tuple[str, ...],
     node: Any,
 ) -> ViewEntry:
-    relation = bind_query(query, manager, source)
+    context = binder_context(manager, source)
+    relation = bind_in(context, query)
     written = names or _written_names(query, relation.row_type.fields)
     _check_names(written, source, node)
     if names:
@@ -103,7 +105,7 @@ def _view(
             message = f"the view names {len(names)} columns, and its query has {count}"
             raise Problems(source).error("COLUMN_COUNT", message, node.name, "name all columns")
         relation = renamed(relation, names)
-    text = source.text[query.span.start : query.span.stop]
+    text = _with_full_names(source.text, query.span, context.found)
     return ViewEntry(
         path,
         relation.row_type,
@@ -114,6 +116,16 @@ def _view(
         manager.current_catalog,
         manager.current_database,
     )
+
+
+def _with_full_names(text: str, span: Span, found: dict[int, tuple[Identifier, Any]]) -> str:
+    """The text of a query with catalogs and databases at its tables: it can run in any database."""
+    parts, at = [], span.start
+    for start in sorted(found):
+        name, path = found[start]
+        parts += [text[at:start], full_name(path)]
+        at = name.span.stop
+    return "".join([*parts, text[at : span.stop]])
 
 
 def _check_names(names: Sequence[str], source: Source, node: Any) -> None:
@@ -344,6 +356,7 @@ def _set(node: ast.SetOption, manager: CatalogManager, source: Source) -> Statem
     if node.key is None:
         pairs = [[key, value] for key, value in sorted(manager.options.items())]
         return table_of(["key", "value"], pairs)
+    warn_of_name(node.key)
     manager.options[node.key] = node.value or ""
     return OK
 

@@ -11,12 +11,13 @@ from millstream.table.catalog.results import StatementResult, listed, table_of
 from millstream.table.catalog.unsupported import not_supported
 from millstream.table.expressions import kinds
 from millstream.table.functions import FUNCTIONS
+from millstream.table.logical.algebra import TablePath
 from millstream.table.logical.entries import TableEntry, ViewEntry
 from millstream.table.logical.problems import Problems, nearest
 from millstream.table.sql import statements as ast
 from millstream.table.sql.nodes import Identifier, Source, quoted_name
 
-__all__ = ["describe", "show", "show_create"]
+__all__ = ["describe", "full_name", "show", "show_create"]
 
 
 def show(node: ast.Show, manager: CatalogManager, source: Source) -> StatementResult:
@@ -137,17 +138,18 @@ def _columns(entry: TableEntry | ViewEntry, node: Any) -> StatementResult:
     from millstream.table.catalog.results import fits
 
     rows = []
-    key = f"PRI({', '.join(entry.primary_key)})" if isinstance(entry, TableEntry) else ""
     comments = False
+    shown = entry.declared or entry if isinstance(entry, ViewEntry) else entry
+    key = f"PRI({', '.join(shown.primary_key)})" if isinstance(shown, TableEntry) else ""
     for field in entry.row_type.fields:
         extras = mark = comment = None
         in_key = False
-        if isinstance(entry, TableEntry):
-            column = next(each for each in entry.columns if each.name == field.name)
+        if isinstance(shown, TableEntry):
+            column = next(each for each in shown.columns if each.name == field.name)
             extras, comment = _extras(column), column.comment
-            in_key = field.name in entry.primary_key
-            if entry.watermark is not None and entry.watermark.column == field.name:
-                mark = entry.watermark.text
+            in_key = field.name in shown.primary_key
+            if shown.watermark is not None and shown.watermark.column == field.name:
+                mark = shown.watermark.text
         comments = comments or comment is not None
         kind = field.type.with_nullability(True).as_summary()
         row = [
@@ -182,10 +184,14 @@ def _text(text: str) -> str:
 
 def show_create(entry: TableEntry | ViewEntry) -> str:
     """The statement that makes a table or view again."""
-    parts = (entry.path.catalog, entry.path.database, entry.path.name)
-    path = ".".join(map(quoted_name, parts))
+    path = full_name(entry.path)
     temporary = "TEMPORARY " if entry.temporary else ""
     if isinstance(entry, ViewEntry):
+        if entry.relation is not None:
+            message = (
+                f"the view {entry.path.name} was made by the Table API, and has no text of SQL"
+            )
+            raise PlanError("NOT_SUPPORTED", message, hint=f"use DESCRIBE {entry.path.name}")
         names = ",\n".join(f"  {quoted_name(each.name)}" for each in entry.row_type.fields)
         comment = f"\nCOMMENT {_text(entry.comment)}" if entry.comment else ""
         return f"CREATE {temporary}VIEW {path} (\n{names}\n){comment}\nAS {entry.sql}\n"
@@ -208,6 +214,11 @@ def show_create(entry: TableEntry | ViewEntry) -> str:
         text += f"\nPARTITIONED BY ({_names(entry.partition_keys)})"
     options = [f"  {_text(key)} = {_text(value)}" for key, value in sorted(entry.options)]
     return text + ("\nWITH (\n" + ",\n".join(options) + "\n)" if options else "") + "\n"
+
+
+def full_name(path: TablePath) -> str:
+    """The name of a table with its catalog and database."""
+    return ".".join(map(quoted_name, (path.catalog, path.database, path.name)))
 
 
 def _names(columns: tuple[str, ...]) -> str:

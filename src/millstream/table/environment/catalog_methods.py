@@ -19,7 +19,13 @@ from millstream.table.table_descriptor import TableDescriptor
 if TYPE_CHECKING:
     from millstream.table.table import Table
 
-__all__ = ["CatalogMethods"]
+__all__ = ["CatalogMethods", "view_of_table"]
+
+
+def view_of_table(path: TablePath, table: Table) -> ViewEntry:
+    """The view of a table of the Table API; it shows what the table declares."""
+    relation = table.relation
+    return ViewEntry(path, relation.row_type, relation=relation, declared=table.declared)
 
 
 class CatalogMethods:
@@ -110,7 +116,7 @@ class CatalogMethods:
         """Give a table a name in a catalog; False if there was one."""
         path = self._path(view_path)
         known = path in {each.path for each in self._here(permanent=True)}
-        entry = ViewEntry(path, table.relation.row_type, relation=table.relation)
+        entry = view_of_table(path, table)
         self.names.add_table(entry, if_not_exists=ignore_if_exists)
         return not known
 

@@ -22,7 +22,13 @@ from millstream.table.sql.parser import parse_expression
 from millstream.table.sql.queries import Query
 from millstream.table.types.logical import RowType
 
-__all__ = ["bind_expression", "bind_query", "binder_context", "parse_and_bind_expression"]
+__all__ = [
+    "bind_expression",
+    "bind_in",
+    "bind_query",
+    "binder_context",
+    "parse_and_bind_expression",
+]
 
 
 def binder_context(names: Names, sql: str | Source | None = None) -> BinderContext:
@@ -39,7 +45,11 @@ def bind_query(query: Query, names: Names, sql: str | Source | None = None) -> R
     SqlError
         A name is unknown or ambiguous, types do not fit, a column is not grouped, and so on.
     """
-    context = binder_context(names, sql)
+    return bind_in(binder_context(names, sql), query)
+
+
+def bind_in(context: BinderContext, query: Query) -> Relation:
+    """The relation of a query; see `bind_query`."""
     try:
         return bind_query_node(context, query, None)
     except PlanError as error:

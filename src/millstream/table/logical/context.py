@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from millstream.common.errors import PlanError
-from millstream.table.logical.algebra import Relation
+from millstream.table.logical.algebra import Relation, TablePath
 from millstream.table.logical.entries import Names
 from millstream.table.logical.problems import Problems
-from millstream.table.sql.nodes import Node, Source
+from millstream.table.sql.nodes import Identifier, Node, Source
 from millstream.table.sql.queries import Query
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ class BinderContext:
     """The catalogs, the text, the tables of WITH, and how a query inside is bound.
 
     ``catalog`` and ``database`` take the place of the current ones inside a view. ``table_api``:
-    ``+`` joins texts, and the fields of ``ROW(...)`` are f0, f1, and so on.
+    ``+`` joins texts, and the fields of ``ROW(...)`` are f0, f1, and so on. ``found`` gets the tables
+    and views of catalogs that the text names, by the beginnings of their names.
     """
 
     names: Names
@@ -37,6 +38,7 @@ class BinderContext:
     database: str | None = None
     views: tuple[str, ...] = ()
     table_api: bool = False
+    found: dict[int, tuple[Identifier, TablePath]] = field(default_factory=dict)
 
     def with_table(self, name: str, relation: Relation, columns: tuple[str, ...]) -> BinderContext:
         """The same with one more table of WITH."""

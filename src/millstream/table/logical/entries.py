@@ -102,6 +102,7 @@ class ViewEntry:
     """A view: a query that is bound where the view is used, or a relation of the Table API.
 
     ``catalog`` and ``database`` are the current ones of the moment in which the view was made.
+    ``declared``: the table whose columns, watermark and key it shows, if it is one with filters only.
     """
 
     path: TablePath
@@ -115,6 +116,7 @@ class ViewEntry:
     comment: str | None = None
     temporary: bool = False
     relation: Relation | None = None
+    declared: TableEntry | None = None
 
 
 @dataclass(frozen=True)

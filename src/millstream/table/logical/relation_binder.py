@@ -76,6 +76,7 @@ class RelationBinder(JoinBinder):
         found = context.names.find_table(parts, context.catalog, context.database)
         if found is None:
             raise self._unknown(name)
+        context.found[name.span.start] = name, found.path
         path = (found.path.catalog, found.path.database, found.path.name)
         if isinstance(found, ViewEntry):
             return self._view(found, name), path

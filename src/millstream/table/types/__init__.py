@@ -6,7 +6,13 @@ PyFlink's names, such as ``DataTypes``, are here too; they are loaded when they 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from millstream.common.types import Row, RowKind
+    from millstream.table.types.data_types import DataTypes, UserDefinedType
+
+__all__ = ["DataTypes", "Row", "RowKind", "UserDefinedType"]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ Each wraps a logical type; equal types are equal. `DataType.logical` is what the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any, Self, cast
 
 from millstream.common.errors import PlanError
@@ -92,6 +93,25 @@ class DataType:
         """The type itself: there are no classes of Java to convert to."""
         return self
 
+    def need_conversion(self) -> bool:
+        """Whether `to_sql_type` gives something else than the value."""
+        return _storing().is_converted(self)  # type: ignore[no-any-return]
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """A value as PyFlink sends it to Java; Millstream sends none.
+
+        Examples
+        --------
+        >>> import datetime
+        >>> DataTypes.DATE().to_sql_type(datetime.date(1970, 1, 3))
+        2
+        """
+        return None if obj is None else _storing().stored(self, obj)
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """The value of what `to_sql_type` gave."""
+        return None if obj is None else _storing().loaded(self, obj)
+
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.__dict__ == other.__dict__
 
@@ -107,6 +127,11 @@ class DataType:
     def __repr__(self) -> str:
         parts = [*self._shown(), str(self._nullable).lower()]
         return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def _storing() -> Any:
+    # Late: it has a function for each of the types below.
+    return import_module("millstream.table.types.storing")
 
 
 class AtomicType(DataType):

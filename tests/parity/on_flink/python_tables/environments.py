@@ -304,9 +304,7 @@ def printed_schemas(t_env):
         str(t.select(t.ts, t.id + 1).get_resolved_schema()),
         list(t.get_resolved_schema().get_column_names()),
         [str(each) for each in t.get_resolved_schema().get_column_data_types()],
-        str(t.get_resolved_schema().get_primary_key())
-        if t.get_resolved_schema().get_primary_key()
-        else None,
+        list(t.get_resolved_schema().get_primary_key().get_columns()),
     ]
 
 

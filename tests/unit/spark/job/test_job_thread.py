@@ -467,12 +467,23 @@ def test_stop_with_savepoint_suspends_and_keeps_the_run(tmp_path: Path) -> None:
     Lease.take(job.directory, "next").check()
 
 
-def test_stop_with_savepoint_in_pyflinks_form_gives_a_future(tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", [False, True])
+def test_stop_with_savepoint_in_pyflinks_form_gives_a_future(tmp_path: Path, named: bool) -> None:
     job = Job(tmp_path, fake := Fake(False)).start()
-    future = job.client.stop_with_savepoint(False, "/s")
+    stop = job.client.stop_with_savepoint
+    if named:
+        future = stop(advance_to_end_of_event_time=False, savepoint_directory="/s")
+    else:
+        future = stop(False, "/s")
     assert future.result(PATIENCE_SECONDS) == "/made"
     job.end()
     assert "savepoint /s" in fake.calls and "drain" not in fake.calls
+
+
+def test_stop_with_savepoint_takes_the_names_of_its_own_form(tmp_path: Path) -> None:
+    job = Job(tmp_path, fake := Fake(False)).start()
+    assert job.client.stop_with_savepoint(path="/s", drain=True) == "/made"
+    assert "savepoint /s" in fake.calls and "drain" in fake.calls
 
 
 def test_a_drained_job_ends_before_its_savepoint_and_is_finished(tmp_path: Path) -> None:

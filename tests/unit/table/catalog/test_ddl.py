@@ -24,6 +24,14 @@ def test_temporary_objects_come_before_permanent_ones() -> None:
     assert len(schema("SELECT * FROM t", manager)) == 12
 
 
+def test_an_option_with_nearly_the_name_of_another_is_warned_of() -> None:
+    manager = catalog()
+    with pytest.warns(UserWarning, match=r"did you mean 'table\.exec\.state\.ttl'\?"):
+        run("SET 'table.exec.stat.ttl' = '1 h'", manager)
+    assert manager.option("table.exec.stat.ttl") == "1 h", "it is kept, as in Flink"
+    run("SET 'table.exec.mini-batch.size' = '5'", manager)
+
+
 def test_like_takes_and_leaves_parts() -> None:
     manager = catalog()
     run("CREATE TABLE l (x INT) WITH ('a' = 'b') LIKE u (EXCLUDING OPTIONS)", manager)
@@ -156,6 +164,26 @@ def test_what_cannot_be_changed_is_refused(statement: str, problem: str) -> None
     run(BASE, manager)
     run("CREATE TABLE comp (a INT)", manager)
     assert refused(statement, manager).startswith(problem)
+
+
+def test_a_view_is_shown_so_that_it_can_be_made_in_any_database() -> None:
+    manager = catalog()
+    run(BASE, manager)
+    run("CREATE VIEW inner_one AS SELECT id FROM base", manager)
+    run("CREATE VIEW v AS WITH base AS (SELECT id FROM base) SELECT b.id FROM base b JOIN inner_one "
+        "ON b.id = inner_one.id WHERE b.id IN (SELECT id FROM base)", manager)  # fmt: skip
+    text = str(rows("SHOW CREATE VIEW v", manager)[0][0])
+    full = "`default_catalog`.`default_database`"
+    assert text == (
+        f"CREATE VIEW {full}.`v` (\n  `id`\n)\nAS WITH base AS (SELECT id FROM {full}.`base`) "
+        f"SELECT b.id FROM base b JOIN {full}.`inner_one` ON b.id = inner_one.id "
+        "WHERE b.id IN (SELECT id FROM base)\n"
+    )
+    run("CREATE DATABASE other", manager)
+    run("USE other", manager)
+    run(f"DROP VIEW {full}.`v`", manager)
+    run(text, manager)
+    assert rows(f"SHOW CREATE VIEW {full}.`v`", manager)[0][0] == text
 
 
 def test_a_column_that_is_modified_keeps_its_comment() -> None:
