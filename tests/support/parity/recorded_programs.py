@@ -38,7 +38,9 @@ DIFFERENCES: dict[str, str] = {
     "sort_limit_offset": "Flink takes a row back that it has not given: OFFSET over rows that change",
 }
 """Programs whose table is another one here, and why."""
-_RACE = "Flink gives a row before a late deletion its version or not, by which of two sources is faster"
+_RACE = (
+    "Flink gives a row before a late deletion its version or not, by which of two sources is faster"
+)
 SINK_DIFFERENCES: dict[str, str] = {
     "timed_tj_raterets_inner": _RACE,
     "timed_tj_two": _RACE,
