@@ -191,7 +191,7 @@ class Lowering:
 
     @_add.register
     def _(self, relation: Project) -> int:
-        node, expressions = add_watermarks(self, relation, relation.expressions)
+        node, _, expressions = add_watermarks(self, relation, relation.expressions)
         step = ProjectStep(
             tuple(compiled(each, self.zone) for each in expressions),
             row_info(relation.row_type),
@@ -202,8 +202,7 @@ class Lowering:
 
     @_add.register
     def _(self, relation: Filter) -> int:
-        node, (condition,) = add_watermarks(self, relation, [relation.condition])
-        info = self.graph[node].output_type
+        node, info, (condition,) = add_watermarks(self, relation, [relation.condition])
         step = RowFilterStep(compiled(condition, self.zone), info, f"filter {condition}")
         found = add_columns(self.graph, "Filter", node, step).id
         width = len(relation.row_type.fields)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from millstream.common.errors import PlanError
+from millstream.common.typeinfo import RowTypeInfo
 from millstream.kernel.tables.timed.watermark_columns import WatermarkColumnsSpec
 from millstream.plan.tables import add_table
 from millstream.table.expressions.tree import Call, Expression, InputRef, Literal
@@ -23,18 +24,18 @@ __all__ = ["add_watermarks"]
 
 def add_watermarks(
     lowering: Lowering, relation: Project | Filter, expressions: Sequence[Expression]
-) -> tuple[int, list[Expression]]:
-    """The node below a table, and its expressions over the columns of this node.
+) -> tuple[int, RowTypeInfo, list[Expression]]:
+    """The node below a table, its rows, and the expressions of the table over their columns.
 
     Each watermark that they ask for is a column there. In batch mode there is none.
     """
     calls = [each for part in expressions for each in part.walk() if _asks(each)]
-    node = lowering.node(relation.input)
+    node, row = lowering.node(relation.input), row_info(relation.input.row_type)
     if not calls:
-        return node, list(expressions)
+        return node, row, list(expressions)
     if lowering.batch:
         nulls = {each: Literal(each.type, None) for each in calls}
-        return node, [replaced(each, nulls) for each in expressions]
+        return node, row, [replaced(each, nulls) for each in expressions]
     if any(lowering.changes(relation)):
         raise PlanError(
             "SQL_NOT_SUPPORTED",
@@ -45,12 +46,10 @@ def add_watermarks(
     width = len(relation.input.row_type.fields)
     columns = {each: _column(width + types.index(each.type), each) for each in calls}
     key = sorted({a.index for each in calls for a in each.walk() if isinstance(a, InputRef)})
-    spec = WatermarkColumnsSpec(
-        row_info(relation.input.row_type), tuple(key), tuple(map(arrow_type, types))
-    )
+    spec = WatermarkColumnsSpec(row, tuple(key), tuple(map(arrow_type, types)))
     uid = f"{uid_of(relation)}-watermark"
     found = add_table(lowering.graph, "Watermarks", [node], spec, uid=uid)
-    return found.id, [replaced(each, columns) for each in expressions]
+    return found.id, spec.output, [replaced(each, columns) for each in expressions]
 
 
 def _asks(expression: Expression) -> bool:
