@@ -12,10 +12,8 @@ from tests.support.parity.timed_tables import TIMED_TABLES
 COLUMNS = "k INT, ts TIMESTAMP(3), p AS PROCTIME(), WATERMARK FOR ts AS ts"
 
 
-def environment(**options: str) -> TableEnvironment:
+def environment() -> TableEnvironment:
     t_env = TableEnvironment.create()
-    for key, value in options.items():
-        t_env.get_config().set(key.replace("_", "."), value)
     t_env.execute_sql(f"CREATE TABLE t ({COLUMNS}) WITH ('connector' = 'values')")
     return t_env
 
@@ -32,6 +30,13 @@ def test_the_result_does_not_depend_on_the_schedule():
     assert "order=[D]" in text
     assert "order=[P]" not in text
     assert "table: the watermark that the channel of each row had before it" in text
+
+
+def test_there_is_no_watermark_in_batch_mode():
+    query, batch = "SELECT i, CURRENT_WATERMARK(rowtime) FROM bids", "execution.runtime-mode"
+    run = through_sink(Program(TIMED_TABLES, query, options=((batch, "batch"),)))
+    assert len(run.printed) == 11
+    assert all(each.endswith(", null]") for each in run.printed)
 
 
 @pytest.mark.parametrize("column", ["k", "p", "ts + INTERVAL '1' SECOND", "MAX(ts)"])
