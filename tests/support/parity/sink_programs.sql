@@ -949,3 +949,38 @@ SELECT window_start, SUM(n) FROM TUMBLE(TABLE iw, DESCRIPTOR(wt), INTERVAL '1' D
 SET 'table.local-time-zone' = 'America/New_York';
 SELECT id, k, window_start FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY
   id DESC) AS n FROM TUMBLE(TABLE millis, DESCRIPTOR(ts), INTERVAL '1' DAY)) WHERE n <= 1;
+
+-- timed_watermark_filter: bids
+SELECT i, rowtime FROM bids WHERE CURRENT_WATERMARK(rowtime) IS NULL OR rowtime > CURRENT_WATERMARK(rowtime);
+
+-- timed_watermark_select: bids
+SELECT i, rowtime, CURRENT_WATERMARK(rowtime) AS w FROM bids;
+
+-- timed_watermark_late: bids
+SELECT i, rowtime, CURRENT_WATERMARK(rowtime) AS w FROM bids WHERE rowtime <= CURRENT_WATERMARK(rowtime);
+
+-- timed_watermark_instants: millis
+SELECT id, ts, CURRENT_WATERMARK(ts) AS w FROM millis;
+
+-- timed_watermark_both: bids
+SELECT i, CURRENT_WATERMARK(rowtime) AS w FROM bids WHERE i > 2 AND COALESCE(rowtime >
+  CURRENT_WATERMARK(rowtime), TRUE);
+
+-- timed_watermark_group: bids
+SELECT name, COUNT(*) FILTER (WHERE rowtime <= CURRENT_WATERMARK(rowtime)) AS late, COUNT(*) AS n FROM bids
+  GROUP BY name;
+
+-- timed_watermark_window: bids
+SELECT window_start, COUNT(*) AS n FROM TUMBLE((SELECT * FROM bids WHERE CURRENT_WATERMARK(rowtime) IS NULL OR
+  rowtime > CURRENT_WATERMARK(rowtime)), DESCRIPTOR(rowtime), INTERVAL '10' SECOND) GROUP BY window_start,
+  window_end;
+
+-- timed_watermark_view: bids
+SELECT i, w FROM (SELECT i, CURRENT_WATERMARK(rowtime) AS w FROM bids) WHERE w IS NOT NULL;
+
+-- timed_watermark_case: bids
+SELECT i, CASE WHEN i > 3 THEN CURRENT_WATERMARK(rowtime) END AS w FROM bids;
+
+-- timed_watermark_of_windows: bids
+SELECT window_time, CURRENT_WATERMARK(window_time) < window_time AS w FROM TUMBLE(TABLE bids,
+  DESCRIPTOR(rowtime), INTERVAL '10' SECOND) GROUP BY window_start, window_end, window_time;

@@ -169,7 +169,8 @@ def _json(value: Any, type_: LogicalType) -> Any:
         pairs = zip(type_.fields, value, strict=True)
         return {field.name: _json(each, field.type) for field, each in pairs}
     if isinstance(value, datetime.datetime):
-        return value.isoformat() + ("" if value.tzinfo is None else "Z")
+        # Flink takes an instant with Z only.
+        return value.replace(tzinfo=None).isoformat() + ("" if value.tzinfo is None else "Z")
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, bytes):

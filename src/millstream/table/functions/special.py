@@ -25,5 +25,5 @@ _ENTRIES = [
 
 for _name, _category, _syntax, _text in _ENTRIES:
     declare(_name, _category, _syntax, _text, signature("ANY*", "STRING"), None)
-declare("CURRENT_WATERMARK", "temporal", "CURRENT_WATERMARK(rowtime)", "The watermark at the operator; NULL if there is none yet.", signature("TIMESTAMP", lambda types: types[0].with_nullability(True)), None, deterministic=False)  # fmt: skip
+declare("CURRENT_WATERMARK", "temporal", "CURRENT_WATERMARK(rowtime)", "The watermark before the row, in its channel; NULL if there was none, and in batch mode.", signature("TIMESTAMP", lambda types: types[0].with_nullability(True)), None, deterministic=False)  # fmt: skip
 declare("SOURCE_WATERMARK", "temporal", "SOURCE_WATERMARK()", "In DDL: the source makes the watermarks.", signature("", "TIMESTAMP_LTZ(3)!"), None, deterministic=False)  # fmt: skip

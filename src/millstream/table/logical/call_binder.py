@@ -17,6 +17,7 @@ from millstream.table.logical.entries import FunctionEntry
 from millstream.table.logical.problems import nearest
 from millstream.table.logical.quantified import compared_with_all, compared_with_some
 from millstream.table.logical.scopes import Scope
+from millstream.table.logical.typing_rules import time_kind
 from millstream.table.logical.user_calls import UserCall
 from millstream.table.sql import expressions as sql
 from millstream.table.sql.nodes import Identifier, Name
@@ -60,6 +61,8 @@ class CallBinder:
 
         def value(self, node: sql.Expression) -> Expression: ...
 
+        def bind(self, node: sql.Expression) -> Expression: ...
+
         def call(self, name: str, arguments: list[Expression], node: Any) -> Expression: ...
 
         def guarded(self, make: Any, node: Any) -> Expression: ...
@@ -86,6 +89,16 @@ class CallBinder:
             raise self.context.error("NOT_AN_AGGREGATE", message, node)
         return self._special(name, node) or self.call(name, self._arguments(node), node)
 
+    def _watermark(self, node: sql.Call) -> Expression:
+        """CURRENT_WATERMARK of a column that is the time of its table."""
+        found = self.call("CURRENT_WATERMARK", self._arguments(node), node)
+        column = self.bind(node.arguments[0])
+        if time_kind(column.type) == "ROWTIME":
+            return found
+        message = f"CURRENT_WATERMARK takes a time with a watermark, and {column} is {column.type}"
+        hint = "name the column of WATERMARK FOR, where no operator has made another one of it"
+        raise self.context.error("WRONG_ARGUMENTS", message, node, hint)
+
     def _special(self, name: str, node: sql.Call) -> Expression | None:
         if name == "CURRENT_DATABASE":
             database = self.context.names.current_database
@@ -93,6 +106,8 @@ class CallBinder:
         if name == "PROCTIME":
             found = self.call(name, [], node)
             return replace(found, type=LocalZonedTimestampType(3, "PROCTIME", nullable=False))
+        if name == "CURRENT_WATERMARK":
+            return self._watermark(node)
         if name == "TRIM":
             return self.call(name, _trim_arguments(self._arguments(node)), node)
         return None

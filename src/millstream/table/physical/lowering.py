@@ -53,6 +53,7 @@ from millstream.table.physical.state_ttl import NO_TTL, StateTtl
 from millstream.table.physical.stateful import add_aggregate, add_join
 from millstream.table.physical.timed_joins import add_temporal_join
 from millstream.table.physical.traits import Traits
+from millstream.table.physical.watermark_columns import add_watermarks
 from millstream.table.physical.window_columns import (
     distinct_windows,
     rank_windows,
@@ -190,21 +191,23 @@ class Lowering:
 
     @_add.register
     def _(self, relation: Project) -> int:
-        expressions = relation.expressions
+        node, _, expressions = add_watermarks(self, relation, relation.expressions)
         step = ProjectStep(
             tuple(compiled(each, self.zone) for each in expressions),
             row_info(relation.row_type),
             copied_columns(expressions),
             f"project {', '.join(map(str, expressions))}",
         )
-        return add_columns(self.graph, "Project", self.node(relation.input), step).id
+        return add_columns(self.graph, "Project", node, step).id
 
     @_add.register
     def _(self, relation: Filter) -> int:
-        condition = compiled(relation.condition, self.zone)
-        info = row_info(relation.row_type)
-        step = RowFilterStep(condition, info, f"filter {relation.condition}")
-        return add_columns(self.graph, "Filter", self.node(relation.input), step).id
+        node, info, (condition,) = add_watermarks(self, relation, [relation.condition])
+        step = RowFilterStep(compiled(condition, self.zone), info, f"filter {condition}")
+        found = add_columns(self.graph, "Filter", node, step).id
+        width = len(relation.row_type.fields)
+        more = len(info.field_types) > width
+        return self.picked(found, range(width), relation) if more else found
 
     @_add.register
     def _(self, relation: Aggregate) -> int:

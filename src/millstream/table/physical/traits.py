@@ -12,7 +12,7 @@ from functools import singledispatchmethod
 from typing import Literal
 
 from millstream.kernel.tables.timed.over import OverMode
-from millstream.table.expressions.tree import Expression, InputRef
+from millstream.table.expressions.tree import Call, Expression, InputRef
 from millstream.table.logical.algebra import (
     Aggregate,
     Correlate,
@@ -40,7 +40,7 @@ from millstream.table.physical.window_columns import (
     window_join,
     window_of,
 )
-from millstream.table.rules.conditions import is_deterministic
+from millstream.table.rules.conditions import is_deterministic, replaced
 from millstream.table.rules.nodes import Rank
 
 __all__ = ["OrderClass", "ScanTraits", "TableTraits", "Traits"]
@@ -293,7 +293,13 @@ def _joined(join: Join, left: TableTraits, right: TableTraits) -> tuple[frozense
 
 
 def _class_of(expression: Expression) -> tuple[OrderClass, ...]:
-    return () if is_deterministic(expression) else ("P",)
+    # The watermark before a row is that of its channel, the same for every schedule.
+    rest = replaced(expression, lambda each: each.children()[0] if _is_watermark(each) else None)
+    return () if is_deterministic(rest) else ("P",)
+
+
+def _is_watermark(expression: Expression) -> bool:
+    return isinstance(expression, Call) and expression.function == "CURRENT_WATERMARK"
 
 
 def _latest(*classes: OrderClass) -> OrderClass:

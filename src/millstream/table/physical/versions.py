@@ -45,6 +45,14 @@ def versions_of(join: TemporalJoin, traits: Traits) -> Versions:
         )
     width = len(join.left.row_type.fields)
     table = _all_versions(join.right, traits)
+    if not _has_all_versions(table, traits):
+        raise PlanError(
+            "VERSIONED_TABLE",
+            "a join with versions by event time asks for all rows that a key has had, and the view on "
+            "its right shows only some of them: it filters or ranks a table that changes",
+            hint="put the condition into ON; or filter below ROW_NUMBER(); or join with the table "
+            "itself, if it has a primary key",
+        )
     upserts = any(isinstance(each, Scan) and each.versions for each in table.walk())
     return Versions(table, times[0], _parts(join, keys, width), upserts)
 
@@ -88,6 +96,13 @@ def _all_versions(table: Relation, traits: Traits) -> Relation:
     rank = table.row_type.fields[-1].type
     columns = (*references(table.input.row_type), Literal(rank, 1))
     return Project(table.row_type, table.input, columns)
+
+
+def _has_all_versions(table: Relation, traits: Traits) -> bool:
+    """Whether each change of a table comes: behind other operators an epoch has one change of a key."""
+    while isinstance(table, Project):
+        table = table.input
+    return isinstance(table, Scan) or not traits.of(table).updating
 
 
 def _is_last_row(rank: Rank) -> bool:

@@ -12,6 +12,8 @@ import pytest
 from millstream.common.errors import MillstreamError
 from millstream.common.types import Row, RowKind
 from millstream.table import TableEnvironment
+from tests.support.parity.sql_programs import Program, through_sink
+from tests.support.parity.timed_tables import TIMED_TABLES
 from tests.support.sql import Tables, back
 
 START = datetime(2024, 1, 1)
@@ -274,6 +276,26 @@ def test_tables_without_key_or_time_are_refused():
         MillstreamError, match=r"whole primary key of the table: \(currency, rate\)"
     ):
         tables.table(JOIN.format(kind=""))
+
+
+LAST = "SELECT *, ROW_NUMBER() OVER (PARTITION BY currency ORDER BY rt DESC) AS n FROM"
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        "SELECT * FROM rateups WHERE rate < 119",
+        "SELECT * FROM raterets WHERE rate < 119",
+        f"SELECT currency, rate, rt FROM ({LAST} rateups) WHERE n = 1",
+        f"SELECT currency, rate, rt FROM ({LAST} ratehist) WHERE n = 1 AND rate < 119",
+    ],
+)
+def test_a_view_that_does_not_show_all_versions_is_refused(view: str):
+    query = """SELECT amount, rate FROM ordersx AS o
+               JOIN v FOR SYSTEM_TIME AS OF o.ot AS r ON o.currency = r.currency"""
+    with pytest.raises(MillstreamError, match="shows only some of them") as caught:
+        through_sink(Program(TIMED_TABLES, query, (f"CREATE VIEW v AS {view}",)))
+    assert caught.value.code == "VERSIONED_TABLE"
 
 
 STEPS = [(114, 0), (116, 20), (119, 40)]

@@ -142,7 +142,7 @@ class TemporalJoinOperator(TimedOperator):
         return concat_rows([stored, new]) if len(new) else stored
 
     def _versions(self, stored: Rows, delta: Delta, firing: Firing) -> Rows:
-        """Versions with those of the epoch, sorted by key and time; of one time the last one counts."""
+        """Versions with those of the epoch, sorted by key, time and first instant."""
         if not len(delta):
             return self._sorted(stored)
         times = milliseconds(delta.arrays[self.spec.right_time])
@@ -157,13 +157,13 @@ class TemporalJoinOperator(TimedOperator):
             return versions
         codes = row_codes([versions.arrays[i] for i in self.spec.right_key])
         times = milliseconds(versions.arrays[self.spec.right_time])
-        return versions.take(np.lexsort((times, codes)))
+        return versions.take(np.lexsort((versions.arrays[-2].to_numpy(), times, codes)))
 
     def _lasts(self, versions: Rows) -> Rows:
-        """Of each key and time the last row; a row that was taken back as it was is marked."""
-        keys = [versions.arrays[i] for i in (*self.spec.right_key, self.spec.right_time)]
-        codes = row_codes(keys)
-        lasts = np.append(codes[1:] != codes[:-1], True)
+        """Of each key, time and first instant the last row; one that was taken back as it was is marked.
+
+        What came late for a time changes nothing for the rows before its first instant.
+        """
         since, there = (column.to_numpy().copy() for column in versions.arrays[-2:])
         if len(versions) > 1 and not self.spec.upserts:
             own = versions.arrays[:-2]
@@ -172,6 +172,9 @@ class TemporalJoinOperator(TimedOperator):
             there[back] = TAKEN_BACK
             # The version begins when it began, however late it is taken back.
             since[back] = since[back - 1]
+        places = (*self.spec.right_key, self.spec.right_time)
+        codes = row_codes([*(versions.arrays[i] for i in places), pa.array(since)])
+        lasts = np.append(codes[1:] != codes[:-1], True)
         arrays = [*versions.arrays[:-2], pa.array(since), pa.array(there)]
         return Rows(arrays, versions.hashes).take(np.flatnonzero(lasts))
 
@@ -247,9 +250,10 @@ class TemporalJoinOperator(TimedOperator):
         moments = milliseconds(versions.arrays[self.spec.right_time])
         since = versions.arrays[-2].to_numpy()
         over = (moments <= firing.goal) & (since <= firing.goal + 1)
-        last = np.full(codes.max() + 1, np.iinfo(np.int64).min)
-        np.maximum.at(last, codes[over], moments[over])
-        return versions.take(np.flatnonzero(~over | (moments >= last[codes])))
+        # They are in the order of their times.
+        last = np.full(codes.max() + 1, -1)
+        np.maximum.at(last, codes[over], np.flatnonzero(over))
+        return versions.take(np.flatnonzero(~over | (np.arange(len(codes)) >= last[codes])))
 
 
 def _form(name: str, row: RowTypeInfo, more: tuple[str, str]) -> SectionForm:

@@ -21,6 +21,7 @@ ROW = arrow_row(["k", "v", "t"], [pa.string(), pa.int32(), pa.timestamp("ms")])
 NAMES = ("k", "v", "t", "k2", "v2", "t2")
 keys = st.sampled_from(["x", "y", None])
 values = st.tuples(keys, st.integers(0, 3), st.integers(-20, 40).map(at))
+MIN = -(10**9)
 rows = st.lists(st.tuples(values, st.just(1)), max_size=12)
 Kind = Literal["inner", "left"]
 
@@ -127,3 +128,31 @@ def test_a_late_version_is_valid_from_the_next_instant_on():
     found = TimedRun(spec_of("inner"), [left, right], times=[2, 2]).table(Plan(reads=1))
     # The clock is at 24 when the version of 15 comes.
     assert {(row[1], row[4]) for row in found} == {(10, 1), (20, 1), (30, 2), (40, 2)}
+
+
+@given(left=rows, right=endings, plan=plans)
+@examples(100)
+def test_what_comes_late_for_a_time_that_has_a_version_changes_nothing_before_it(
+    left: list[Weighted], right: list[Any], plan: Plan
+) -> None:
+    # The times of changes go back and forth; rows before their first instants see what was there.
+    left = on_time(left, 0)
+    changes = [((k, v, at(t // 8)), -1 if gone else 1) for (k, v, t), gone in right]
+    known, begins = MIN, []
+    for row, weight in changes:
+        since = max(ms_of(row[2]), known)
+        begins.append((row, weight, since))
+        known = max(known, ms_of(row[2]))
+    expected: Counter[Any] = Counter()
+    for row, _ in left:
+        seen = [
+            each
+            for each in begins
+            if each[0][0] == row[0] and max(each[2], ms_of(each[0][2])) <= ms_of(row[2])
+        ]
+        best = max(seen, key=lambda each: (each[0][2], each[2], begins.index(each)), default=None)
+        there = best is not None and best[1] > 0
+        expected[(*row, *(best[0] if best is not None and there else (None, None, None)))] += 1
+    spec = replace(spec_of("left", changes=True), upserts=True)
+    run = TimedRun(spec, [left, changes], times=[2, 2])
+    assert run.table(plan) == expected
