@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from millstream.table.expressions.context import Context, EvaluationError
 from millstream.table.expressions.kinds import arrow_type
+from millstream.table.expressions.safety import never_fails
 from millstream.table.expressions.tree import (
     Call,
     Case,
@@ -90,7 +91,11 @@ def _call(call: Call, batch: pa.RecordBatch, context: Context) -> Vector:
 
 
 def _case(case: Case, batch: pa.RecordBatch, context: Context) -> pa.Array:
-    """Each branch sees only the rows that reach it, so that no error comes from the others."""
+    kind = arrow_type(case.type)
+    if never_fails(case) and not pa.types.is_nested(kind):
+        return _case_at_once(case, batch, context).cast(kind)
+    # Each branch sees only the rows that reach it, so that no error comes from the others.
+    batch = _used_by(case, batch)
     waiting = np.arange(batch.num_rows)
     pieces: list[pa.Array] = []
     rows: list[np.ndarray] = []
@@ -103,6 +108,20 @@ def _case(case: Case, batch: pa.RecordBatch, context: Context) -> pa.Array:
         pieces.append(evaluate(result, batch.take(pa.array(chosen)), context))
     rows.append(waiting)
     pieces.append(evaluate(case.otherwise, batch.take(pa.array(waiting)), context))
-    kind = arrow_type(case.type)
     joined = pa.concat_arrays([piece.cast(kind) for piece in pieces])
     return joined.take(pa.array(np.argsort(np.concatenate(rows), kind="stable")))
+
+
+def _case_at_once(case: Case, batch: pa.RecordBatch, context: Context) -> pa.Array:
+    conditions = [evaluate(each, batch, context) for each in case.conditions]
+    results = [evaluate(each, batch, context) for each in (*case.results, case.otherwise)]
+    names = [str(place) for place in range(len(conditions))]
+    return pc.case_when(pa.StructArray.from_arrays(conditions, names), *results)
+
+
+def _used_by(expression: Expression, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with empty columns where the expression reads none: rows of others are not copied."""
+    read = {each.index for each in expression.walk() if isinstance(each, InputRef)}
+    none = pa.nulls(batch.num_rows)
+    columns = [each if at in read else none for at, each in enumerate(batch.columns)]
+    return pa.RecordBatch.from_arrays(columns, [str(at) for at in range(len(columns))])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from millstream.table.expressions.tree import Call, Cast, Expression, FieldAccess, InputRef, Literal
+from millstream.table.expressions.safety import never_fails
+from millstream.table.expressions.tree import Expression, FieldAccess, InputRef, Literal
 from millstream.table.logical.algebra import Aggregate, Filter, Limit, Project, Relation
 from millstream.table.rules.conditions import all_of, can_move, conjuncts, substituted
 
@@ -16,9 +17,6 @@ __all__ = [
     "limits_merged",
     "projects_merged",
 ]
-
-_NEVER_FAIL = {"=", "<>", "<", "<=", ">", ">=", "AND", "OR", "NOT", "IS NULL", "IS NOT NULL"}
-_NEVER_FAIL |= {"IS TRUE", "IS FALSE", "IS NOT TRUE", "IS NOT FALSE", "BETWEEN", "IN", "LIKE"}
 
 
 def aggregates_of_no_columns(relation: Relation) -> Relation:
@@ -91,14 +89,7 @@ def filters_merged(relation: Relation) -> Relation:
     if not isinstance(relation, Filter) or not isinstance(relation.input, Filter):
         return relation
     lower, upper = conjuncts(relation.input.condition), conjuncts(relation.condition)
-    if not all(can_move(each) and _never_fails(each) for each in upper):
+    if not all(can_move(each) and never_fails(each) for each in upper):
         return relation
     parts = list(dict.fromkeys([*lower, *upper]))
     return replace(relation.input, condition=all_of(parts))
-
-
-def _never_fails(expression: Expression) -> bool:
-    return all(
-        each.function in _NEVER_FAIL if isinstance(each, Call) else not isinstance(each, Cast)
-        for each in expression.walk()
-    )
