@@ -87,7 +87,9 @@ def replaced(vectors: list[Vector]) -> pa.Array | None:
         return None
     if column.nbytes * (1 + len(new.encode())) >= _LONGEST_COLUMN:
         return None
-    return pc.replace_substring(column, old, new)
+    # Each find costs: a text that comes again is not searched again, as in the function of one value.
+    encoded = column.dictionary_encode()
+    return pc.replace_substring(encoded.dictionary, old, new).take(encoded.indices)
 
 
 def like(vectors: list[Vector]) -> pa.Array | None:
