@@ -7,6 +7,7 @@ from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.table.expressions import kinds
@@ -23,6 +24,8 @@ from millstream.table.functions.time_units import truncated
 __all__ = ["bind_cast", "cast_value", "cast_vector"]
 
 _BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+# The characters of the longest text: a VARCHAR of so many cuts none.
+_LONGEST_TEXT = {"TINYINT": 4, "SMALLINT": 6, "INT": 11, "BIGINT": 20, "BOOLEAN": 5}
 _TEXTUAL = ("CHAR", "VARCHAR")
 _BINARY = ("BINARY", "VARBINARY")
 _TIMES = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ")
@@ -90,12 +93,21 @@ def _quick(operand: Vector, target: LogicalType) -> Vector | None:
         return Vector(target, operand.length, operand.array.cast(kinds.arrow_type(target)))
     if a in ("CHAR", "VARCHAR") and b == "VARCHAR" and kinds.width(target) == kinds.MAX_LENGTH:
         return Vector(target, operand.length, operand.array)
+    if b == "VARCHAR" and kinds.width(target) >= _LONGEST_TEXT.get(a, kinds.MAX_LENGTH + 1):
+        return Vector(target, operand.length, _text(operand.array))
     wider = a in kinds.INTEGERS and b in kinds.INTEGERS and _BITS[a] <= _BITS[b]
     if wider or (a in kinds.INTEGERS and b == "DOUBLE") or (a, b) == ("FLOAT", "DOUBLE"):
         return Vector(
             target, operand.length, pc.cast(operand.array, kinds.arrow_type(target), safe=False)
         )
     return None
+
+
+def _text(array: pa.Array) -> pa.Array:
+    """The texts of whole numbers or of BOOLEAN, which Arrow would write in lower case."""
+    if pa.types.is_boolean(array.type):
+        return pc.if_else(array, "TRUE", "FALSE")
+    return array.cast(pa.string())
 
 
 def cast_value(value: Any, source: LogicalType, target: LogicalType, context: Context) -> Any:

@@ -18,6 +18,7 @@ from millstream.table.expressions.java.regex import like_pattern, similar_patter
 from millstream.table.expressions.kinds import LogicalType
 from millstream.table.expressions.tree import Call, Expression, InputRef
 from millstream.table.expressions.vectors import Vector, build, each_value
+from millstream.table.functions import quick_texts
 from millstream.table.functions.cast_text import EXACT, round_decimal
 from millstream.table.functions.registry import BindError, function, signature, to_type, vectorised
 from millstream.table.types.logical import DecimalType
@@ -250,18 +251,19 @@ def _not_similar(text: str, pattern: str, escape: str | None = None) -> bool:
     return not _similar(text, pattern, escape)
 
 
-for _name, _code in {
-    "LIKE": _like,
-    "NOT LIKE": _not_like,
-    "SIMILAR TO": _similar,
-    "NOT SIMILAR TO": _not_similar,
-}.items():
+for _name, _code, _quick in (
+    ("LIKE", _like, quick_texts.like),
+    ("NOT LIKE", _not_like, quick_texts.not_like),
+    ("SIMILAR TO", _similar, None),
+    ("NOT SIMILAR TO", _not_similar, None),
+):
     function(
         _name,
         "comparison",
         f"string1 {_name} string2 [ESCAPE char]",
         "STRING STRING STRING?",
         "BOOLEAN",
+        quick=_quick,
     )(_code)
 
 

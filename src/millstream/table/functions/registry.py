@@ -19,6 +19,7 @@ from millstream.table.expressions.context import Context
 from millstream.table.expressions.kinds import LogicalType
 from millstream.table.expressions.tree import Call, Cast, Expression, Literal, Symbol
 from millstream.table.expressions.vectors import Vector, build, each_value
+from millstream.table.functions.quick_texts import Quick
 
 __all__ = [
     "FUNCTIONS",
@@ -126,18 +127,22 @@ def function(
     pass_context: bool = False,
     deterministic: bool = True,
     counts: Sequence[int] = (),
+    quick: Quick | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a Python function of one row's values as a built-in function.
 
     `takes` lists families of types, `?` marks optional ones and `*` a last one that may be repeated;
     `counts`, if given, says how many arguments there may be.
     `gives` is a type, with `?` if it is always nullable and `!` if never; otherwise it is
-    nullable if an argument is.
+    nullable if an argument is. `quick` does the same for whole columns, where it can.
     """
 
     def put(code: Callable[..., Any]) -> Callable[..., Any]:
         def run(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
             length = context.length
+            found = quick(vectors) if quick is not None else None
+            if found is not None:
+                return found
             extra = [call] * pass_call + [context] * pass_context
 
             def invoke(*row: Any) -> Any:

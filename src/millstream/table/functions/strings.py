@@ -20,6 +20,7 @@ from millstream.table.expressions.java.text import of_utf16, utf16
 from millstream.table.expressions.kinds import LogicalType
 from millstream.table.expressions.tree import Call, Expression, Literal
 from millstream.table.expressions.vectors import Vector, build, each_value
+from millstream.table.functions import quick_texts
 from millstream.table.functions.cast_text import timestamp_text
 from millstream.table.functions.registry import BindError, function, signature, vectorised
 
@@ -65,13 +66,20 @@ def _overlaid(types: list[LogicalType]) -> LogicalType:
     return kinds.with_nullability(kinds.varchar(length), nullable)
 
 
-@function("||", STRING, "string1 || string2", "STRING STRING", _joined)
+@function("||", STRING, "string1 || string2", "STRING STRING", _joined, quick=quick_texts.joined)
 def _concat_two(left: str, right: str) -> str:
     """Both texts in one."""
     return left + right
 
 
-@function("CONCAT", STRING, "CONCAT(string1, string2, ...)", "STRING STRING*", "STRING")
+@function(
+    "CONCAT",
+    STRING,
+    "CONCAT(string1, string2, ...)",
+    "STRING STRING*",
+    "STRING",
+    quick=quick_texts.joined,
+)
 def _concat(*texts: str) -> str:
     """All texts in one; NULL if one of them is NULL."""
     return "".join(texts)
@@ -92,19 +100,26 @@ def _concat_ws(separator: str | None, *texts: str | None) -> str | None:
     return separator.join(text for text in texts if text is not None)
 
 
-@function(["CHAR_LENGTH", "CHARACTER_LENGTH"], STRING, "CHAR_LENGTH(string)", "STRING", "INT")
+@function(
+    ["CHAR_LENGTH", "CHARACTER_LENGTH"],
+    STRING,
+    "CHAR_LENGTH(string)",
+    "STRING",
+    "INT",
+    quick=quick_texts.length,
+)
 def _length(text: str) -> int:
     """The number of characters."""
     return len(text)
 
 
-@function("UPPER", STRING, "UPPER(string)", "STRING", _same)
+@function("UPPER", STRING, "UPPER(string)", "STRING", _same, quick=quick_texts.upper)
 def _upper(text: str) -> str:
     """The text in upper case."""
     return text.upper()
 
 
-@function("LOWER", STRING, "LOWER(string)", "STRING", _same)
+@function("LOWER", STRING, "LOWER(string)", "STRING", _same, quick=quick_texts.lower)
 def _lower(text: str) -> str:
     """The text in lower case."""
     return text.lower()
@@ -208,7 +223,14 @@ def _repeat(text: str, times: int) -> str:
     return text * times
 
 
-@function("REPLACE", STRING, "REPLACE(string1, string2, string3)", "STRING STRING STRING", "STRING")
+@function(
+    "REPLACE",
+    STRING,
+    "REPLACE(string1, string2, string3)",
+    "STRING STRING STRING",
+    "STRING",
+    quick=quick_texts.replaced,
+)
 def _replace(text: str, old: str, new: str) -> str:
     """The first text, with the third instead of the second wherever it stands."""
     return text.replace(old, new)
@@ -257,6 +279,7 @@ def _overlay(text: str, new: str, start: int, length: int | None = None) -> str:
     "SUBSTRING(string, start [, length])",
     "STRING INT INT?",
     _part_of,
+    quick=quick_texts.substring,
 )
 def _substring(text: str, start: int, length: int | None = None) -> str | None:
     """A part of the text, from a place (from 1, negative: from the end) on, to the end or of so
@@ -396,6 +419,7 @@ def _decode(data: bytes, charset: str) -> str:
     "SPLIT_INDEX(string, delimiter, index)",
     "STRING TEXT_OR_INTEGER INT",
     "STRING?",
+    quick=quick_texts.split_index,
 )
 def _split_index(text: str, delimiter: Any, index: int) -> str | None:
     """The part at a place, from 0, of a text that a delimiter splits; NULL if there is none."""
