@@ -126,17 +126,21 @@ def function(
     pass_context: bool = False,
     deterministic: bool = True,
     counts: Sequence[int] = (),
+    quick: Callable[[Call, list[Vector], Context], pa.Array | None] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a Python function of one row's values as a built-in function.
 
     `takes` lists families of types, `?` marks optional ones and `*` a last one that may be repeated;
     `counts`, if given, says how many arguments there may be.
     `gives` is a type, with `?` if it is always nullable and `!` if never; otherwise it is
-    nullable if an argument is.
+    nullable if an argument is. `quick` computes whole columns, or gives None where it cannot.
     """
 
     def put(code: Callable[..., Any]) -> Callable[..., Any]:
         def run(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
+            found = quick(call, vectors, context) if quick else None
+            if found is not None:
+                return found
             length = context.length
             extra = [call] * pass_call + [context] * pass_context
 
