@@ -28,6 +28,7 @@ from millstream.table.functions.registry import (
     to_type,
     vectorised,
 )
+from millstream.table.functions.time_columns import add_millis
 from millstream.table.functions.time_units import add_months, round_time, truncated
 
 __all__ = ["add_interval"]
@@ -89,6 +90,10 @@ def _run_two(sign: str, words: str, *names: str, syntax: str) -> None:
         if kinds.is_temporal(left.type):
             months = kinds.root(right.type) == "INTERVAL_MONTHS"
             factor = 1 if sign == "+" else -1
+            if not months and right.scalar is not None:
+                quick = add_millis(left, factor * right.scalar, call.type)
+                if quick is not None:
+                    return quick
 
             def shift(value: int, amount: int) -> int:
                 return add_interval(value, factor * amount, left.type, months, context)

@@ -19,6 +19,7 @@ from millstream.table.expressions.tree import Cast, Expression
 from millstream.table.expressions.vectors import Vector, build, each_value
 from millstream.table.functions import cast_text as texts
 from millstream.table.functions.cast_text import CastError
+from millstream.table.functions.time_columns import text_column
 from millstream.table.functions.time_units import truncated
 
 __all__ = ["bind_cast", "cast_value", "cast_vector"]
@@ -65,7 +66,7 @@ def cast_vector(operand: Vector, cast: Cast, context: Context) -> Vector:
     """Convert a column or a constant."""
     source, target = operand.type, cast.type
     length = operand.length
-    if not operand.constant and (quick := _quick(operand, target)) is not None:
+    if not operand.constant and (quick := _quick(operand, target, context)) is not None:
         return quick
 
     def convert(value: Any) -> Any:
@@ -82,8 +83,8 @@ def cast_vector(operand: Vector, cast: Cast, context: Context) -> Vector:
     return Vector(target, length, build(each_value(convert, [operand], length), target))
 
 
-def _quick(operand: Vector, target: LogicalType) -> Vector | None:
-    """Conversions that Arrow does in the same way."""
+def _quick(operand: Vector, target: LogicalType, context: Context) -> Vector | None:
+    """Conversions of whole columns with the same results."""
     a, b = kinds.root(operand.type), kinds.root(target)
     if a == b and (
         a not in ("CHAR", "VARCHAR", "DECIMAL", "BINARY", "VARBINARY") and not target.children
@@ -100,6 +101,9 @@ def _quick(operand: Vector, target: LogicalType) -> Vector | None:
         return Vector(
             target, operand.length, pc.cast(operand.array, kinds.arrow_type(target), safe=False)
         )
+    if a in ("TIMESTAMP", "TIMESTAMP_LTZ"):
+        text = text_column(operand, target, context.zone)
+        return None if text is None else Vector(target, operand.length, text)
     return None
 
 

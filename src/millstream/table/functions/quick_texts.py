@@ -13,6 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.table.expressions.context import Context
+from millstream.table.expressions.tree import Call
 from millstream.table.expressions.vectors import Vector
 
 __all__ = [
@@ -28,7 +30,7 @@ __all__ = [
     "upper",
 ]
 
-Quick = Callable[[list[Vector]], pa.Array | None]
+Quick = Callable[[Call, list[Vector], Context], pa.Array | None]
 """A function of whole columns; None if the function of one value has to do it."""
 
 _LONGEST_COLUMN = 1 << 31  # bytes that the offsets of one array of texts can reach
@@ -55,18 +57,18 @@ def _constant_number(vector: Vector) -> int | None:
     return vector.scalar if vector.constant and isinstance(vector.scalar, int) else None
 
 
-def length(vectors: list[Vector]) -> pa.Array | None:
+def length(call: Call, vectors: list[Vector], context: Context) -> pa.Array | None:
     """CHAR_LENGTH."""
     column = _texts(vectors[0])
     return None if column is None else pc.utf8_length(column)
 
 
-def upper(vectors: list[Vector]) -> pa.Array | None:
+def upper(call: Call, vectors: list[Vector], context: Context) -> pa.Array | None:
     """UPPER of a column in ASCII."""
     return _of_ascii(pc.ascii_upper, vectors)
 
 
-def lower(vectors: list[Vector]) -> pa.Array | None:
+def lower(call: Call, vectors: list[Vector], context: Context) -> pa.Array | None:
     """LOWER of a column in ASCII."""
     return _of_ascii(pc.ascii_lower, vectors)
 
@@ -79,7 +81,7 @@ def _of_ascii(code: Callable[[pa.Array], pa.Array], vectors: list[Vector]) -> pa
     return code(column)
 
 
-def replaced(vectors: list[Vector]) -> pa.Array | None:
+def replaced(call: Call, vectors: list[Vector], context: Context) -> pa.Array | None:
     """REPLACE of a constant that is not empty by a constant."""
     column, old, new = _texts(vectors[0]), _constant_text(vectors[1]), _constant_text(vectors[2])
     # An empty text is found between all characters, which Arrow does not do.
@@ -92,7 +94,7 @@ def replaced(vectors: list[Vector]) -> pa.Array | None:
     return pc.replace_substring(encoded.dictionary, old, new).take(encoded.indices)
 
 
-def like(vectors: list[Vector]) -> pa.Array | None:
+def like(call: Call, vectors: list[Vector], context: Context) -> pa.Array | None:
     """LIKE of a constant pattern whose only signs are % at its ends, without an escape."""
     if len(vectors) != 2:
         return None
@@ -110,13 +112,13 @@ def like(vectors: list[Vector]) -> pa.Array | None:
     return pc.match_substring(column, text)
 
 
-def not_like(vectors: list[Vector]) -> pa.Array | None:
+def not_like(call: Call, vectors: list[Vector], context: Context) -> pa.Array | None:
     """NOT LIKE where `like` knows LIKE."""
-    found = like(vectors)
+    found = like(call, vectors, context)
     return None if found is None else pc.invert(found)
 
 
-def substring(vectors: list[Vector]) -> pa.Array | None:
+def substring(call: Call, vectors: list[Vector], context: Context) -> pa.Array | None:
     """SUBSTRING from a constant place in the text on, of a constant length if there is one."""
     column, start = _texts(vectors[0]), _constant_number(vectors[1])
     if column is None or start is None or start <= 0:
@@ -129,7 +131,7 @@ def substring(vectors: list[Vector]) -> pa.Array | None:
     return pc.utf8_slice_codeunits(column, start - 1, start - 1 + size)
 
 
-def joined(vectors: list[Vector]) -> pa.Array | None:
+def joined(call: Call, vectors: list[Vector], context: Context) -> pa.Array | None:
     """CONCAT of columns and constants."""
     parts: list[Any] = [_constant_text(each) if each.constant else _texts(each) for each in vectors]
     if any(part is None for part in parts) or all(each.constant for each in vectors):
@@ -143,7 +145,7 @@ def joined(vectors: list[Vector]) -> pa.Array | None:
     return pc.binary_join_element_wise(*parts, "", null_handling="emit_null")
 
 
-def split_index(vectors: list[Vector]) -> pa.Array | None:
+def split_index(call: Call, vectors: list[Vector], context: Context) -> pa.Array | None:
     """SPLIT_INDEX with a constant delimiter, not empty, and a constant place."""
     column, sign, at = _texts(vectors[0]), _constant_text(vectors[1]), _constant_number(vectors[2])
     if column is None or not sign or at is None or at < 0:

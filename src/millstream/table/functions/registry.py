@@ -134,15 +134,15 @@ def function(
     `takes` lists families of types, `?` marks optional ones and `*` a last one that may be repeated;
     `counts`, if given, says how many arguments there may be.
     `gives` is a type, with `?` if it is always nullable and `!` if never; otherwise it is
-    nullable if an argument is. `quick` does the same for whole columns, where it can.
+    nullable if an argument is. `quick` computes whole columns, or gives None where it cannot.
     """
 
     def put(code: Callable[..., Any]) -> Callable[..., Any]:
         def run(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
-            length = context.length
-            found = quick(vectors) if quick is not None else None
+            found = quick(call, vectors, context) if quick is not None else None
             if found is not None:
                 return found
+            length = context.length
             extra = [call] * pass_call + [context] * pass_context
 
             def invoke(*row: Any) -> Any:

@@ -31,6 +31,7 @@ from millstream.table.functions.cast_text import (
     timestamp_text,
 )
 from millstream.table.functions.registry import BindError, function, to_type, vectorised
+from millstream.table.functions.time_columns import add_millis, extract_column, format_column
 from millstream.table.functions.time_units import (
     UNIT_MONTHS,
     UNIT_NANOS,
@@ -93,11 +94,18 @@ def _part(unit: str, value: int, kind: LogicalType, context: Context) -> int:
 def _extract(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
     """A part of a time, such as YEAR, DOY, WEEK or SECOND, as a BIGINT."""
     unit, time = vectors
+    return _parts(unit.scalar, time, call.type, context)
+
+
+def _parts(unit: str, time: Vector, kind: LogicalType, context: Context) -> pa.Array:
+    quick = extract_column(unit, time, kind, context.zone)
+    if quick is not None:
+        return quick
 
     def row(value: int) -> int:
-        return _part(unit.scalar, value, time.type, context)
+        return _part(unit, value, time.type, context)
 
-    return build(each_value(row, [time], context.length), call.type)
+    return build(each_value(row, [time], context.length), kind)
 
 
 def _declare_part(name: str, unit: str, words: str) -> None:
@@ -108,10 +116,7 @@ def _declare_part(name: str, unit: str, words: str) -> None:
         return arguments, kinds.with_nullability(kinds.BIGINT, arguments[0].type.nullable)
 
     def run(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
-        def row(value: int) -> int:
-            return _part(unit, value, vectors[0].type, context)
-
-        return build(each_value(row, vectors, context.length), call.type)
+        return _parts(unit, vectors[0], call.type, context)
 
     run.__doc__ = words
     vectorised(name, TEMPORAL, f"{name}(time)", infer)(run)
@@ -166,9 +171,16 @@ def _timestamp_add(call: Call, vectors: list[Vector], context: Context) -> pa.Ar
     unit, amount, time = vectors
     months = UNIT_MONTHS.get(unit.scalar)
 
+    def step(count: int) -> int:
+        return count * months if months else count * UNIT_NANOS[unit.scalar] // 1_000_000
+
+    if not months and amount.scalar is not None:
+        quick = add_millis(time, step(amount.scalar), call.type)
+        if quick is not None:
+            return quick
+
     def row(count: int, value: int) -> int:
-        step = count * months if months else count * UNIT_NANOS[unit.scalar] // 1_000_000
-        return add_interval(value, step, time.type, bool(months), context)
+        return add_interval(value, step(count), time.type, bool(months), context)
 
     return build(each_value(row, [amount, time], context.length), call.type)
 
@@ -238,6 +250,7 @@ def _time_difference(call: Call, vectors: list[Vector], context: Context) -> pa.
     "STRING?",
     pass_call=True,
     pass_context=True,
+    quick=lambda call, found, context: format_column(found[0], found[1], call.type, context.zone),
 )
 def _date_format(call: Call, context: Context, value: Any, pattern: str) -> str | None:
     """The time by a pattern of Java's DateTimeFormatter; a text is read as a timestamp first."""

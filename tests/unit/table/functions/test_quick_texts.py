@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millstream.table.expressions import Expression, InputRef, Literal, kinds
+from millstream.table.expressions import Call, Context, Expression, InputRef, Literal, kinds
 from millstream.table.expressions.kinds import LogicalType
 from millstream.table.expressions.vectors import Vector
 from millstream.table.functions import bind, bind_cast, quick_texts
@@ -87,9 +87,13 @@ def test_joined_texts(name: str, column: list[object], other: str | None) -> Non
     _check(lambda text: bind(name, [text, text]), column, kinds.STRING)
 
 
+def asked(quick: quick_texts.Quick, vectors: list[Vector]) -> pa.Array | None:
+    return quick(Call(kinds.STRING, "any", ()), vectors, Context())
+
+
 def test_constants_are_joined_once() -> None:
     text = Vector(kinds.STRING, 1, constant=True, scalar="a")
-    assert quick_texts.joined([text, text]) is None
+    assert asked(quick_texts.joined, [text, text]) is None
 
 
 @settings(deadline=None)
@@ -130,11 +134,11 @@ def test_half_a_character_is_left_to_python(name: str) -> None:
         "SPLIT_INDEX": (quick_texts.split_index, [column, half, number]),
         "||": (quick_texts.joined, [column, half]),
     }[name]
-    assert quick(arguments) is None
+    assert asked(quick, arguments) is None
 
 
 def test_letters_outside_of_ascii_are_left_to_python() -> None:
-    assert quick_texts.upper([Vector(kinds.STRING, 1, pa.array(["ß"]))]) is None
-    found = quick_texts.upper([Vector(kinds.STRING, 2, pa.array(["a", None]))])
+    assert asked(quick_texts.upper, [Vector(kinds.STRING, 1, pa.array(["ß"]))]) is None
+    found = asked(quick_texts.upper, [Vector(kinds.STRING, 2, pa.array(["a", None]))])
     assert found is not None
     assert found.to_pylist() == ["A", None]

@@ -24,6 +24,7 @@ __all__ = [
     "iso_week",
     "local_nanos",
     "parse_pattern",
+    "pattern_tokens",
     "utc_nanos",
     "zone_of",
 ]
@@ -171,7 +172,7 @@ def _month_length(year: int, month: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def _tokens(pattern: str) -> tuple[tuple[str, str], ...]:
+def pattern_tokens(pattern: str) -> tuple[tuple[str, str], ...]:
     """Letters with their count, and texts, of a pattern."""
     found: list[tuple[str, str]] = []
     for part in re.finditer(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|'", pattern):
@@ -201,7 +202,7 @@ def format_pattern(
     """
     days, rest = divmod(nanos, DAY_NANOS)
     out: list[str] = []
-    for kind, text in _tokens(pattern):
+    for kind, text in pattern_tokens(pattern):
         if kind == "text":
             if not simple and any(character in "{}#" for character in text):
                 raise DateError(f"pattern has a reserved character: {pattern}")
@@ -347,7 +348,7 @@ def parse_pattern(text: str, pattern: str, *, simple: bool = False) -> Fields:
 
 @lru_cache(maxsize=256)
 def _parser(pattern: str, simple: bool) -> tuple[re.Pattern[str], tuple[str, ...]]:
-    tokens = _tokens(pattern)
+    tokens = pattern_tokens(pattern)
     out: list[str] = []
     letters: list[str] = []
     for at, (kind, text) in enumerate(tokens):
