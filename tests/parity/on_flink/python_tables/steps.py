@@ -33,7 +33,7 @@ from pyflink.table.udf import udf
 from .showing import failed, final, ordered, shown, typed
 
 
-def three(t_env):
+def three(of):
     kind = DataTypes.ROW(
         [
             DataTypes.FIELD("a", DataTypes.INT()),
@@ -41,7 +41,7 @@ def three(t_env):
             DataTypes.FIELD("c", DataTypes.STRING()),
         ]
     )
-    return t_env.from_elements([(1, "x", "k"), (2, "y", "k"), (3, None, "l")], kind)
+    return of.from_elements([(1, "x", "k"), (2, "y", "k"), (3, None, "l")], kind)
 
 
 # -- sessions --------------------------------------------------------------------------------------
@@ -128,8 +128,8 @@ def columns_by_place(t_env):
 # -- orders ----------------------------------------------------------------------------------------
 
 
-def with_nulls(t_env):
-    return t_env.from_elements([(1, "x"), (2, "z"), (1, "y"), (3, None)], ["a", "b"])
+def with_nulls(of):
+    return of.from_elements([(1, "x"), (2, "z"), (1, "y"), (3, None)], ["a", "b"])
 
 
 def order_of_nulls(b_env):
@@ -212,7 +212,7 @@ def conditions_as_values(t_env):
 # -- groups ----------------------------------------------------------------------------------------
 
 
-def numbers(t_env):
+def numbers(of):
     kind = DataTypes.ROW(
         [
             DataTypes.FIELD("a", DataTypes.INT()),
@@ -220,7 +220,7 @@ def numbers(t_env):
             DataTypes.FIELD("c", DataTypes.DOUBLE()),
         ]
     )
-    return t_env.from_elements([(1, "x", 1.5), (1, "y", None), (2, "x", 2.5), (2, None, 3.5)], kind)
+    return of.from_elements([(1, "x", 1.5), (1, "y", None), (2, "x", 2.5), (2, None, 3.5)], kind)
 
 
 def groups_of_sums(t_env):

@@ -139,9 +139,9 @@ def test_what_comes_late_for_a_time_that_has_a_version_changes_nothing_before_it
     left = on_time(left, 0)
     changes = [((k, v, at(t // 8)), -1 if gone else 1) for (k, v, t), gone in right]
     known, begins = MIN, []
-    for row, weight in changes:
+    for place, (row, weight) in enumerate(changes):
         since = max(ms_of(row[2]), known)
-        begins.append((row, weight, since))
+        begins.append((row, weight, since, place))
         known = max(known, ms_of(row[2]))
     expected: Counter[Any] = Counter()
     for row, _ in left:
@@ -150,7 +150,7 @@ def test_what_comes_late_for_a_time_that_has_a_version_changes_nothing_before_it
             for each in begins
             if each[0][0] == row[0] and max(each[2], ms_of(each[0][2])) <= ms_of(row[2])
         ]
-        best = max(seen, key=lambda each: (each[0][2], each[2], begins.index(each)), default=None)
+        best = max(seen, key=lambda each: (each[0][2], each[2], each[3]), default=None)
         there = best is not None and best[1] > 0
         expected[(*row, *(best[0] if best is not None and there else (None, None, None)))] += 1
     spec = replace(spec_of("left", changes=True), upserts=True)
