@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.parity.record_functions import ask_flink
@@ -24,4 +26,11 @@ def test_flink_still_gives_the_recorded_results(request: pytest.FixtureRequest) 
     for group in asked.values():
         group["expressions"] = group["expressions"][::40]
     for name, answers in ask_flink(python, asked).items():
-        assert answers == {text: known[name][text] for text in answers}
+        found = {text: _outcome(*answer) for text, answer in answers.items()}
+        assert found == {text: _outcome(*known[name][text]) for text in answers}
+
+
+def _outcome(kind: str, value: Any) -> tuple[str, Any]:
+    """The type and the value; rows come in any order, and words of refusals are cut anywhere."""
+    rows = sorted(value, key=repr) if isinstance(value, list) else value
+    return "refused" if kind.startswith("!") else kind, rows
