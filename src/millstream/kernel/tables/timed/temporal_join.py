@@ -160,7 +160,7 @@ class TemporalJoinOperator(TimedOperator):
         return versions.take(np.lexsort((versions.arrays[-2].to_numpy(), times, codes)))
 
     def _lasts(self, versions: Rows) -> Rows:
-        """The last row of each key, time and first instant. A mark says that it was taken back as it was.
+        """The last row of each key, time and first instant, marked if it was taken back as it was.
 
         What came late for a time changes nothing for the rows before its first instant.
         """
