@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import os
+import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -23,6 +24,11 @@ ROOT = Path(__file__).parents[1]
 PARALLELISM = 2
 # Helpers hold no tests.
 collect_ignore = ["support"]
+
+
+def pytest_configure() -> None:
+    """Hear ctrl-C: a shell ignores it for what it starts in the background, and tests send it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection() -> None:
