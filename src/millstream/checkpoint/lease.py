@@ -188,9 +188,12 @@ class Lease:
         fs, folder = _lease_folder(directory)
         make_folder(fs, folder)
         numbers = _numbers(fs, folder)
-        if Watch(directory, clock).until_sure():
-            raise _in_use(directory, _holder(fs, folder, numbers[-1], clock.wall_ms()))
-        number = numbers[-1] + 1 if numbers else 1
+        lives = Watch(directory, clock).until_sure()
+        # Another driver may have come since the first look.
+        newest = max(_numbers(fs, folder), default=0)
+        if lives or newest > max(numbers, default=0):
+            raise _in_use(directory, _holder(fs, folder, newest, clock.wall_ms()))
+        number = newest + 1
         content = {
             "holder": holder,
             "host": socket.gethostname(),

@@ -424,6 +424,23 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "job"
 
 
+def test_a_driver_that_comes_between_the_two_looks_wins(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    until_sure, others = lease_module.Watch.until_sure, []
+
+    def overtaken(watch: lease_module.Watch) -> bool:
+        monkeypatch.setattr(lease_module.Watch, "until_sure", until_sure)
+        others.append(Lease.take(str(tmp_path), "another", clock=clock))
+        return until_sure(watch)
+
+    monkeypatch.setattr(lease_module.Watch, "until_sure", overtaken)
+    with pytest.raises(CheckpointError) as failed:
+        Lease.take(str(tmp_path), "one", clock=clock)
+    assert failed.value.code == "CHECKPOINT_IN_USE"
+    others[0].check()
+
+
 def test_a_remote_lease_is_taken_checked_and_released(remote: Path, clock: Clock) -> None:
     first = Lease.take("store://job", "first", clock=clock)
     first.check()
