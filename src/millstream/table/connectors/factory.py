@@ -8,7 +8,7 @@ watermarks, and rows that are taken back.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
@@ -47,6 +47,7 @@ __all__ = [
     "cannot",
     "connector_of",
     "lookup_table",
+    "read_row",
     "read_table",
     "stored_row",
 ]
@@ -183,6 +184,11 @@ def _check_metadata(entry: TableEntry, connector: Connector, options: Options) -
 def stored_row(entry: TableEntry) -> RowType:
     """The row type of the stored columns of a table."""
     return RowType(fields=tuple(RowField(each.name, each.type) for each in entry.stored))
+
+
+def read_row(columns: Iterable[TableColumn]) -> RowType:
+    """The row type of columns with those fields only that a job reads."""
+    return RowType(tuple(RowField(each.name, each.read_type or each.type) for each in columns))
 
 
 @dataclass(frozen=True)

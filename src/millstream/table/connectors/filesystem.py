@@ -22,7 +22,13 @@ from millstream.datastream.connectors.file_formats import BulkWriterFactory
 from millstream.datastream.connectors.file_policies import BucketAssigner
 from millstream.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millstream.table.connectors.avro_rows import AvroColumns, avro_schema
-from millstream.table.connectors.factory import CONNECTORS, Connector, ReadRows, stored_row
+from millstream.table.connectors.factory import (
+    CONNECTORS,
+    Connector,
+    ReadRows,
+    read_row,
+    stored_row,
+)
 from millstream.table.connectors.file_sink import LineEncoder, Partitions, TableFileSink
 from millstream.table.connectors.formats import chosen_format, format_options
 from millstream.table.connectors.messages import ColumnsDecoder, MessageDecoder, Part
@@ -112,7 +118,7 @@ class _FileSystem(Connector):
             decoder = MessageDecoder(
                 info,
                 _parts(entry),
-                chosen.codec(inside),
+                chosen.codec(read_row(_in_files(entry))),
                 several=chosen.format.several,
                 changes=chosen.format.changes != "append",
             )

@@ -26,6 +26,7 @@ from millstream.table.connectors.factory import (
     Connector,
     ReadRows,
     cannot,
+    read_row,
     stored_row,
 )
 from millstream.table.connectors.formats import Chosen, Codec, chosen_format, format_options
@@ -234,11 +235,12 @@ class _Form:
                 "has key.fields-prefix, and its value has the same columns",
                 "add 'value.fields-include' = 'EXCEPT_KEY'",
             )
-        self.value: Codec = _value_format(options).codec(self._row(self.value_columns))
+        self.value: Codec = _value_format(options).codec(read_row(self.value_columns))
         self.key: Codec | None = None
         if self.key_columns:
             chosen = chosen_format(options, "key.format", "key.")
-            self.key = chosen.codec(self._row(self.key_columns, self.prefix))
+            named = ((each.name.removeprefix(self.prefix), each.type) for each in self.key_columns)
+            self.key = chosen.codec(RowType(tuple(RowField(*each) for each in named)))
 
     def _key_columns(self, physical: list[TableColumn], upsert: bool) -> list[TableColumn]:
         names = {each.name: each for each in physical}
@@ -259,9 +261,6 @@ class _Form:
                 f"columns: {', '.join(names)}",
             )
         return [names[each] for each in given]
-
-    def _row(self, columns: list[TableColumn], prefix: str = "") -> RowType:
-        return RowType(tuple(RowField(c.name.removeprefix(prefix), c.type) for c in columns))
 
     @property
     def parts(self) -> tuple[Part, ...]:

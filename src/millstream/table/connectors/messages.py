@@ -112,14 +112,17 @@ class MessageDecoder:
         self, columns: list[pa.Array], read: dict[str, pa.Array], timestamps: Ints
     ) -> list[pa.Array]:
         """All columns, of which those of the value are known."""
+        kinds = [each.to_arrow() for each in self.output.field_types]
         if all(origin == "value" for origin, _ in self.parts):
-            return [columns[which] for _, which in self.parts]
-        places = np.arange(len(timestamps))
-        others = self._arrays([(None, None)] * len(places), places, read, timestamps)
-        return [
-            columns[which] if origin == "value" else other
-            for (origin, which), other in zip(self.parts, others, strict=True)
-        ]
+            chosen = [columns[which] for _, which in self.parts]
+        else:
+            places = np.arange(len(timestamps))
+            others = self._arrays([(None, None)] * len(places), places, read, timestamps)
+            chosen = [
+                columns[which] if origin == "value" else other
+                for (origin, which), other in zip(self.parts, others, strict=True)
+            ]
+        return [_with_all_fields(each, kind) for each, kind in zip(chosen, kinds, strict=True)]
 
     def _arrays(
         self,
@@ -151,6 +154,20 @@ class MessageDecoder:
                 values = [None if each is None else converted[number](each) for each in values]
             found.append(pa.array(values, kind))
         return found
+
+
+def _with_all_fields(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Rows of which only some fields were read; nobody looks at the others, which are NULL."""
+    if column.type == kind or not pa.types.is_struct(kind):
+        return column
+    read = dict(zip((each.name for each in column.type), column.flatten(), strict=True))
+    fields = [
+        _with_all_fields(read[each.name], each.type)
+        if each.name in read
+        else pa.nulls(len(column), each.type)
+        for each in kind
+    ]
+    return pa.StructArray.from_arrays(fields, fields=list(kind), mask=column.is_null())
 
 
 def _named(values: Columns) -> dict[str, pa.Array]:

@@ -17,15 +17,16 @@ from millstream.plan.graph import JobGraph, SinkNode
 from millstream.plan.tables import add_columns
 from millstream.table.connectors.factory import ReadOptions, connector_of, lookup_table, read_table
 from millstream.table.connectors.filtering import restricted
-from millstream.table.connectors.narrowing import narrowed
+from millstream.table.connectors.narrowing import Path, narrowed
 from millstream.table.expressions.tree import Expression
-from millstream.table.logical.algebra import Filter, Relation, Scan, TablePath
+from millstream.table.logical.algebra import Filter, Project, Relation, Scan, Subquery, TablePath
 from millstream.table.logical.entries import TableEntry
 from millstream.table.physical.compiled import row_info
 from millstream.table.physical.lookups import LookupParts
 from millstream.table.physical.lowering import Lowering
 from millstream.table.physical.state_ttl import NO_TTL, StateTtl
 from millstream.table.physical.traits import ScanTraits, TableTraits, Traits
+from millstream.table.rules.conditions import paths_of
 from millstream.table.rules.driver import rewritten
 
 __all__ = ["Planned", "Planner"]
@@ -75,7 +76,7 @@ class Planner:
         self._sorts = sorts
         self.traits = Traits(self._scan)
         self._lowerings: dict[int, Lowering] = {}
-        self._used: dict[_Table, set[str]] = {}
+        self._used: dict[_Table, dict[str, set[Path]]] = {}
         self._filters: dict[_Table, list[Expression | None]] = {}
         self._sources: dict[tuple[int, TableEntry, bool, bool], int] = {}
 
@@ -85,9 +86,10 @@ class Planner:
         Queries that are planned before the first is added share sources with all columns that they use.
         """
         found = rewritten(relation)
-        for each, condition in _scans(found, None):
-            names = {field.name for field in each.row_type.fields}
-            self._used.setdefault((each.table, each.options), set()).update(names)
+        for each, condition, readers in _scans(found, None, None):
+            used = self._used.setdefault((each.table, each.options), {})
+            for name, path in _paths(each, readers):
+                used.setdefault(name, set()).add(path)
             self._filters.setdefault((each.table, each.options), []).append(condition)
         return Planned(found, self.traits.of(found))
 
@@ -182,15 +184,36 @@ class Planner:
         return ScanTraits(changes != "append", key, versions)
 
 
+_Readers = tuple[Expression, ...] | None
+"""The expressions that read a table; None if something else reads it, which needs whole columns."""
+
+
 def _scans(
-    relation: Relation, condition: Expression | None
-) -> Iterator[tuple[Scan, Expression | None]]:
-    """All scans, each with the filter right above it, None if all rows are read."""
+    relation: Relation, condition: Expression | None, readers: _Readers
+) -> Iterator[tuple[Scan, Expression | None, _Readers]]:
+    """All scans, each with the filter right above it (None if all rows are read), and its readers."""
     if isinstance(relation, Scan):
-        yield relation, condition
-    above = relation.condition if isinstance(relation, Filter) else None
+        yield relation, condition, readers
+    above, below = None, None
+    if isinstance(relation, Filter):
+        above = relation.condition
+        below = None if readers is None else (*readers, above)
+    elif isinstance(relation, Project):
+        below = relation.expressions
     for each in relation.inputs():
-        yield from _scans(each, above)
+        yield from _scans(each, above, below)
+
+
+def _paths(scan: Scan, readers: _Readers) -> Iterator[tuple[str, Path]]:
+    """The columns of a scan, and what is read of them."""
+    fields = scan.row_type.fields
+    if readers is None or any(isinstance(p, Subquery) for each in readers for p in each.walk()):
+        yield from ((each.name, ()) for each in fields)
+        return
+    paths = {path for each in readers for path in paths_of(each)}
+    unread = {*range(len(fields))} - {column for column, *_ in paths}  # rows need a column
+    for column, *places in (*paths, *((each,) for each in unread)):
+        yield fields[column].name, tuple(places)
 
 
 def refuse_updates(planned: Planned, sink: Sink, name: str) -> None:

@@ -29,6 +29,7 @@ class TableColumn:
     ``kind``: "physical", "metadata" or "computed". Of a computed column, ``expression`` counts the
     physical and metadata columns of the table (`TableEntry.stored`), and ``text`` is its SQL.
     ``metadata_key`` is the name that the connector knows; a ``virtual`` column is not written.
+    ``read_type``: the type with those fields only that a job reads, for the connector that reads them.
     """
 
     name: str
@@ -39,6 +40,7 @@ class TableColumn:
     metadata_key: str | None = None
     virtual: bool = False
     comment: str | None = None
+    read_type: LogicalType | None = None
 
 
 @dataclass(frozen=True)

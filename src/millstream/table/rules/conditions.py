@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from millstream.table.expressions import kinds
-from millstream.table.expressions.tree import Call, Expression, InputRef, Literal
+from millstream.table.expressions.tree import Call, Expression, FieldAccess, InputRef, Literal
 from millstream.table.functions.registry import FUNCTIONS
 from millstream.table.logical.algebra import OuterRef, Subquery
 from millstream.table.logical.user_calls import UserCall
@@ -19,6 +19,7 @@ __all__ = [
     "conjuncts",
     "is_deterministic",
     "moved",
+    "paths_of",
     "replaced",
     "substituted",
 ]
@@ -47,6 +48,22 @@ def all_of(parts: Sequence[Expression]) -> Expression:
 def columns_of(expression: Expression) -> set[int]:
     """The places of the columns that an expression reads."""
     return {each.index for each in expression.walk() if isinstance(each, InputRef)}
+
+
+def paths_of(expression: Expression) -> Iterator[tuple[int, ...]]:
+    """The columns that an expression reads, each with the places of the fields inside of it.
+
+    The path of ``bid.price`` has two places; that of a row which is read as a whole has one.
+    """
+    inner, places = expression, []
+    while isinstance(inner, FieldAccess):
+        places.append(inner.index)
+        inner = inner.operand
+    if isinstance(inner, InputRef):
+        yield (inner.index, *reversed(places))
+        return
+    for each in expression.children():
+        yield from paths_of(each)
 
 
 def is_deterministic(expression: Expression) -> bool:
