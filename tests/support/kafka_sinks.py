@@ -29,6 +29,9 @@ MADE_JUST_NOW = (
 )
 """What a broker says of a topic that was made a moment ago."""
 
+LONGEST_WAIT = 120
+"""Seconds without an answer after which a topic cannot be read: 30 were too few on a busy machine."""
+
 
 class Output:
     """Topics of one broker, made and read by a test."""
@@ -87,7 +90,7 @@ class Output:
         consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
         found, ended = [], 0
         while ended < len(partitions):
-            message = consumer.poll(30)
+            message = consumer.poll(LONGEST_WAIT)
             assert message is not None, f"{topic} cannot be read to its end"
             if message.error() is None:
                 found.append(message)
