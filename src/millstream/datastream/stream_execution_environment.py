@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from millstream.common.types import Row
     from millstream.datastream.timestamped_value import TimestampedValue
     from millstream.kernel.steps.decode import Decoder
+    from millstream.plan.physical import Stored
 
 __all__ = ["StreamExecutionEnvironment"]
 
@@ -451,13 +452,19 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
             if not isinstance(node, SinkNode) and not part.consumers(node.id):
                 part.add(SinkNode, name="No Sink", inputs=(node.id,), sink=DiscardingSink())
         options = self._settings.options(None)
-        if options.savepoint_path is None and options.checkpoint_dir is None:
-            plan = explain(part, options)
-        else:
-            from millstream.spark.savepoint.stored_layouts import stored_layouts
-
-            plan = explain(part, options, stored_layouts(options))
+        plan = explain(part, options, self._stored(options))
         return ExecutionPlan(plan.text, plan.mermaid)
+
+    @staticmethod
+    def _stored(options: JobOptions) -> Stored:
+        """The state that a job with these options would begin with."""
+        from millstream.plan.physical import NOTHING
+
+        if options.savepoint_path is None and options.checkpoint_dir is None:
+            return NOTHING
+        from millstream.spark.savepoint.stored_layouts import stored_layouts
+
+        return stored_layouts(options)
 
     # -- the graph -------------------------------------------------------------------------------
 

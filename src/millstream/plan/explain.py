@@ -46,15 +46,21 @@ def explain(graph: JobGraph, options: JobOptions, stored: Stored = NOTHING) -> E
     ]
     for component in components:
         lines += _Text(component, options).lines()
-    lines += _not_restored(components, options, stored)
+    lines += _restored(components, options, stored)
     return Explanation(masked_uris("\n".join(lines)), masked_uris(_mermaid(components)))
 
 
-def _not_restored(
+def _restored(
     components: tuple[Component, ...], options: JobOptions, stored: Stored
 ) -> Iterator[str]:
-    """The stored operators that the program does not have."""
+    """What becomes of the stored state: operators that find theirs, that begin empty, that are gone."""
+    if not stored.layouts:
+        return
     known = {uid for component in components for uid in state_layouts(component)}
+    for uid in sorted(known):
+        yield (
+            f"restored: the state of {uid!r}" if uid in stored.layouts else f"begins empty: {uid!r}"
+        )
     for uid in sorted(stored.layouts.keys() - known):
         if options.allow_non_restored_state:
             yield (

@@ -10,6 +10,7 @@ from millstream.connectors.conditions import conditions_text
 from millstream.plan.explain import explain
 from millstream.plan.graph import JobGraph, SinkNode, SourceNode
 from millstream.plan.options import JobOptions
+from millstream.plan.physical import Stored
 from millstream.plan.planner import Component, plan
 from millstream.table.execution.ordering import (
     follows_rows,
@@ -45,13 +46,18 @@ class Explainer:
         It has added the queries to the graph.
     graph, options
         The job.
+    stored
+        The state that the job would begin with.
     """
 
-    def __init__(self, planner: Planner, graph: JobGraph, options: JobOptions) -> None:
+    def __init__(
+        self, planner: Planner, graph: JobGraph, options: JobOptions, stored: Stored
+    ) -> None:
         self._planner = planner
         self._graph = graph
         self._options = options
-        self._components = plan(graph, options.configuration).components
+        self._stored = stored
+        self._components = plan(graph, options.configuration, stored).components
 
     def text(self, queries: Sequence[Explained], details: Sequence[str] = ()) -> str:
         """All sections, with Flink's headings."""
@@ -64,7 +70,11 @@ class Explainer:
         ]
         if "PLAN_ADVICE" in details:
             parts += ["", *self._advice([each.planned for each in queries])]
-        parts += ["", "== Optimized Execution Plan ==", explain(self._graph, self._options).text]
+        parts += [
+            "",
+            "== Optimized Execution Plan ==",
+            explain(self._graph, self._options, self._stored).text,
+        ]
         if "JSON_EXECUTION_PLAN" in details:
             parts += ["", "== Physical Execution Plan ==", self._json()]
         return "\n".join(parts) + "\n"

@@ -212,7 +212,9 @@ class Statements:
         settings = self.settings()
         order = order_of_channels(planner, [q.planned for q in queries], self.env._graph)
         options = settings.options(settings.name or "statement", order)
-        return Explainer(planner, self.env._job_graph(), options).text(queries, details)
+        # The folder of an unfinished run has the name of its job, so only savepoints are known here.
+        stored = self.env._stored(dataclasses.replace(options, checkpoint_dir=None))
+        return Explainer(planner, self.env._job_graph(), options, stored).text(queries, details)
 
     def planned(self, planner: Planner, relation: Relation) -> Planned:
         """A query ready to run; state without bounds is refused here if the session says so."""
