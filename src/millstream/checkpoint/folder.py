@@ -462,11 +462,9 @@ def wall_clock_ms() -> int:
 
 
 def folder_bytes(path: str) -> int:
-    """The size of all files in a folder."""
+    """The size of all files in a folder, 0 without one. Spark may remove parts of it meanwhile."""
     fs, inner = open_path(path)
-    if fs.get_file_info(inner).type == pafs.FileType.NotFound:
-        return 0
-    found = fs.get_file_info(pafs.FileSelector(inner, recursive=True))
+    found = fs.get_file_info(pafs.FileSelector(inner, allow_not_found=True, recursive=True))
     return sum(info.size or 0 for info in found)
 
 

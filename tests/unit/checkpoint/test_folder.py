@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pyarrow.fs as pafs
 import pytest
 
 from millstream.checkpoint import folder as folder_module
-from millstream.checkpoint.folder import CheckpointFolder, Run, sink_folder
+from millstream.checkpoint.folder import CheckpointFolder, Run, folder_bytes, sink_folder
 from millstream.checkpoint.registry import find_jobs
 from millstream.checkpoint.savepoints import retained
 from millstream.common.errors import CheckpointError
@@ -403,3 +405,16 @@ class DyingAtDelete:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(pafs.LocalFileSystem(), name)
+
+
+def test_the_size_of_a_folder_that_is_removed_meanwhile(tmp_path: Path) -> None:
+    """The progress of a restore is read while Spark writes and removes its own temporary folders."""
+    for _ in range(5):
+        folder = tmp_path / "state"
+        for number in range(300):
+            (folder / str(number) / "part").mkdir(parents=True)
+        remover = threading.Thread(target=shutil.rmtree, args=(folder,))
+        remover.start()
+        while remover.is_alive():
+            assert folder_bytes(str(folder)) == 0
+        remover.join()
