@@ -69,6 +69,7 @@ class Mark(NamedTuple):
 class FileChannels(ChannelSource):
     """The files of a path, each a channel. Make one with `file_channels`."""
 
+    positions_in: ClassVar[str | None] = "files"
     bounded: ClassVar[bool] = True
 
     path: str

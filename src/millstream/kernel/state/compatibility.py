@@ -87,7 +87,7 @@ def column_holds(wider: pa.DataType, stored: pa.DataType) -> bool:
         return (wider.tz is None) == (stored.tz is None)
     if kinds.is_decimal(wider) and kinds.is_decimal(stored):
         whole = wider.precision - wider.scale >= stored.precision - stored.scale
-        return whole and wider.scale >= stored.scale
+        return bool(whole and wider.scale >= stored.scale)
     if _is_number(wider) and _is_number(stored):
         same = kinds.is_integer(wider) == kinds.is_integer(stored)
         return same and bool(wider.bit_width > stored.bit_width)
