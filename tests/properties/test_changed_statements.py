@@ -91,7 +91,7 @@ def test_lost_state_is_refused_by_name_and_can_be_allowed(name: str) -> None:
 
 
 FIELDS = "a field by another name"
-RETYPED = {
+RETYPED: dict[str, tuple[str, str, list[Any], list[Any]]] = {
     "a number as a text": (
         "v INT",
         "v STRING",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import replace
+import pickle
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from millstream.common import Types
@@ -30,6 +33,16 @@ ROW = (
 COLUMNS = (
     "id INT, s STRING, d DECIMAL(10, 2), ts TIMESTAMP(3), r ROW<a INT, b STRING>, l ARRAY<INT>"
 )
+
+
+@dataclass
+class Touch:
+    """An object that makes a file when it is unpickled."""
+
+    path: Path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
 
 
 def environment(*rows):
@@ -136,6 +149,20 @@ def test_a_growing_table_is_not_read_again_by_another_path(tmp_path):
     assert Progress(source(tmp_path / "in")).next(offset) == offset
     with pytest.raises(CheckpointError, match="FILES_ELSEWHERE"):
         Progress(source(tmp_path / "link")).next(offset)
+
+
+@pytest.mark.parametrize("kind", ["RAW('a.B', 'AA==')", "ARRAY<ROW<o RAW('a.B', 'AA==')>>"])
+def test_objects_in_files_are_refused_before_they_are_unpickled(tmp_path, kind):
+    bytes_ = pa.array([pickle.dumps(Touch(tmp_path / "touched"))], pa.binary())
+    pq.write_table(pa.table({"a": bytes_}), tmp_path / "f.parquet")
+    t_env = environment()
+    t_env.execute_sql(
+        f"CREATE TABLE i (a {kind}) WITH ('connector' = 'filesystem', "
+        f"'path' = '{tmp_path}/f.parquet', 'format' = 'parquet')"
+    )
+    with pytest.raises(PlanError, match="run as code"):
+        rows(t_env, "SELECT * FROM i")
+    assert not (tmp_path / "touched").exists()
 
 
 def test_metadata_of_files(tmp_path):
