@@ -52,7 +52,7 @@ def describe_swaps(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
 
 
 def _other_positions(uid: str, was: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """A line if a source cannot go on where another one stood: it would begin anew, silently."""
+    """A line if a source cannot go on where another one stood: it would read all again."""
     pairs = ((was.get(name), now.get(name)) for name in ("positions", "source"))
     before, after = next(((a, b) for a, b in pairs if None not in (a, b)), (None, None))
     if before == after:
