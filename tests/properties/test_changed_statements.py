@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import pytest
 
+from millstream.common import Row
 from millstream.common.errors import CheckpointError
 from tests.support.sql import Tables
 from tests.support.sql_savepoints import SqlJob
@@ -86,6 +88,42 @@ def test_lost_state_is_refused_by_name_and_can_be_allowed(name: str) -> None:
     with pytest.raises(CheckpointError, match=r"NON_RESTORED_STATE(.|\n)*sql-(aggregate|join)-t-"):
         job.stopped(after)
     assert job.stopped(after, lost=True).run().table()
+
+
+FIELDS = "a field by another name"
+RETYPED: dict[str, tuple[str, str, list[Any], list[Any]]] = {
+    "a number as a text": (
+        "v INT",
+        "v STRING",
+        [10, 20, 5, 1, 7, 2],
+        ["10", "20", "5", "1", "7", "2"],
+    ),
+    "a text as a number": ("v STRING", "v INT", ["1", "2", "1", "2", "3", "4"], [1, 2, 1, 2, 3, 4]),
+    "a truth as a text": ("v BOOLEAN", "v STRING", [True] * 6, ["true"] * 6),
+    FIELDS: ("v ROW<x INT>", "v ROW<y INT>", [Row(1)] * 6, [Row(1)] * 6),
+}
+KEEPING = {
+    "in a maximum": "SELECT a, MAX(v) FROM t GROUP BY a",
+    "in distinct values": "SELECT COUNT(DISTINCT v) FROM t",
+    "in rows of a join": "SELECT t.v, u.c FROM t JOIN u ON t.a = u.a",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [*product(sorted(RETYPED.keys() - {FIELDS}), KEEPING), (FIELDS, "in distinct values")],
+)
+def test_state_of_another_type_is_refused(name: str, kept: str) -> None:
+    """A text sorts in another way than the number that it was made of."""
+    before, after, old, new = RETYPED[name]
+
+    def retyped(column: str, values: list[Any]) -> Tables:
+        rows = [(row[0], value) for row, value in zip(ROWS, values, strict=True)]
+        return tables().add("t", f"a INT, {column}", rows)
+
+    job = half(KEEPING[kept], retyped(before, old))
+    with pytest.raises(CheckpointError, match="STATE_COLUMNS_CHANGED"):
+        job.stopped(tables=retyped(after, new)).run()
 
 
 def test_a_hint_names_an_operator_whatever_becomes_of_its_query() -> None:

@@ -26,7 +26,9 @@ def describe_difference(old: list[dict[str, Any]], new: list[dict[str, Any]]) ->
 
 
 def describe_swaps(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """Operators without a uid whose place another operator has now, one line per operator.
+    """Operators whose place another one has now that cannot go on from their state, a line each.
+
+    Those without a uid are known by their signature; sources, with or without one, by their positions.
 
     Examples
     --------
@@ -44,4 +46,15 @@ def describe_swaps(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
                 f"~ operator {uid!r} has no uid, and where {was['signature']!r} was, there is "
                 f"{now['signature']!r}"
             )
+        elif was["kind"] == now["kind"] == "source":
+            lines += _other_positions(uid, was, now)
     return lines
+
+
+def _other_positions(uid: str, was: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """A line if a source cannot go on where another one stood: it would read all again."""
+    pairs = ((was.get(name), now.get(name)) for name in ("positions", "source"))
+    before, after = next(((a, b) for a, b in pairs if None not in (a, b)), (None, None))
+    if before == after:
+        return []
+    return [f"~ source {uid!r} had positions in {before}, and reads {after} now"]

@@ -31,7 +31,8 @@ def refuse_unfit(
         raise CheckpointError(
             "SAVEPOINT_MISMATCH",
             f"the program does not fit savepoint {savepoint.path}:\n  " + "\n  ".join(swaps),
-            hint="give the operators the uids that the savepoint has for them: uid('...')",
+            hint="give the operators the uids that the savepoint has for them: uid('...'); a source of "
+            "something else needs another uid, in SQL the table another name",
         )
     allowed = options.allow_non_restored_state
     sources = {uid for uid, detail in manifest["details"].items() if detail["kind"] == "source"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -65,6 +65,7 @@ class HybridChannels(ChannelSource):
     ``is_tagged``: what is read goes by with the number of its stage, for a `HybridDecoder`.
     """
 
+    positions_in: ClassVar[str | None] = "a hybrid source"
     stages: tuple[Stage, ...]
     is_tagged: bool = False
     ends: dict[tuple[int, int], Mapping[ChannelName, Any]] = field(

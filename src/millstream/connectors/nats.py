@@ -21,7 +21,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from millstream.common.errors import (
     EnvironmentSetupError,
@@ -267,6 +267,7 @@ class NatsSource(ChannelSource):
     NatsSource(servers='nats://me:*****@localhost:4222', streams='orders')
     """
 
+    positions_in: ClassVar[str | None] = "NATS"
     servers: str | Sequence[str]
     streams: str | Sequence[str]
     subject: str = ">"

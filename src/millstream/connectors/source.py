@@ -83,6 +83,8 @@ class SourceSpec(Source):
     """How its offsets are to be read: the word for it in manifests and savepoints."""
     has_name: ClassVar[bool] = True
     """Whether Spark's checkpoint knows it by its name; otherwise it goes by its place in the query."""
+    positions_in: ClassVar[str | None] = None
+    """What its positions belong to, if they mean nothing to sources of something else."""
 
     def parts(self) -> tuple[SourceSpec, ...]:
         return (self,)
@@ -122,7 +124,7 @@ class SourceSpec(Source):
 
     def details(self) -> dict[str, Any]:
         """Return what a savepoint has to know besides the kind."""
-        return {}
+        return {} if self.positions_in is None else {"positions": self.positions_in}
 
     def travelling(self) -> object | None:
         """Return what is sent to the workers and has to be pickled, if that could fail."""

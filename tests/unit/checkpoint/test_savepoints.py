@@ -250,6 +250,40 @@ def test_another_operator_in_the_place_of_one_without_a_uid_is_refused(tmp_path:
         refuse(savepoint, {"keyed-process-1": now})
 
 
+def source(kind: str, positions: str | None = None) -> dict[str, Any]:
+    found = {"kind": "source", "number": 1, "named": True, "hosted": False, "signature": "source"}
+    return {**found, "source": kind, **({} if positions is None else {"positions": positions})}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        (
+            source("files"),
+            source("channels", "Kafka"),
+            "had positions in files, and reads channels",
+        ),
+        (
+            source("channels", "files"),
+            source("channels", "Kafka"),
+            "had positions in files, and reads Kafka now",
+        ),
+        # Savepoints of earlier versions do not say more; sources of users may have any names.
+        (source("channels"), source("channels", "Kafka"), None),
+        (source("channels", "files"), source("channels", "files"), None),
+    ],
+)
+def test_a_source_does_not_begin_anew_in_the_place_of_another_one(
+    tmp_path: Path, before: dict[str, Any], now: dict[str, Any], told: str | None
+) -> None:
+    savepoint = saved(tmp_path, operators={"in": before})
+    if told is None:
+        refuse(savepoint, {"in": now}, allow_non_restored_state=True)
+        return
+    with pytest.raises(CheckpointError, match=rf"SAVEPOINT_MISMATCH(.|\n)*source 'in' {told}"):
+        refuse(savepoint, {"in": now}, allow_non_restored_state=True)
+
+
 def test_keys_of_a_narrower_type_are_refused(tmp_path: Path) -> None:
     long, short = Types.LONG().to_dict(), Types.SHORT().to_dict()
     savepoint = saved(tmp_path, operators={"count": operator(4, key_type=long)})

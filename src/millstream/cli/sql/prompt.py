@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from millstream.cli.sql.script import cut
@@ -96,8 +97,9 @@ class _line_editing:
             import readline
         except ImportError:  # some builds of Python have none
             return
-        if self._history is not None and self._history.exists():
-            readline.read_history_file(self._history)
+        if self._history is not None:
+            with self._told("read"), suppress(FileNotFoundError):
+                readline.read_history_file(self._history)
         readline.set_completer_delims(" \t\n,()=<>;")
         readline.set_completer(self._complete)
         readline.parse_and_bind("tab: complete")
@@ -110,11 +112,21 @@ class _line_editing:
         readline.set_completer(None)
         if self._history is None:
             return
-        # Statements may have passwords: the file is for its owner only.
-        handle = os.open(self._history, os.O_WRONLY | os.O_CREAT, 0o600)
-        os.close(handle)
-        readline.set_history_length(1_000)
-        readline.write_history_file(self._history)
+        with self._told("written"):
+            # Statements may have passwords: the file is for its owner only.
+            handle = os.open(self._history, os.O_WRONLY | os.O_CREAT, 0o600)
+            os.fchmod(handle, 0o600)
+            os.close(handle)
+            readline.set_history_length(1_000)
+            readline.write_history_file(self._history)
+
+    @contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        """Tell of a history that cannot be used: the session goes on without it."""
+        try:
+            yield
+        except OSError as error:
+            self._session.console.note(f"the history {self._history} cannot be {what}: {error}")
 
     def _complete(self, word: str, number: int) -> str | None:
         found = list(completions(self._session, word))

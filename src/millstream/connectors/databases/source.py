@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 
@@ -44,6 +44,8 @@ class DatabaseSource(ChannelSource):
     >>> DatabaseSource.table("postgresql://ada:s3cret@db.example/shop", "orders", split_by="id")
     DatabaseSource('postgresql://ada@db.example:5432/shop', orders)
     """
+
+    positions_in: ClassVar[str | None] = "a database"
 
     def __init__(self, database: Database, relation: TableName | _Query) -> None:
         self.database = database

@@ -9,7 +9,7 @@ lines are counted in bytes, others in records.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,7 +34,7 @@ from millstream.connectors.files.columns import columns_of, columns_of_file
 from millstream.connectors.files.csv import CsvReader
 from millstream.connectors.files.json_lines import JsonReader
 from millstream.connectors.files.lines import border_after
-from millstream.connectors.files.listing import ListedFile, files_of, folder_of, look
+from millstream.connectors.files.listing import ListedFile, files_of, is_below, look
 from millstream.connectors.files.opening import COMPRESSED, Fragment, opened, unreachable
 from millstream.connectors.files.orc import OrcReader
 from millstream.connectors.files.parquet import ParquetReader
@@ -69,6 +69,7 @@ class Mark(NamedTuple):
 class FileChannels(ChannelSource):
     """The files of a path, each a channel. Make one with `file_channels`."""
 
+    positions_in: ClassVar[str | None] = "files"
     bounded: ClassVar[bool] = True
 
     path: str
@@ -86,23 +87,31 @@ class FileChannels(ChannelSource):
         return self.latest_after({})
 
     def latest_after(self, positions: Mapping[str, Position]) -> Mapping[ChannelName, Position]:
+        self._refuse_elsewhere(positions)
         if not positions:
-            files = files_of(self.path, self.options)
+            files = self._files()
             return {file.path: self._listed(file, len(files)) for file in files}
         # The list was made when the job began.
-        elsewhere = [name for name in positions if not name.startswith(folder_of(self.path))]
-        if elsewhere:
-            raise CheckpointError(
-                "BAD_HYBRID",
-                f"the job has begun to read {elsewhere[0]}, and its source is {self.path} now",
-                location=self.location,
-                hint="a job reads the files that it listed when it began: give it the old path, or "
-                "another checkpoint directory",
-            )
         return {
             name: self._listed(self._look(name), len(positions)) if at == 0 else [at[1], *at[1:]]
             for name, at in positions.items()
         }
+
+    def _files(self) -> list[ListedFile]:
+        """The files that are there."""
+        return files_of(self.path, self.options)
+
+    def _refuse_elsewhere(self, names: Iterable[str]) -> None:
+        """Refuse to go on with files of another folder, or of this one by another path."""
+        elsewhere = [name for name in names if not is_below(name, self.path)]
+        if elsewhere:
+            raise CheckpointError(
+                "FILES_ELSEWHERE",
+                f"the job has begun to read {elsewhere[0]}, and its source is {self.path} now",
+                location=self.location,
+                hint="files are known by their paths, so those that are read would be read again: "
+                "give the source the old path, or the job another checkpoint directory",
+            )
 
     def _listed(self, file: ListedFile, files: int) -> list[int]:
         """Where a file ends, one of so many."""

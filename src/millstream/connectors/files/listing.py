@@ -49,7 +49,7 @@ def files_of(path: str, options: Mapping[str, str]) -> list[ListedFile]:
         info.path: info
         for root in _roots(fs, inner, path)
         for info in _below(fs, root, deep=deep)
-        if info.size and not _is_hidden(info.base_name) and fits.fullmatch(info.base_name)
+        if info.size and not is_hidden(info.base_name) and fits.fullmatch(info.base_name)
     }
     # Some file systems leave out the first slash.
     slash = "/" if inner.startswith("/") else ""
@@ -71,17 +71,21 @@ def look(path: str) -> ListedFile | None:
     return listed(info, path) if info.type == pafs.FileType.File else None
 
 
-def folder_of(path: str) -> str:
-    """The part of a path before its first pattern: the names of all its files begin with it.
+def is_below(name: str, path: str) -> bool:
+    """Whether a file can be one of those of a path, by the part of the path before its first pattern.
 
     Examples
     --------
-    >>> folder_of("/data/2024-*/part-?"), folder_of("/data/words")
-    ('/data/', '/data/words')
+    >>> is_below("/data/words/a", "/data/words"), is_below("/data/words", "/data/words")
+    (True, True)
+    >>> is_below("/data/2024-1/a", "/data/2024-*"), is_below("/data/words2/a", "/data/words")
+    (True, False)
+    >>> is_below("/data/words/../a", "/data/words")
+    False
     """
-    parts = path.split("/")
-    plain = next((n for n, part in enumerate(parts) if not GLOB.isdisjoint(part)), None)
-    return path if plain is None else "/".join([*parts[:plain], ""])
+    parts, plain = name.split("/"), path.rstrip("/").split("/")
+    known = next((n for n, part in enumerate(plain) if not GLOB.isdisjoint(part)), len(plain))
+    return parts[:known] == plain[:known] and ".." not in parts
 
 
 def _roots(fs: pafs.FileSystem, inner: str, path: str) -> list[pafs.FileInfo]:
@@ -111,13 +115,20 @@ def _below(fs: pafs.FileSystem, root: pafs.FileInfo, *, deep: bool) -> Iterator[
     for info in fs.get_file_info(pafs.FileSelector(root.path, recursive=deep)):
         if info.type == pafs.FileType.File:
             inside = info.path.removeprefix(root.path).strip("/").split("/")[:-1]
-            if not any(map(_is_hidden, inside)):
+            if not any(map(is_hidden, inside)):
                 yield info
         elif "=" in info.base_name and not deep:
             raise refused(root.path, f"the folder {info.base_name} stands for a value of a column")
 
 
-def _is_hidden(name: str) -> bool:
+def is_hidden(name: str) -> bool:
+    """Whether readers pass over a file or folder of this name, as those of Spark do.
+
+    Examples
+    --------
+    >>> [is_hidden(name) for name in ("_SUCCESS", ".crc", "_day=1", ".day=1", "day=1")]
+    [True, True, False, True, False]
+    """
     if name.startswith("_"):
         return "=" not in name
     return name.startswith(".") or name.endswith("._COPYING_")

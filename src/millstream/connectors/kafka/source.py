@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from millstream.common.errors import CheckpointError, EnvironmentSetupError, PlanError
 from millstream.connectors.kafka.cluster import BrokersAwayError, Cluster
@@ -62,6 +62,7 @@ class KafkaChannels(ChannelSource):
         How long a task waits for a broker that does not answer.
     """
 
+    positions_in: ClassVar[str | None] = "Kafka"
     settings: KafkaSettings
     subscription: Subscription
     start: Offsets = EARLIEST

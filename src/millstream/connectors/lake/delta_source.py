@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from millstream.common.extras import needed_package
 from millstream.common.paths import absolute_path
@@ -35,6 +35,7 @@ class DeltaSource(LakeSource):
     3
     """
 
+    positions_in: ClassVar[str | None] = "a Delta table"
     path: str
     version: int | None = None
     timestamp: datetime | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from millstream.common.errors import MillstreamError
 from millstream.connectors.lake.arguments import one_version, options
@@ -31,6 +31,7 @@ class IcebergSource(LakeSource):
     True
     """
 
+    positions_in: ClassVar[str | None] = "an Iceberg table"
     table: str
     catalog: str = "default"
     snapshot_id: int | None = None

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from millstream.common.errors import FormatError, PlanError, short_repr, user_location
 from millstream.common.types import Row
+from millstream.connectors.files.listing import is_hidden
 from millstream.datastream.connectors.bucket_formats import TimeFormat
 
 __all__ = [
@@ -111,7 +112,8 @@ class BucketAssigner:
     def bucket(self, value: Any, timestamp: int | None) -> str:
         """Return the subdirectory of a record."""
         if self.fields:
-            return "/".join(f"{_escaped(name)}={_shown(value, name)}" for name in self.fields)
+            parts = (f"{_escaped(name)}={_shown(value, name)}" for name in self.fields)
+            return _checked_bucket("/".join(parts))
         if self.function is not None:
             return _checked_bucket(self.function(value))
         if self.times is None:
@@ -139,12 +141,13 @@ def _escaped(text: str) -> str:
 
 def _checked_bucket(path: object) -> str:
     parts = path.split("/") if isinstance(path, str) else []
-    if parts and all(part and part[0] not in "._" and "\\" not in part for part in parts):
+    if parts and all(part and not is_hidden(part) and "\\" not in part for part in parts):
         return str(path)
     raise FormatError(
         "BAD_BUCKET",
         f"{short_repr(path)} is no subdirectory for records",
-        "give a path such as 'a/b=1'; names that begin with . or _ are hidden from readers",
+        "give a path such as 'a/b=1'; names that begin with ., or with _ and have no =, are hidden "
+        "from readers",
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from millstream.common.errors import CheckpointError
 from millstream.common.typeinfo import (
     ListTypeInfo,
@@ -53,6 +55,60 @@ def holds(wider: TypeInformation | None, stored: TypeInformation | None) -> bool
 
 def _all_hold(wider: tuple[TypeInformation, ...], stored: tuple[TypeInformation, ...]) -> bool:
     return len(wider) == len(stored) and all(map(holds, wider, stored))
+
+
+def column_holds(wider: pa.DataType, stored: pa.DataType) -> bool:
+    """The same for columns of tables: each value keeps its meaning and its place among the others.
+
+    Units of time may differ: a value that does not fit is refused when it is converted.
+
+    Examples
+    --------
+    >>> column_holds(pa.int64(), pa.int32()), column_holds(pa.string(), pa.int32())
+    (True, False)
+    >>> column_holds(pa.struct({"b": pa.int32()}), pa.struct({"a": pa.int32()}))
+    False
+    """
+    kinds = pa.types
+    if wider == stored or kinds.is_null(stored):
+        return True
+    if kinds.is_struct(wider) and kinds.is_struct(stored):
+        same = [field.name for field in wider] == [field.name for field in stored]
+        return same and all(
+            column_holds(a.type, b.type) for a, b in zip(wider, stored, strict=True)
+        )
+    if kinds.is_map(wider) and kinds.is_map(stored):
+        return column_holds(wider.key_type, stored.key_type) and column_holds(
+            wider.item_type, stored.item_type
+        )
+    if _is_list(wider) and _is_list(stored):
+        return column_holds(wider.value_type, stored.value_type)
+    if kinds.is_timestamp(wider) and kinds.is_timestamp(stored):
+        return (wider.tz is None) == (stored.tz is None)
+    if kinds.is_decimal(wider) and kinds.is_decimal(stored):
+        whole = wider.precision - wider.scale >= stored.precision - stored.scale
+        return bool(whole and wider.scale >= stored.scale)
+    if _is_number(wider) and _is_number(stored):
+        same = kinds.is_integer(wider) == kinds.is_integer(stored)
+        return same and bool(wider.bit_width > stored.bit_width)
+    return any(one(wider) and one(stored) for one in (_is_text, _is_bytes, kinds.is_time))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_signed_integer(kind) or pa.types.is_floating(kind))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    return bool(binary or pa.types.is_fixed_size_binary(kind))
 
 
 def other_keys(

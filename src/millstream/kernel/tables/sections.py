@@ -23,6 +23,7 @@ from millstream.kernel.keys.hashing import Hashes
 from millstream.kernel.records.columns import field_types
 from millstream.kernel.records.order import Ints
 from millstream.kernel.state.buckets import MAX_DEPTH, bits_for
+from millstream.kernel.state.compatibility import column_holds
 from millstream.kernel.state.pages import PageStore
 from millstream.kernel.tables.arrangement import PAGE_BYTES, PointArrangement
 from millstream.kernel.tables.rows import RowForm, Rows, concat_rows
@@ -102,10 +103,12 @@ class SectionForm:
                 continue
             column = table.column(plain[place] if place < len(plain) else names[place])
             whole = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+            if not column_holds(kind, whole.type):
+                raise self._other_type(uid, names[place], whole.type, kind)
             try:
                 arrays.append(whole if whole.type == kind else whole.cast(kind))
             except pa.ArrowException as error:
-                raise self._changed(uid, stored) from error
+                raise self._other_type(uid, names[place], whole.type, kind) from error
         self._tell(uid, new, [name for name in had if name not in own])
         return Rows(arrays, table.column("hash").to_numpy().astype(np.uint32))
 
@@ -126,6 +129,18 @@ class SectionForm:
             f"operator {uid!r} has stored the columns {', '.join(stored)}, and now has {now}",
             parameters={"uid": uid},
             hint="go on with the same query, or give the operator another uid to start empty",
+        )
+
+    def _other_type(
+        self, uid: str, name: str, stored: pa.DataType, now: pa.DataType
+    ) -> CheckpointError:
+        return CheckpointError(
+            "STATE_COLUMNS_CHANGED",
+            f"operator {uid!r} has stored the column {name} as {stored}, and it is {now} now, which "
+            "does not have the same values in the same order",
+            parameters={"uid": uid},
+            hint="go on with the old type or a wider one, or give the operator another uid to start "
+            "empty",
         )
 
 

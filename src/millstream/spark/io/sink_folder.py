@@ -23,6 +23,7 @@ from millstream.checkpoint.small_files import (
     read_small,
 )
 from millstream.common.errors import CheckpointError
+from millstream.connectors.files.listing import is_hidden
 from millstream.kernel.keys.hashing import stable_hash
 
 __all__ = ["ATTEMPT", "PUBLISHED", "RETRACTED", "VERSION", "SinkFolder"]
@@ -170,5 +171,5 @@ class SinkFolder:
 
 
 def _check_bucket(bucket: str) -> None:
-    if not is_inside(bucket) or any(part[:1] in (".", "_") for part in bucket.split("/")):
+    if not is_inside(bucket) or any(map(is_hidden, bucket.split("/"))):
         raise BadFile(f"{bucket} is no folder of records")

@@ -225,6 +225,7 @@ def read_table(
     update does not take the old row back, and upserts come as they are, not as the last row of each key.
     ``kinds``: each change is a row that comes, and its kind the last column.
     """
+    refuse_objects(entry)
     connector, options = connector_of(entry)
     found = connector.read(env, entry, options)
     graph, node = env._graph, found.stream._id
@@ -317,6 +318,7 @@ def lookup_table(
     stored = {each.name: at for at, each in enumerate(entry.stored)}
     if not set(key) <= stored.keys():
         raise cannot(entry, f"is looked up by {', '.join(key)}", "compare columns that are stored")
+    refuse_objects(entry)
     connector, options = connector_of(entry)
     columns: list[Expression] = []
     for field in wanted.fields:
@@ -329,6 +331,23 @@ def lookup_table(
     functions = tuple(compiled(each, zone) for each in columns)
     step = ProjectStep(functions, row_info(wanted), copied_columns(columns), "columns")
     return LookupParts(connector.lookup(entry, options, key), stored_row(entry), step)
+
+
+def refuse_objects(entry: TableEntry) -> None:
+    """Refuse pickled objects in what others have written: to unpickle is to run their code."""
+    if entry.source is not None:
+        return  # streams and rows of the program itself
+    for each in entry.stored:
+        if _has_objects(each.type):
+            raise cannot(
+                entry,
+                f"has the column {each.name} of type {each.type}, whose bytes would be run as code",
+                "declare BYTES, and let a function make of them what you trust",
+            )
+
+
+def _has_objects(kind: LogicalType) -> bool:
+    return kind.root == "RAW" or any(map(_has_objects, kind.children))
 
 
 def _name_sources(graph: JobGraph, node: int, entry: TableEntry) -> None:

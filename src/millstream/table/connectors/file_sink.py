@@ -55,7 +55,7 @@ class Partitions:
 
     def folder(self, row: Any) -> str:
         """The folder of a row."""
-        return "/".join(f"{name}={self._text(row[name])}" for name in self.names)
+        return "/".join(f"{_escaped(name)}={self._text(row[name])}" for name in self.names)
 
     def _text(self, value: Any) -> str:
         if value is None:
@@ -63,8 +63,12 @@ class Partitions:
         if isinstance(value, bool):
             return str(value).lower()
         text = time_text(value) if hasattr(value, "isoformat") else str(value)
-        # As Hive and Flink name folders.
-        return _SPECIAL.sub(lambda found: f"%{ord(found[0]):02X}", text) or self.null
+        return _escaped(text) or self.null
+
+
+def _escaped(text: str) -> str:
+    """A text as a part of a path, as Hive and Flink name folders."""
+    return _SPECIAL.sub(lambda found: f"%{ord(found[0]):02X}", text)
 
 
 @dataclass(frozen=True)

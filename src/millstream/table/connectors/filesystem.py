@@ -14,6 +14,7 @@ from millstream.common.execution_config import accepted_without_effect
 from millstream.common.paths import absolute_path
 from millstream.connectors.conditions import Comparison
 from millstream.connectors.files.choice import FileReader
+from millstream.connectors.files.listing import is_hidden
 from millstream.connectors.files.orc import OrcReader
 from millstream.connectors.files.parquet import ParquetReader
 from millstream.connectors.files.text import TextReader
@@ -132,12 +133,23 @@ class _FileSystem(Connector):
         sink = replace(_sink(path, row, options), part_size=size)
         if not entry.partition_keys:
             return sink
+        _refuse_hidden(entry, options)
         default = options.text("partition.default-name", DEFAULT_PARTITION)
         partitions = Partitions(entry.partition_keys, row_info(row), default)
         assigner, rule = BucketAssigner.of(partitions.folder), commit_rule(options)
         return PartitionedFileSink(
             **{**vars(sink), "buckets": assigner, "partitions": partitions, "commits": rule}
         )
+
+
+def _refuse_hidden(entry: TableEntry, options: Options) -> None:
+    """Refuse partitions whose folders nobody would read."""
+    for name in entry.partition_keys:
+        if is_hidden(f"{name}="):
+            raise options.problem(
+                f"is partitioned by {name!r}, and readers pass over folders that begin with a dot",
+                "give the column another name",
+            )
 
 
 def _row(columns: Sequence[TableColumn]) -> RowType:
@@ -195,7 +207,19 @@ def _files(entry: TableEntry, inside: RowType, options: Options) -> TableFiles:
         conditions=entry.conditions,
         constants=tuple(constants),
         kinds=tuple(kinds),
+        pattern=_pattern(options),
     )
+
+
+def _pattern(options: Options) -> re.Pattern[str] | None:
+    text = options.given.get("source.path.regex-pattern")
+    try:
+        return None if text is None else re.compile(text)
+    except re.error as error:
+        raise options.problem(
+            f"has 'source.path.regex-pattern' = {text!r}, which is no regular expression: {error}",
+            "it has to match the whole path of a file, such as '/data/.*[.]csv'",
+        ) from error
 
 
 def _reader(name: str, inside: RowType) -> FileReader:

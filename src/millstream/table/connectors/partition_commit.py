@@ -14,6 +14,7 @@ from millstream.datastream.functions import KeyedProcessFunction
 from millstream.table.connectors.file_sink import Partitions, TableFileSink
 from millstream.table.connectors.options import Option, Options
 from millstream.table.connectors.row_errors import RowError
+from millstream.table.expressions.java.dates import DateError, zone_of
 
 __all__ = ["COMMIT_OPTIONS", "CommitRule", "PartitionedFileSink", "commit_rule"]
 
@@ -29,7 +30,7 @@ COMMIT_OPTIONS = (
     Option("partition.time-extractor.timestamp-pattern"),
     Option("partition.time-extractor.timestamp-formatter"),
 )
-_EPOCH = datetime.datetime(1970, 1, 1)
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,14 @@ class CommitRule:
     """When a partition gets the file ``_SUCCESS``.
 
     ``by_time``: when the watermark has passed the time of the partition and ``delay_ms``; else with the
-    epoch that writes to it. ``pattern``: the time of a partition, such as ``$day $hour:00:00``.
+    epoch that writes to it. ``pattern``: the time of a partition, such as ``$day $hour:00:00``, in
+    the ``zone``.
     """
 
     by_time: bool = False
     delay_ms: int = 0
     pattern: str | None = None
+    zone: str = "UTC"
 
     def time_ms(self, names: tuple[str, ...], row: Any) -> int:
         """The time of the partition of a row, in milliseconds.
@@ -67,6 +70,7 @@ class CommitRule:
                 f"{text!r} is no time of a partition: set partition.time-extractor.timestamp-pattern, "
                 "such as '$day $hour:00:00'",
             ) from error
+        found = found.replace(tzinfo=zone_of(self.zone))
         return (found - _EPOCH) // datetime.timedelta(milliseconds=1)
 
 
@@ -87,7 +91,19 @@ def commit_rule(options: Options) -> CommitRule | None:
     if delay and not by_time:
         accepted_without_effect("partition-commit.delay", "a partition is complete with its epoch")
     pattern = options.given.get("partition.time-extractor.timestamp-pattern")
-    return CommitRule(by_time, delay, pattern)
+    return CommitRule(by_time, delay, pattern, _zone(options))
+
+
+def _zone(options: Options) -> str:
+    name = options.text(f"{_PREFIX}watermark-time-zone", "UTC")
+    try:
+        zone_of(name)
+    except DateError as error:
+        raise options.problem(
+            f"has '{_PREFIX}watermark-time-zone' = {name!r}: {error}",
+            "name a region such as 'Asia/Shanghai', or an offset such as 'GMT-08:00'",
+        ) from error
+    return name
 
 
 @dataclass(frozen=True)

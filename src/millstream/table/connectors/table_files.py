@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -12,7 +13,7 @@ import pyarrow as pa
 from millstream.connectors.conditions import Bounds, Conditions, may_hold
 from millstream.connectors.files.channels import FileChannels, Mark
 from millstream.connectors.files.columns import Column
-from millstream.connectors.files.listing import files_of, look
+from millstream.connectors.files.listing import ListedFile, look
 from millstream.connectors.files.opening import Fragment
 from millstream.connectors.files.parquet import ParquetReader
 from millstream.connectors.files.row_groups import groups_of
@@ -51,10 +52,11 @@ class PartitionValue:
 
     def of(self, path: str) -> Any:
         """The value for the rows of a file."""
-        found = [part for part in path.split("/") if part.startswith(f"{self.name}=")]
-        if not found:
-            return None
-        text = unquote(found[-1].partition("=")[2])
+        folders = (part.partition("=") for part in path.split("/")[:-1])
+        found = [
+            value for name, is_value, value in folders if is_value and unquote(name) == self.name
+        ]
+        text = unquote(found[-1]) if found else self.null
         return (
             None if text in (self.null, "__HIVE_DEFAULT_PARTITION__") else parsed(text, self.type)
         )
@@ -85,13 +87,19 @@ class TableFiles(FileChannels):
     ``names``: those of the columns that the reader gives. ``constants``: columns with one value for all
     rows of a file; their Arrow types are in ``kinds``. ``conditions``: files and row groups of Parquet
     without a row that fulfils them are not read. They stay channels, so that a job with other
-    conditions can go on from a savepoint.
+    conditions can go on from a savepoint. ``pattern``: what the paths of files have to match.
     """
 
     names: tuple[str, ...] = ("value",)
     conditions: Conditions = ()
     constants: tuple[PartitionValue | FileMetadata, ...] = ()
     kinds: tuple[pa.DataType, ...] = ()
+    pattern: re.Pattern[str] | None = None
+
+    def _files(self) -> list[ListedFile]:
+        found = super()._files()
+        pattern = self.pattern
+        return found if pattern is None else [one for one in found if pattern.fullmatch(one.path)]
 
     def read(self, channel: ChannelName, start: Position, stop: Position) -> Iterator[Chunk]:
         found = {each.name: each.of(str(channel)) for each in self.constants}
@@ -130,10 +138,11 @@ class GrowingTableFiles(TableFiles):
     bounded: ClassVar[bool] = False
 
     def latest_after(self, positions: Mapping[str, Position]) -> Mapping[ChannelName, Position]:
+        self._refuse_elsewhere(positions)
         found: dict[ChannelName, Position] = {
             name: [Mark(*at).end, *at[1:]] for name, at in positions.items() if at != 0
         }
-        files = files_of(self.path, self.options)
+        files = self._files()
         for file in files:
             if file.path not in found:
                 found[file.path] = self._listed(file, len(files))

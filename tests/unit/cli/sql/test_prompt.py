@@ -6,6 +6,7 @@ import io
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,24 @@ def run(session: Session, *lines: str | type[BaseException]) -> tuple[str, str, 
     out, err = session.console.out, session.console.err
     assert isinstance(out, io.StringIO) and isinstance(err, io.StringIO)
     return out.getvalue(), err.getvalue(), asked
+
+
+@pytest.mark.parametrize("place", [".", "missing/history"])
+def test_a_history_that_cannot_be_used_does_not_end_the_session(
+    session: Session, tmp_path: Path, place: str
+) -> None:
+    prompt(session, tmp_path / place, typed("SELECT 41 + 1;")[1])
+    out, err = session.console.out, session.console.err
+    assert isinstance(out, io.StringIO) and isinstance(err, io.StringIO)
+    assert " 42 |" in out.getvalue()
+    assert err.getvalue().count("cannot be written") == 1
+
+
+def test_the_history_is_for_its_owner_also_if_it_was_not(session: Session, tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    history.touch(0o644)
+    prompt(session, history, typed()[1])
+    assert history.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_statement_may_have_several_lines(session: Session) -> None:

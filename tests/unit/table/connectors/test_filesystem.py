@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import datetime
+import pickle
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from millstream.common.errors import MillstreamError, PlanError
+from millstream.common import Types
+from millstream.common.errors import CheckpointError, MillstreamError, PlanError
 from millstream.common.types import Row
+from millstream.connectors.files.text import TextReader
+from millstream.connectors.reading import Progress
+from millstream.table.connectors.partition_commit import CommitRule
+from millstream.table.connectors.table_files import GrowingTableFiles
 from millstream.table.table_environment import TableEnvironment
 from millstream.testing import in_memory
 
@@ -24,6 +33,16 @@ ROW = (
 COLUMNS = (
     "id INT, s STRING, d DECIMAL(10, 2), ts TIMESTAMP(3), r ROW<a INT, b STRING>, l ARRAY<INT>"
 )
+
+
+@dataclass
+class Touch:
+    """An object that makes a file when it is unpickled."""
+
+    path: Path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
 
 
 def environment(*rows):
@@ -71,6 +90,79 @@ def test_partitions_are_folders(tmp_path, form):
         ("q/r", 2, None),
         (None, 3, "z"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("column", "folder"),
+    [("_day", "_day=p"), ("a/../x", "a%2F..%2Fx=p"), ("a=b", "a%3Db=p"), ("p%41", "p%2541=p")],
+)
+def test_names_of_partition_columns_are_escaped_as_their_values(tmp_path, column, folder):
+    t_env = environment((1, "x", "p"))
+    with_options = f"('connector' = 'filesystem', 'path' = '{tmp_path}/o', 'format' = 'json')"
+    t_env.execute_sql(
+        f"CREATE TABLE o (`{column}` STRING, id INT) PARTITIONED BY (`{column}`) WITH {with_options}"
+    )
+    t_env.execute_sql("INSERT INTO o SELECT p, id FROM t")
+    assert [each.parent for each in files(tmp_path)] == [tmp_path / "o" / folder]
+    assert rows(t_env, "SELECT * FROM o") == [("p", 1)]
+
+
+@pytest.mark.parametrize("column", [".p", "../../x"])
+def test_partitions_that_nobody_would_read_are_refused(tmp_path, column):
+    t_env = environment()
+    with_options = f"('connector' = 'filesystem', 'path' = '{tmp_path}/o', 'format' = 'json')"
+    t_env.execute_sql(
+        f"CREATE TABLE o (`{column}` STRING, id INT) PARTITIONED BY (`{column}`) WITH {with_options}"
+    )
+    with pytest.raises(PlanError, match=f"partitioned by {column!r}"):
+        t_env.execute_sql("INSERT INTO o SELECT p, id FROM t")
+
+
+def test_only_files_whose_paths_match_are_read(tmp_path):
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    for name in ("a.json", "deep/b.json", "c.txt", "_d.json"):
+        (tmp_path / "in" / name).write_text(f'{{"s":"{name}"}}\n')
+    t_env = environment()
+
+    def found(pattern):
+        t_env.execute_sql(
+            "CREATE OR REPLACE TABLE i (s STRING) WITH ('connector' = 'filesystem', "
+            f"'path' = '{tmp_path}/in', 'format' = 'json', 'source.path.regex-pattern' = '{pattern}')"
+        )
+        return rows(t_env, "SELECT * FROM i")
+
+    assert found(".*[.]json") == [("a.json",), ("deep/b.json",)]
+    assert found("[ab][.]json") == []
+    with pytest.raises(MillstreamError, match="no regular expression"):
+        found("(")
+
+
+def test_a_growing_table_is_not_read_again_by_another_path(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "f").write_text('{"s":"x"}\n')
+    (tmp_path / "link").symlink_to(tmp_path / "in")
+
+    def source(path):
+        return GrowingTableFiles(str(path), {}, TextReader(), Types.STRING())
+
+    offset = Progress(source(tmp_path / "in")).next({})
+    assert Progress(source(tmp_path / "in")).next(offset) == offset
+    with pytest.raises(CheckpointError, match="FILES_ELSEWHERE"):
+        Progress(source(tmp_path / "link")).next(offset)
+
+
+@pytest.mark.parametrize("kind", ["RAW('a.B', 'AA==')", "ARRAY<ROW<o RAW('a.B', 'AA==')>>"])
+def test_objects_in_files_are_refused_before_they_are_unpickled(tmp_path, kind):
+    bytes_ = pa.array([pickle.dumps(Touch(tmp_path / "touched"))], pa.binary())
+    pq.write_table(pa.table({"a": bytes_}), tmp_path / "f.parquet")
+    t_env = environment()
+    t_env.execute_sql(
+        f"CREATE TABLE i (a {kind}) WITH ('connector' = 'filesystem', "
+        f"'path' = '{tmp_path}/f.parquet', 'format' = 'parquet')"
+    )
+    with pytest.raises(PlanError, match="run as code"):
+        rows(t_env, "SELECT * FROM i")
+    assert not (tmp_path / "touched").exists()
 
 
 def test_metadata_of_files(tmp_path):
@@ -188,6 +280,22 @@ def test_a_partition_is_complete_when_its_time_is_over(tmp_path):
     )
     # The last watermark is that of the end: it passes all times.
     assert committed(tmp_path, options) == ["h=00", "h=01", "h=03"]
+
+
+def test_the_time_of_a_partition_is_in_a_zone():
+    row, names = {"d": "2024-01-01", "h": "1"}, ("d", "h")
+    utc = CommitRule(pattern="$d $h:00:00")
+    shanghai = replace(utc, zone="Asia/Shanghai")
+    assert utc.time_ms(names, row) - shanghai.time_ms(names, row) == 8 * 3_600_000
+
+
+def test_an_unknown_zone_of_partitions_is_refused(tmp_path):
+    options = (
+        "'sink.partition-commit.policy.kind' = 'success-file', "
+        "'sink.partition-commit.watermark-time-zone' = 'Asia/Shangri-La'"
+    )
+    with pytest.raises(PlanError, match="unknown time zone 'Asia/Shangri-La'"):
+        committed(tmp_path, options)
 
 
 def test_there_are_no_other_policies(tmp_path):
