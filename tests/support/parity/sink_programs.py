@@ -1,6 +1,7 @@
 """Programs with upserts, sinks, zones and options; Flink's results are recorded.
 
-The queries are in ``sink_programs.sql`` and ``relation_programs.sql``. Their tables are in
+The queries are in ``sink_programs.sql`` and ``relation_programs.sql``, those of batch mode only in
+``batch_programs.sql``. Their tables are in
 memory, and what they write is kept there.
 """
 
@@ -15,7 +16,7 @@ from tests.support.parity.sql_programs import Program, Rows
 from tests.support.parity.table_programs import RATES, TABLES, TIMED, at
 from tests.support.parity.timed_tables import TIMED_TABLES
 
-__all__ = ["SINK_PROGRAMS"]
+__all__ = ["BATCH_PROGRAMS", "SINK_PROGRAMS"]
 
 
 def upserts(columns: str, *rows: tuple[object, ...]) -> Rows:
@@ -117,6 +118,17 @@ TEXTS = Rows.of(
     (None, None),
     ("äöü€x", b"\xff\xfe\xfd"),
 )
+STAMPS = Rows.of(
+    "k STRING, v INT, w BIGINT, ts TIMESTAMP(3)",
+    ("a", 1, 10, at("10:10:00")),
+    ("b", 7, 20, at("12:20:00")),
+    ("a", 3, 30, at("09:30:00")),
+    ("c", None, 40, at("11:00:00")),
+    ("a", 2, 50, at("10:59:59.999")),
+    ("b", 5, 60, at("12:00:00")),
+    (None, 4, 70, at("09:00:00")),
+    ("a", 6, None, at("13:15:00")),
+)
 MORE = {
     "upserts": UPSERTS,
     "keyed": KEYED_CHANGES,
@@ -126,6 +138,7 @@ MORE = {
     "turates": UPSERT_RATES,
     "zoned": ZONED,
     "texts": TEXTS,
+    "stamps": STAMPS,
 }
 FILES = ("sink_programs.sql", "relation_programs.sql")
 _PROGRAM = re.compile(r"^-- (\w+): ([\w, ]+)\n((?:(?!--).*\n)*)", re.MULTILINE)
@@ -151,11 +164,13 @@ def _program(tables: str, body: str) -> Program:
     return Program(used, query.rstrip(";"), tuple(statements), zone, given, sink)
 
 
-def _programs() -> dict[str, Program]:
-    files = (Path(__file__).with_name(name) for name in FILES)
+def _programs(*names: str) -> dict[str, Program]:
+    files = (Path(__file__).with_name(name) for name in names)
     text = "".join(each.read_text(encoding="utf-8") for each in files)
     return {name: _program(tables, body) for name, tables, body in _PROGRAM.findall(text)}
 
 
-SINK_PROGRAMS: dict[str, Program] = _programs()
+SINK_PROGRAMS: dict[str, Program] = _programs(*FILES)
 """By name."""
+BATCH_PROGRAMS: dict[str, Program] = _programs("batch_programs.sql")
+"""The same for those that run in batch mode only."""

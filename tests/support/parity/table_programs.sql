@@ -691,6 +691,17 @@ CREATE VIEW counts AS SELECT n, COUNT(*) AS m FROM
   (SELECT customer, COUNT(*) AS n FROM changes GROUP BY customer) GROUP BY n;
 SELECT * FROM TO_CHANGELOG(input => TABLE counts);
 
+-- to_changelog_sets: changes
+CREATE VIEW counts AS SELECT customer, COUNT(*) AS c FROM changes GROUP BY ROLLUP (customer);
+SELECT * FROM TO_CHANGELOG(input => TABLE counts);
+
+-- to_changelog_distinct: changes
+SELECT * FROM TO_CHANGELOG(input => (SELECT DISTINCT customer FROM changes));
+
+-- to_changelog_unnest: changes
+SELECT * FROM TO_CHANGELOG(input => (SELECT id, w FROM changes
+  CROSS JOIN UNNEST(ARRAY[customer, 'x']) AS t (w)));
+
 -- to_changelog_windows: events
 CREATE VIEW sums AS SELECT k, window_start, SUM(v) AS s FROM
   TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL '5' SECOND) GROUP BY k, window_start, window_end;

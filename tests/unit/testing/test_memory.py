@@ -146,6 +146,13 @@ def test_a_table_that_takes_insertions_only_refuses_changes() -> None:
         t_env.execute_sql(INSERT.replace("totals", "strict"))
 
 
+def test_the_kinds_that_are_read_may_be_upserts_without_insertions() -> None:
+    t_env = environment("'changelog-mode' = 'UA,D'")
+    with in_memory(tables={"orders": FIRST + SECOND}, epochs=2) as tables:
+        t_env.execute_sql(INSERT).wait()
+    assert table(tables) == [("ann", 8)]
+
+
 def test_wrong_kinds_and_unknown_tables_are_refused() -> None:
     t_env = environment("'changelog-mode' = 'I,X'")
     with in_memory(tables={"orders": FIRST}) as tables:

@@ -196,12 +196,14 @@ class ReadOptions:
     """Options of the session about tables that are read.
 
     ``idle_ms``: after how long without records a source does not hold the watermark back.
-    ``duplicates``: changes may come more than once, and each counts once.
+    ``duplicates``: changes may come more than once, and each counts once. ``batch``: all rows are there
+    before anything is computed, so watermarks have nothing to say.
     """
 
     zone: str = "UTC"
     idle_ms: int | None = None
     duplicates: bool = False
+    batch: bool = False
 
     @staticmethod
     def of(zone: str, option: Callable[[str], str | None]) -> ReadOptions:
@@ -249,7 +251,7 @@ def read_table(
         entry = entry_with_kind(entry) if kinds else entry
     node = with_computed(graph, node, entry, zone)
     idle_ms = options.millis("scan.watermark.idle-timeout") or session.idle_ms
-    node = with_watermark(env, node, entry, zone, idle_ms)
+    node = with_watermark(env, node, entry, replace(session, idle_ms=idle_ms))
     if upserts and entry.watermark is not None:
         # As in Flink, watermarks follow the upserts, and not the rows that they take back.
         node = with_last_rows(graph, node, entry, entry.row_type, kinds=kinds)
@@ -377,9 +379,9 @@ def with_computed(graph: JobGraph, node: int, entry: TableEntry, zone: str) -> i
 
 
 def with_watermark(
-    env: StreamExecutionEnvironment, node: int, entry: TableEntry, zone: str, idle_ms: int | None
+    env: StreamExecutionEnvironment, node: int, entry: TableEntry, session: ReadOptions
 ) -> int:
-    """Add event times and watermarks, if the table says what they are."""
+    """Add event times and watermarks, if the table says what they are. A batch has times only."""
     if entry.watermark is None:
         return node
     if getattr(entry.watermark.expression, "function", "") == "SOURCE_WATERMARK":
@@ -388,7 +390,8 @@ def with_watermark(
             raise cannot(entry, "has no watermarks of its source", hint)
         return node
     place = [each.name for each in entry.columns].index(entry.watermark.column)
-    strategy = strategy_of(place, entry.watermark.column, entry.watermark.expression, zone, idle_ms)
+    expression = None if session.batch else entry.watermark.expression
+    strategy = strategy_of(place, entry.watermark.column, expression, session.zone, session.idle_ms)
     stream: DataStream[Any] = DataStream(env, env._graph, node)
     timed = stream.assign_timestamps_and_watermarks(strategy)
     return timed.uid(free_uid(env._graph, f"sql-times-{entry.path}"))._id

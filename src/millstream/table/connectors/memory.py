@@ -127,7 +127,7 @@ class InMemory(_Memory):
 def _changes(options: Options, name: str) -> Changelog:
     """The kinds of rows that an option lists: without old rows, a row replaces that of its key."""
     kinds = {each.strip().upper() for each in options.text(name, "I").split(",")}
-    if not kinds <= set(_KINDS) or "I" not in kinds:
+    if not kinds <= set(_KINDS) or kinds.isdisjoint(("I", "UA")):
         what = f"has {name!r} = {options.shown(name)!r}"
         raise options.problem(what, "list some of I, UB, UA, D, as in 'I,UA,D'")
     if "UA" in kinds and "UB" not in kinds:

@@ -55,15 +55,17 @@ class RowTime(TimestampAssigner):
 
 
 def strategy_of(
-    place: int, name: str, watermark: Expression, zone: str, idle_ms: int | None = None
+    place: int, name: str, watermark: Expression | None, zone: str, idle_ms: int | None = None
 ) -> WatermarkStrategy:
-    """The strategy of a watermark expression over the columns of the table.
+    """The strategy of a watermark expression over the columns of the table; without one, no row is late.
 
     The column, or the column minus an interval, is bounded out-of-orderness: Flink's watermark is the
     value itself, so no row with this time comes any more. Other expressions are computed row by row.
     """
-    delay = _delay(watermark, place)
     assigner = RowTime(place, name)
+    if watermark is None:
+        return WatermarkStrategy("none", 0, assigner, idle_ms)
+    delay = _delay(watermark, place)
     if delay is not None:
         # The strategy stays one millisecond behind, as Flink's DataStream API does.
         return WatermarkStrategy("bounded", delay - 1, assigner, idle_ms)

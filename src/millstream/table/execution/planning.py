@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from millstream.common.errors import PlanError
@@ -66,7 +66,7 @@ class Planner:
         sorts: bool = False,
     ) -> None:
         self.env = env
-        self._reading = reading or ReadOptions(zone)
+        self._reading = replace(reading or ReadOptions(zone), batch=batch)
         self.zone = zone
         self.batch = batch
         self._find = find

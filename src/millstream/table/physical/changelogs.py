@@ -26,6 +26,8 @@ from millstream.table.expressions.kinds import STRING
 from millstream.table.expressions.tree import Expression, InputRef, Literal
 from millstream.table.logical.algebra import (
     Aggregate,
+    Correlate,
+    Distinct,
     Filter,
     FromChangelog,
     Project,
@@ -37,6 +39,7 @@ from millstream.table.logical.algebra import (
 from millstream.table.logical.typing_rules import references
 from millstream.table.physical.compiled import row_info
 from millstream.table.physical.traits import Traits
+from millstream.table.rules.conditions import moved
 from millstream.table.rules.nodes import Changes
 from millstream.table.types.logical import RowField, RowType
 
@@ -72,12 +75,14 @@ def add_changes(lowering: Lowering, relation: Changes) -> int:
     source = relation.input
     keys = sorted((sorted(key) for key in lowering.traits.of(source).keys), key=len)
     row = row_info(source.row_type)
-    if not keys:
+    if isinstance(source, Aggregate) and lowering.every_update:
+        # A group of one set may look like a group of another, but what one record changes is in turn.
+        spec = ChangelogSpec(row, tuple(range(len(source.keys))), "cause")
+    elif keys:
+        spec = ChangelogSpec(row, tuple(keys[0]), "key")
+    else:
         # Without a key nobody can say which row has taken the place of which.
         spec = ChangelogSpec(row, tuple(range(len(row.field_types))), "none")
-    else:
-        each = isinstance(source, Aggregate) and lowering.every_update
-        spec = ChangelogSpec(row, tuple(keys[0]), "cause" if each else "key")
     return lowering.stateful(relation, "Changes", spec)
 
 
@@ -129,6 +134,28 @@ def _(relation: Scan, traits: Traits) -> Relation:
 @_kept.register
 def _(relation: FromChangelog, traits: Traits) -> Relation:
     return replace(relation, row_type=_kind_row(relation.row_type), kinds=True)
+
+
+@_kept.register
+def _(relation: Distinct, traits: Traits) -> Relation:
+    keys = tuple(range(len(relation.row_type.fields)))
+    groups = Aggregate(relation.row_type, relation.input, keys, ())
+    return Changes(_kind_row(relation.row_type), groups)
+
+
+@_kept.register
+def _(relation: Correlate, traits: Traits) -> Relation:
+    below = _with_kinds(relation.input, traits)
+    width = len(relation.input.row_type.fields)
+    made = relation.row_type.fields[width:]
+    row = replace(below.row_type, fields=(*below.row_type.fields, *made))
+    refs = references(row)
+    condition = relation.condition
+    if condition is not None:
+        condition = moved(condition, lambda place: place + (place >= width))
+    found = replace(relation, row_type=row, input=below, condition=condition)
+    columns = (*refs[:width], *refs[width + 1 :], refs[width])
+    return Project(_kind_row(relation.row_type), found, columns)
 
 
 @_kept.register

@@ -211,8 +211,11 @@ class Traits:
         found = self.of(relation.input)
         if rank_windows(relation) is not None:
             return TableTraits(False, found.keys, found.order, _UNTIL_OVER)
-        key = frozenset(relation.partition)
-        keys = (key,) if relation.kind == "ROW_NUMBER" and relation.start == relation.end else ()
+        keys: tuple[frozenset[int], ...] = ()
+        if relation.kind == "ROW_NUMBER":
+            alone = relation.start == relation.end
+            number = () if alone else (len(relation.row_type.fields) - 1,)
+            keys = (frozenset((*relation.partition, *number)),)
         by = found.updated_by or relation
         order = found.order if relation.order else _latest(found.order, "O")
         return TableTraits(

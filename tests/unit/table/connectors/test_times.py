@@ -40,3 +40,14 @@ def test_a_missing_time_is_an_error_that_names_the_column():
     tables = Tables().add("t", "ts TIMESTAMP(3)", [(None,)], watermark=("ts", "ts"))
     with pytest.raises(MillstreamError, match="'ts' is NULL"):
         tables.table("SELECT ts FROM t")
+
+
+def test_no_row_of_a_batch_is_late():
+    tables = Tables(batch=True).add(
+        "t", "ts TIMESTAMP(3), v INT", [(TIMES[0], 1), (TIMES[2], 2)], watermark=("ts", "ts")
+    )
+    found = tables.table(
+        "SELECT window_start, SUM(v) FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY) "
+        "GROUP BY window_start, window_end"
+    )
+    assert set(found) == {(datetime.datetime(2024, 1, 1), 1), (TIMES[2], 2)}

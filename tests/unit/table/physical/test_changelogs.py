@@ -47,6 +47,23 @@ def log(sql: str, **options: Any) -> list[tuple[Any, ...]]:
     return [tuple(each) for each in tables().changes(f"SELECT * FROM {sql}", **options)]
 
 
+def test_another_row_at_a_place_is_an_update_of_the_place() -> None:
+    top = (
+        "SELECT id, n, place FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY name ORDER BY n DESC) "
+        "AS place FROM a) WHERE place <= 2"
+    )
+    rows = [(1, "ann", 5), (2, "bob", 3), (3, "ann", 7)]
+    found = Tables().add("a", "id INT, name STRING, n INT", rows)
+    changes = found.changes(f"SELECT * FROM TO_CHANGELOG(({top}))", epochs=1)
+    assert [tuple(each) for each in changes] == [
+        ("INSERT", 1, 5, 1),
+        ("INSERT", 2, 3, 1),
+        ("UPDATE_BEFORE", 1, 5, 1),
+        ("UPDATE_AFTER", 3, 7, 1),
+        ("INSERT", 1, 5, 2),
+    ]
+
+
 @pytest.mark.parametrize("epochs", [1, 2, 5])
 def test_the_kinds_of_a_source_are_kept(epochs: int) -> None:
     found = log("TO_CHANGELOG((SELECT n, name FROM s WHERE n <> 3))", epochs=epochs)
