@@ -1,4 +1,4 @@
-"""Regular expressions over whole columns, by Arrow's library RE2, where it reads a pattern as Java does."""
+"""Regular expressions over whole columns, by Arrow's RE2 where it reads a pattern as Java does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ __all__ = ["extracted", "found", "same_in_re2"]
 # repeated, alternatives, and ^. Not $ and the dot, which know other ends of lines in Java.
 _TOKENS = re.compile(
     r"""(?P<atom> (?: [A-Za-z0-9 _=&%/:,;@#!~"'<>-] | \\[./?*+|()\[\]{}^$\\dDwW]
-                    | \[ \^? (?: a-z | A-Z | 0-9 | [A-Za-z0-9 _=%/:,;@#!~"'<>.?*+|(){}$&] )+ \] ) (?: [*+?] \??)? )
+                    | \[ \^? (?: a-z | A-Z | 0-9 | [A-Za-z0-9 _=%/:,;@#!~"'<>.?*+|(){}$&] )+ \] )
+                    (?: [*+?] \??)? )
       | (?P<start> \^ )
       | (?P<open> \( (?! \? ) )
       | (?P<close> \) )
