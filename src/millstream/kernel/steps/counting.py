@@ -24,8 +24,8 @@ class CountingEdge(EdgeStep):
 
     def _take(self, flow: Flow) -> None:
         values, codec = flow.values, self.codec
-        is_typed = isinstance(values, Columns) and isinstance(codec, ArrowCodec)
-        if is_typed and values.type_info == codec.type_info:  # type: ignore[union-attr]
+        of_type = codec.type_info if isinstance(codec, ArrowCodec) else None
+        if isinstance(values, Columns) and values.type_info == of_type:
             self.count += len(values)
         else:
             super()._take(flow)

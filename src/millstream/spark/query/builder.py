@@ -11,7 +11,6 @@ from millstream.checkpoint.folder import Run
 from millstream.checkpoint.lease import Fence
 from millstream.checkpoint.spark_files import QueryFiles, parsed_offset
 from millstream.common.errors import MillstreamError, PlanError
-from millstream.connectors.simple_sinks import DiscardingSink
 from millstream.connectors.source import ChannelSource
 from millstream.kernel.keys.hashing import stable_hash
 from millstream.kernel.snapshot.births import Births
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 def forgetful_sinks(sinks: Iterable[SinkNode]) -> set[int]:
     """The sinks whose records need not come to the writer: it only counts them."""
-    return {node.id for node in sinks if isinstance(node.sink, DiscardingSink)}
+    return {node.id for node in sinks if node.sink.forgets}
 
 
 class QueryBuilder:

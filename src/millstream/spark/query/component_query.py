@@ -177,7 +177,7 @@ class Stream:
         return False
 
     def _last_progress(self, query: StreamingQuery) -> Any:
-        """Spark's last progress. Looking takes many calls of the JVM, and an epoch makes none on its way."""
+        """Spark's last progress: an epoch makes none on its way, and to look takes many calls."""
         if not (self.writing.locked() and self.has_looked):
             # Said before the look: an epoch that begins meanwhile makes it look again.
             self.has_looked = True
