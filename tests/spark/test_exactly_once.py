@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -169,6 +170,7 @@ def test_ticks_do_not_pile_up_while_an_epoch_takes_long(
     monkeypatch.setattr("millstream.spark.query.component_query.time", clock)
     stream = object.__new__(Stream)
     stream.query = SlowQuery()  # type: ignore[assignment]
+    stream.writing, stream.has_looked = threading.Lock(), False
     stream.control = ControlChannel(str(tmp_path / "control"), "run", (0,))
     stream.totals, stream.component = EpochTotals(), SimpleNamespace(index=0)  # type: ignore[assignment]
     stream.first_epoch = 0

@@ -56,6 +56,7 @@ class DiscardingSink(Sink):
     """Counts records and forgets them: for streams whose functions do the work themselves."""
 
     changelog = "retract"
+    forgets = True
 
 
 @dataclass(frozen=True)

@@ -273,6 +273,8 @@ class Sink:
     prefers_columns: bool = False
     promise: ClassVar[str] = ""
     """What a reader sees after a crash, in a few words."""
+    forgets: ClassVar[bool] = False
+    """Whether nobody looks at the records: they are counted, and need not leave their task."""
 
     def validate(self) -> None:
         """Raise a `PlanError` if the sink cannot be used; called when it is given to a stream."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ from millstream.kernel.steps.chain import (
     TimestampStep,
 )
 from millstream.kernel.steps.columns import ColumnsStep
+from millstream.kernel.steps.counting import CountingEdge
 from millstream.kernel.steps.decode import DecodeStep
 from millstream.kernel.steps.routing import Place
 from millstream.kernel.steps.stateless import (
@@ -80,7 +81,10 @@ class Programs:
 
 
 class Compiler:
-    """Builds the step trees of one component. ``batch``: one epoch, then the end."""
+    """Builds the step trees of one component.
+
+    ``batch``: one epoch, then the end. ``forgetful``: the sinks whose records nobody reads.
+    """
 
     def __init__(
         self,
@@ -89,11 +93,13 @@ class Compiler:
         *,
         batch: bool,
         wall_clock_ms: Callable[[], int],
+        forgetful: Collection[int] = (),
     ) -> None:
         self.component = component
         self.options = options
         self.batch = batch
         self.wall_clock_ms = wall_clock_ms
+        self.forgetful = forgetful
         self.slots = options.slot_count
         self.programs = Programs()
         self.in_edges: dict[int, list[InEdge]] = {}
@@ -341,7 +347,9 @@ class Compiler:
                 # The sink has all in one order, for which these records need their whole stamps.
                 place = Place.THROUGH_A_STAGE
                 self.through.append(InEdge(tag, codec, timeline))
-            return EdgeStep(
+            counts = reader.id in self.forgetful and place is Place.ANYWHERE
+            kind = CountingEdge if counts else EdgeStep
+            return kind(
                 info,
                 tag,
                 codec,

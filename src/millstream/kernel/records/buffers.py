@@ -253,6 +253,11 @@ class _Payload:
         return memoryview(self.payload)[self.offset :]
 
 
+def header_of_count(n: int) -> bytes:
+    """The header of a data buffer of which only the number of records is known."""
+    return pickle.dumps((n,), protocol=5)
+
+
 def record_count(header: bytes) -> int:
     """How many records a data buffer has."""
     n: int = pickle.loads(header)[0]

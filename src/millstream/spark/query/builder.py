@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from millstream.kernel.keys.hashing import stable_hash
 from millstream.kernel.snapshot.births import Births
 from millstream.kernel.snapshot.build import waiting_edges
 from millstream.plan.compile import Compiler, Programs
-from millstream.plan.graph import SourceNode
+from millstream.plan.graph import SinkNode, SourceNode
 from millstream.plan.options import JobOptions
 from millstream.plan.planner import Component
 from millstream.plan.travel import refuse_what_cannot_travel
@@ -34,6 +34,11 @@ from millstream.spark.tasks.worker import ProgramRef, wall_clock_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+def forgetful_sinks(sinks: Iterable[SinkNode]) -> set[int]:
+    """The sinks whose records need not come to the writer: it only counts them."""
+    return {node.id for node in sinks if node.sink.forgets}
 
 
 class QueryBuilder:
@@ -58,7 +63,13 @@ class QueryBuilder:
         self.values = slot_values(options.slot_count, options.parallelism)
         python = options.configuration.get("spark.pyspark.python")
         self.place = work_place(options.dependencies, spark, python)
-        compiler = Compiler(component, options, batch=not streaming, wall_clock_ms=wall_clock_ms)
+        compiler = Compiler(
+            component,
+            options,
+            batch=not streaming,
+            wall_clock_ms=wall_clock_ms,
+            forgetful=forgetful_sinks(component.sinks),
+        )
         self.programs: Programs = compiler.compile()
         # The first source of the query is the control channel.
         numbered = enumerate(component.sources, 1)

@@ -70,6 +70,8 @@ class Stream:
         self.draining = False
         self.written = -1
         self.noted = -1
+        self.progress: Any = None
+        self.has_looked = False
         # Spark turns an exception of a streaming writer into text; this is the exception itself.
         self.failure: BaseException | None = None
         self.tick_ms = self._tick_ms()
@@ -113,6 +115,7 @@ class Stream:
     def _write(self, rows: DataFrame, batch: int) -> None:
         try:
             with self.writing:
+                self.has_looked = False
                 self._write_epoch(rows, batch)
         except BaseException as error:
             self.failure = error
@@ -158,18 +161,28 @@ class Stream:
             if error is not None and not self.suspended.is_set():
                 raise self.failure or error
             return True
-        progress = query.lastProgress
+        progress = self._last_progress(query)
         if progress is None:
             return False
         self._note(progress)
         if self.end_epoch is not None and self.first_epoch + progress["batchId"] >= self.end_epoch:
             return True
         if self.bounded and not self.end_posted and self._is_exhausted(progress):
+            if not self.builder.programs.stages:
+                return True  # no operator waits to hear of the end: it needs no epoch of its own
             self.control.post(Control(ended=self.component.timelines()))
             self.end_posted = True
         if not self.tick_waits:
             self._tick()
         return False
+
+    def _last_progress(self, query: StreamingQuery) -> Any:
+        """Spark's last progress: an epoch makes none on its way, and to look takes many calls."""
+        if not (self.writing.locked() and self.has_looked):
+            # Said before the look: an epoch that begins meanwhile makes it look again.
+            self.has_looked = True
+            self.progress = query.lastProgress
+        return self.progress
 
     def _note(self, progress: Any) -> None:
         """Add what Spark has measured of an epoch to the metrics, once."""

@@ -56,6 +56,8 @@ from millstream.table.types.parsing import parse_logical_type
 __all__: list[str] = []
 
 _COLUMNAR = ("parquet", "orc", "avro")
+# Each block goes through all steps of a job, most of which take as long for many rows as for few.
+BLOCK_BYTES = 4 << 20
 _OWN = (
     Option("path", required=True),
     Option("format", required=True),
@@ -224,7 +226,7 @@ def _pattern(options: Options) -> re.Pattern[str] | None:
 
 def _reader(name: str, inside: RowType) -> FileReader:
     if name not in _COLUMNAR:
-        return TextReader()
+        return TextReader(BLOCK_BYTES)
     columns = tuple(ArrowColumn(f.name, "other", arrow_type(f.type)) for f in inside.fields)
     if name == "avro":
         return AvroColumns(columns)

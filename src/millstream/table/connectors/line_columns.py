@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -26,6 +27,7 @@ _TIMES = ("TIMESTAMP_WITHOUT_TIME_ZONE", "TIMESTAMP_WITH_LOCAL_TIME_ZONE")
 _FRACTIONS = (3, 6)
 _DATE = r"\d{4}-\d\d-\d\d"
 _TIME = r"\d\d:\d\d:\d\d"
+_WHOLE_DATE, _WHOLE_TIME = "0000-00-00", "00:00:00"
 
 
 def json_columns(
@@ -36,7 +38,7 @@ def json_columns(
         return None
     lines = lines.cast(pa.binary())
     data = _joined(lines)
-    if _has_inner_ends(data.to_pybytes(), lines) or not is_simple(lines):
+    if _has_inner_ends(data, lines) or not is_simple(lines):
         return None
     schema = pa.schema([(each.name, _read_type(each.type)) for each in fields])
     try:
@@ -67,7 +69,7 @@ def csv_columns(
     # Arrow takes hexadecimal numbers, too.
     if any(mark in text for mark in (b'"', b"\r", b"\0", b"0x", b"0X")):
         return None
-    if _has_inner_ends(text, lines) or not pc.min(pc.binary_length(lines)).as_py():
+    if _has_inner_ends(data, lines) or not pc.min(pc.binary_length(lines)).as_py():
         return None
     names = [str(place) for place in range(len(fields))]
     types = {name: _read_type(each.type) for name, each in zip(names, fields, strict=True)}
@@ -96,9 +98,9 @@ def _joined(lines: pa.Array) -> pa.Buffer:
     return pc.binary_join(whole, b"\n")[0].as_buffer()
 
 
-def _has_inner_ends(text: bytes, lines: pa.Array) -> bool:
+def _has_inner_ends(data: pa.Buffer, lines: pa.Array) -> bool:
     """Whether a line has an end of a line in it. Counting is much cheaper than searching each line."""
-    return text.count(b"\n") >= len(lines)
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n"))) >= len(lines)
 
 
 def _are_known(fields: Sequence[RowField]) -> bool:
@@ -172,12 +174,28 @@ def _listed(lists: pa.Array, values: pa.Array, kind: pa.DataType) -> pa.Array:
 def _times(column: pa.Array, kind: LogicalType, iso: bool) -> pa.Array | None:
     """Dates and timestamps of texts; None if one has another form."""
     if kind.root == "DATE":
-        form, wanted = _DATE, pa.date32()
+        usual, form, wanted = _WHOLE_DATE, _DATE, pa.date32()
     else:
-        zone = "Z" if kind.root == _TIMES[1] else ""
-        fraction = rf"(\.\d{{1,{kind.precision}}})?"  # type: ignore[attr-defined]
-        form = f"{_DATE}{'T' if iso else ' '}{_TIME}{fraction}{zone}"
+        between, zone = "T" if iso else " ", "Z" if kind.root == _TIMES[1] else ""
+        digits: int = kind.precision  # type: ignore[attr-defined]
+        usual = f"{_WHOLE_DATE}{between}{_WHOLE_TIME}.{'0' * digits}{zone}"
+        form = rf"{_DATE}{between}{_TIME}(\.\d{{1,{digits}}})?{zone}"
         wanted = arrow_type(kind)
-    if pc.all(pc.match_substring_regex(column, rf"\A{form}\z")).as_py() is False:
-        return None
+    if not _all_look_like(column, usual):
+        if pc.all(pc.match_substring_regex(column, rf"\A{form}\z")).as_py() is False:
+            return None
     return column.cast(wanted)
+
+
+def _all_look_like(column: pa.Array, form: str) -> bool:
+    """Whether all texts are as long as a form, and differ from it only by a digit where it has a 0."""
+    texts, width = column.drop_null(), len(form)
+    lengths = pc.min_max(pc.binary_length(texts)).as_py()
+    if {lengths["min"], lengths["max"]} != {width}:
+        return False
+    shape = np.frombuffer(form.encode(), np.uint8)
+    begin = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset]
+    chars = np.frombuffer(texts.buffers()[2], np.uint8)[begin : begin + len(texts) * width]
+    # The digits are the last four bits behind those of 0.
+    most = np.where(shape == ord("0"), 9, 0).astype(np.uint8)
+    return bool(((chars.reshape(-1, width) ^ shape) <= most).all())

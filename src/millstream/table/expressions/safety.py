@@ -8,6 +8,7 @@ __all__ = ["never_fails"]
 
 _NEVER_FAIL = {"=", "<>", "<", "<=", ">", ">=", "AND", "OR", "NOT", "IS NULL", "IS NOT NULL"}
 _NEVER_FAIL |= {"IS TRUE", "IS FALSE", "IS NOT TRUE", "IS NOT FALSE", "BETWEEN", "IN", "LIKE"}
+_NEVER_FAIL |= {"LOWER", "UPPER", "CHAR_LENGTH"}
 
 
 def never_fails(expression: Expression) -> bool:

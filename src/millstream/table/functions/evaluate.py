@@ -95,19 +95,16 @@ def _case(case: Case, batch: pa.RecordBatch, context: Context) -> pa.Array:
     if never_fails(case) and not pa.types.is_nested(kind):
         return _case_at_once(case, batch, context).cast(kind)
     # Each branch sees only the rows that reach it, so that no error comes from the others.
-    batch = _used_by(case, batch)
     waiting = np.arange(batch.num_rows)
     pieces: list[pa.Array] = []
     rows: list[np.ndarray] = []
     for condition, result in zip(case.conditions, case.results, strict=True):
-        part = batch.take(pa.array(waiting))
-        mask = evaluate(condition, part, context).fill_null(False).to_numpy(zero_copy_only=False)
-        mask = mask.astype(bool)
+        mask = _holds(condition, batch, waiting, context)
         chosen, waiting = waiting[mask], waiting[~mask]
         rows.append(chosen)
-        pieces.append(evaluate(result, batch.take(pa.array(chosen)), context))
+        pieces.append(evaluate(result, _rows_for(result, batch, chosen), context))
     rows.append(waiting)
-    pieces.append(evaluate(case.otherwise, batch.take(pa.array(waiting)), context))
+    pieces.append(evaluate(case.otherwise, _rows_for(case.otherwise, batch, waiting), context))
     joined = pa.concat_arrays([piece.cast(kind) for piece in pieces])
     return joined.take(pa.array(np.argsort(np.concatenate(rows), kind="stable")))
 
@@ -119,9 +116,19 @@ def _case_at_once(case: Case, batch: pa.RecordBatch, context: Context) -> pa.Arr
     return pc.case_when(pa.StructArray.from_arrays(conditions, names), *results)
 
 
-def _used_by(expression: Expression, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with empty columns where the expression reads none: rows of others are not copied."""
+def _holds(
+    condition: Expression, batch: pa.RecordBatch, rows: np.ndarray, context: Context
+) -> np.ndarray:
+    """For which of some rows a condition is true."""
+    seen = batch if never_fails(condition) else _rows_for(condition, batch, rows)
+    verdicts = evaluate(condition, seen, context).fill_null(False)
+    found: np.ndarray = verdicts.to_numpy(zero_copy_only=False).astype(bool)
+    return found[rows] if seen is batch else found
+
+
+def _rows_for(expression: Expression, batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:
+    """Some rows, with empty columns where the expression reads none: those need no copy."""
     read = {each.index for each in expression.walk() if isinstance(each, InputRef)}
-    none = pa.nulls(batch.num_rows)
-    columns = [each if at in read else none for at, each in enumerate(batch.columns)]
+    places, none = pa.array(rows), pa.nulls(len(rows))
+    columns = [each.take(places) if at in read else none for at, each in enumerate(batch.columns)]
     return pa.RecordBatch.from_arrays(columns, [str(at) for at in range(len(columns))])

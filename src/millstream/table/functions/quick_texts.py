@@ -36,13 +36,13 @@ Quick = Callable[[Call, list[Vector], Context], pa.Array | None]
 _LONGEST_COLUMN = 1 << 31  # bytes that the offsets of one array of texts can reach
 
 
-def _texts(vector: Vector) -> pa.Array | None:
+def texts(vector: Vector) -> pa.Array | None:
     """The column of a vector, if Arrow's functions of texts take it."""
     column = None if vector.constant else vector.array
     return column if isinstance(column, pa.Array) and column.type == pa.string() else None
 
 
-def _constant_text(vector: Vector) -> str | None:
+def constant_text(vector: Vector) -> str | None:
     """The text of a constant, if it has one that UTF-8 can write: half a character it cannot."""
     if not vector.constant or not isinstance(vector.scalar, str):
         return None
@@ -53,13 +53,13 @@ def _constant_text(vector: Vector) -> str | None:
     return vector.scalar
 
 
-def _constant_number(vector: Vector) -> int | None:
+def constant_number(vector: Vector) -> int | None:
     return vector.scalar if vector.constant and isinstance(vector.scalar, int) else None
 
 
 def length(call: Call, vectors: list[Vector], context: Context) -> pa.Array | None:
     """CHAR_LENGTH."""
-    column = _texts(vectors[0])
+    column = texts(vectors[0])
     return None if column is None else pc.utf8_length(column)
 
 
@@ -75,7 +75,7 @@ def lower(call: Call, vectors: list[Vector], context: Context) -> pa.Array | Non
 
 def _of_ascii(code: Callable[[pa.Array], pa.Array], vectors: list[Vector]) -> pa.Array | None:
     """Other letters may become longer, or depend on their neighbours: Python and Arrow can differ."""
-    column = _texts(vectors[0])
+    column = texts(vectors[0])
     if column is None or pc.all(pc.string_is_ascii(column), min_count=0).as_py() is False:
         return None
     return code(column)
@@ -83,7 +83,7 @@ def _of_ascii(code: Callable[[pa.Array], pa.Array], vectors: list[Vector]) -> pa
 
 def replaced(call: Call, vectors: list[Vector], context: Context) -> pa.Array | None:
     """REPLACE of a constant that is not empty by a constant."""
-    column, old, new = _texts(vectors[0]), _constant_text(vectors[1]), _constant_text(vectors[2])
+    column, old, new = texts(vectors[0]), constant_text(vectors[1]), constant_text(vectors[2])
     # An empty text is found between all characters, which Arrow does not do.
     if column is None or not old or new is None:
         return None
@@ -98,7 +98,7 @@ def like(call: Call, vectors: list[Vector], context: Context) -> pa.Array | None
     """LIKE of a constant pattern whose only signs are % at its ends, without an escape."""
     if len(vectors) != 2:
         return None
-    column, pattern = _texts(vectors[0]), _constant_text(vectors[1])
+    column, pattern = texts(vectors[0]), constant_text(vectors[1])
     if column is None or pattern is None:
         return None
     text = pattern.strip("%")
@@ -120,12 +120,12 @@ def not_like(call: Call, vectors: list[Vector], context: Context) -> pa.Array | 
 
 def substring(call: Call, vectors: list[Vector], context: Context) -> pa.Array | None:
     """SUBSTRING from a constant place in the text on, of a constant length if there is one."""
-    column, start = _texts(vectors[0]), _constant_number(vectors[1])
+    column, start = texts(vectors[0]), constant_number(vectors[1])
     if column is None or start is None or start <= 0:
         return None
     if len(vectors) == 2:
         return pc.utf8_slice_codeunits(column, start - 1)
-    size = _constant_number(vectors[2])
+    size = constant_number(vectors[2])
     if size is None or size < 0:
         return None
     return pc.utf8_slice_codeunits(column, start - 1, start - 1 + size)
@@ -133,7 +133,7 @@ def substring(call: Call, vectors: list[Vector], context: Context) -> pa.Array |
 
 def joined(call: Call, vectors: list[Vector], context: Context) -> pa.Array | None:
     """CONCAT of columns and constants."""
-    parts: list[Any] = [_constant_text(each) if each.constant else _texts(each) for each in vectors]
+    parts: list[Any] = [constant_text(each) if each.constant else texts(each) for each in vectors]
     if any(part is None for part in parts) or all(each.constant for each in vectors):
         return None
     sizes = [
@@ -147,7 +147,7 @@ def joined(call: Call, vectors: list[Vector], context: Context) -> pa.Array | No
 
 def split_index(call: Call, vectors: list[Vector], context: Context) -> pa.Array | None:
     """SPLIT_INDEX with a constant delimiter, not empty, and a constant place."""
-    column, sign, at = _texts(vectors[0]), _constant_text(vectors[1]), _constant_number(vectors[2])
+    column, sign, at = texts(vectors[0]), constant_text(vectors[1]), constant_number(vectors[2])
     if column is None or not sign or at is None or at < 0:
         return None
     parts = pc.split_pattern(column, sign, max_splits=at + 1)

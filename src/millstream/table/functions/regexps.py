@@ -6,6 +6,7 @@ from millstream.table.expressions import kinds
 from millstream.table.expressions.java.regex import PatternError, compile_java
 from millstream.table.expressions.java.text import utf16
 from millstream.table.expressions.kinds import LogicalType
+from millstream.table.functions import quick_regexps
 from millstream.table.functions.registry import function
 
 __all__: list[str] = []
@@ -13,7 +14,14 @@ __all__: list[str] = []
 STRING = "string"
 
 
-@function("REGEXP", STRING, "REGEXP(string, regex)", "STRING STRING", "BOOLEAN")
+@function(
+    "REGEXP",
+    STRING,
+    "REGEXP(string, regex)",
+    "STRING STRING",
+    "BOOLEAN",
+    quick=quick_regexps.found,
+)
 def _regexp(text: str, pattern: str) -> bool:
     """TRUE if a part of the text fits the pattern."""
     if not pattern:
@@ -45,6 +53,7 @@ def _replace(text: str, pattern: str, replacement: str) -> str | None:
     "REGEXP_EXTRACT(string, regex [, group])",
     "STRING STRING INT?",
     "STRING?",
+    quick=quick_regexps.extracted,
 )
 def _extract(text: str, pattern: str, group: int = 0) -> str | None:
     """The part, or a group of it, that fits the pattern first; NULL if none does."""
@@ -76,7 +85,14 @@ def _instr(text: str, pattern: str) -> int | None:
     return 0 if match is None else len(utf16(text[: match.start()])) + 1
 
 
-@function("REGEXP_SUBSTR", STRING, "REGEXP_SUBSTR(string, regex)", "STRING STRING", "STRING?")
+@function(
+    "REGEXP_SUBSTR",
+    STRING,
+    "REGEXP_SUBSTR(string, regex)",
+    "STRING STRING",
+    "STRING?",
+    quick=quick_regexps.extracted,
+)
 def _substr(text: str, pattern: str) -> str | None:
     """The first part that fits the pattern; NULL if none does."""
     try:

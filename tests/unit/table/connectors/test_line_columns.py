@@ -149,3 +149,27 @@ def test_csv_is_never_read_differently(lines, columns):
         assert repr(found) == repr([rows.read(line) for line in lines])
     except FormatError:
         pytest.fail(f"{lines} are no rows")
+
+
+_TIMES = st.from_regex(
+    r"\A(19|20)\d\d[-/]\d\d-[0-3]\d[ T][0-2]\d:[0-5]\d:[0-5]\d([.:]\d{2,6})?Z?\Z"
+)
+_SHAPED = row_type("t TIMESTAMP(3), u TIMESTAMP(6), l TIMESTAMP_LTZ(3), y DATE").fields
+
+
+@given(
+    name=st.sampled_from("tuly"),
+    texts=st.lists(st.none() | _TIMES | st.just("2024-01-02 03:04:05.678"), min_size=1, max_size=4),
+)
+@examples(300)
+def test_times_are_never_read_differently(name, texts):
+    lines = [f'{{"{name}":null}}' if t is None else f'{{"{name}":"{t}"}}' for t in texts]
+    rows = JsonRows(_SHAPED)
+    found = by_columns(rows, lines)
+    assert found is None or found == by_line(rows, lines)
+
+
+def test_whole_times_are_read_at_once():
+    line = '{"t":"2024-01-02 03:04:05.678","u":"2024-01-02 03:04:05.678901","y":"2024-01-02"}'
+    rows = JsonRows(_SHAPED)
+    assert by_columns(rows, [line, "{}"]) == by_line(rows, [line, "{}"])

@@ -31,14 +31,14 @@ PATTERNS = st.one_of(
 NUMBERS = st.integers(-3, 8) | st.sampled_from([2**31 - 1, -(2**31)])
 
 
-def _literal(value: object) -> Literal:
+def literal(value: object) -> Literal:
     if value is None:
         return Literal(kinds.STRING, None)
     kind = kinds.INT if isinstance(value, int) else kinds.STRING
     return Literal(kinds.not_null(kind), value)
 
 
-def _check(
+def check_column(
     make: Callable[[Expression], Expression], column: list[object], kind: LogicalType
 ) -> None:
     """Compare a column, a part of a longer one too, with its values as constants."""
@@ -55,36 +55,38 @@ def _check(
 @settings(deadline=None)
 @given(COLUMNS)
 def test_functions_of_one_text(name: str, column: list[object]) -> None:
-    _check(lambda text: bind(name, [text]), column, kinds.STRING)
+    check_column(lambda text: bind(name, [text]), column, kinds.STRING)
 
 
 @settings(deadline=None)
 @given(COLUMNS, PARTS, PARTS | st.none())
 def test_replace(column: list[object], old: str, new: str | None) -> None:
-    _check(lambda text: bind("REPLACE", [text, _literal(old), _literal(new)]), column, kinds.STRING)
+    check_column(
+        lambda text: bind("REPLACE", [text, literal(old), literal(new)]), column, kinds.STRING
+    )
 
 
 @pytest.mark.parametrize("name", ["LIKE", "NOT LIKE"])
 @settings(deadline=None)
 @given(COLUMNS, PATTERNS)
 def test_like(name: str, column: list[object], pattern: str) -> None:
-    _check(lambda text: bind(name, [text, _literal(pattern)]), column, kinds.STRING)
+    check_column(lambda text: bind(name, [text, literal(pattern)]), column, kinds.STRING)
 
 
 @settings(deadline=None)
 @given(COLUMNS, NUMBERS, st.lists(NUMBERS, max_size=1))
 def test_substring(column: list[object], start: int, size: list[int]) -> None:
-    rest = list(map(_literal, [start, *size]))
-    _check(lambda text: bind("SUBSTRING", [text, *rest]), column, kinds.STRING)
+    rest = list(map(literal, [start, *size]))
+    check_column(lambda text: bind("SUBSTRING", [text, *rest]), column, kinds.STRING)
 
 
 @pytest.mark.parametrize("name", ["||", "CONCAT"])
 @settings(deadline=None)
 @given(COLUMNS, PARTS | st.none())
 def test_joined_texts(name: str, column: list[object], other: str | None) -> None:
-    _check(lambda text: bind(name, [text, _literal(other)]), column, kinds.STRING)
-    _check(lambda text: bind(name, [_literal(other), text]), column, kinds.STRING)
-    _check(lambda text: bind(name, [text, text]), column, kinds.STRING)
+    check_column(lambda text: bind(name, [text, literal(other)]), column, kinds.STRING)
+    check_column(lambda text: bind(name, [literal(other), text]), column, kinds.STRING)
+    check_column(lambda text: bind(name, [text, text]), column, kinds.STRING)
 
 
 def asked(quick: quick_texts.Quick, vectors: list[Vector]) -> pa.Array | None:
@@ -99,8 +101,8 @@ def test_constants_are_joined_once() -> None:
 @settings(deadline=None)
 @given(COLUMNS, PARTS, NUMBERS)
 def test_split_index(column: list[object], sign: str, at: int) -> None:
-    rest = list(map(_literal, [sign, at]))
-    _check(lambda text: bind("SPLIT_INDEX", [text, *rest]), column, kinds.STRING)
+    rest = list(map(literal, [sign, at]))
+    check_column(lambda text: bind("SPLIT_INDEX", [text, *rest]), column, kinds.STRING)
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
@@ -113,13 +115,13 @@ def test_texts_of_whole_numbers(bits: int, data: st.DataObject) -> None:
         st.lists(st.none() | st.integers(least, -least - 1) | st.sampled_from([least, -least - 1]))
     )
     target = kinds.parse_type(data.draw(st.sampled_from(["STRING", "VARCHAR(4)", "CHAR(21)"])))
-    _check(lambda number: bind_cast(number, target), [*column], kinds.parse_type(kind))
+    check_column(lambda number: bind_cast(number, target), [*column], kinds.parse_type(kind))
 
 
 @settings(deadline=None)
 @given(st.lists(st.none() | st.booleans()), st.sampled_from(["STRING", "VARCHAR(4)", "CHAR(9)"]))
 def test_texts_of_boolean(column: list[object], target: str) -> None:
-    _check(lambda value: bind_cast(value, kinds.parse_type(target)), column, kinds.BOOLEAN)
+    check_column(lambda value: bind_cast(value, kinds.parse_type(target)), column, kinds.BOOLEAN)
 
 
 @pytest.mark.parametrize("name", ["LIKE", "REPLACE", "SPLIT_INDEX", "||"])
