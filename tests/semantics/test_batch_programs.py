@@ -1,4 +1,4 @@
-"""Programs in batch mode end with the rows that Flink's batch mode gives, late ones too."""
+"""Programs in batch mode end with the rows of Flink's batch mode, where no row is late."""
 
 from __future__ import annotations
 

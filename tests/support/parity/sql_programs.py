@@ -269,11 +269,13 @@ def through_sink(program: Program, at: int | None = None, **options: Any) -> Run
     """Run a program whose tables are in memory, and whose result is written into a table.
 
     ``at``: how many rows each table has before the job is stopped with a savepoint, and goes on.
-    ``options``: of `millstream.testing.in_memory`; ``batch`` is the mode of the statement too.
+    ``options``: of `millstream.testing.in_memory`; ``batch`` is the mode of the statement too, with
+    Flink's rule that no row of a batch is late.
     """
     t_env = _tables_in_memory(program)
     if options.get("batch"):
         t_env.get_config().set("execution.runtime-mode", "batch")
+        t_env.get_config().set("table.exec.batch.late-rows", "keep")
     if program.sink:
         insert, columns = program.query, program.sink
         row_type = RowType(tuple(RowField(c.name, c.type) for c in _entry(columns).written))

@@ -12,6 +12,7 @@ OPTIONS = (
     "parallelism.default",
     "pipeline.name",
     "table.display.max-column-width",
+    "table.exec.batch.late-rows",
     "table.exec.emit.allow-lateness",
     "table.exec.emit.early-fire.delay",
     "table.exec.emit.early-fire.enabled",

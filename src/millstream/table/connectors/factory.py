@@ -64,6 +64,7 @@ COMMON = (
 )
 """Options that every table takes."""
 
+LATE_ROWS = "table.exec.batch.late-rows"
 OVERWRITE = "overwrite"
 """The option by which a connector that `overwrites` knows an INSERT OVERWRITE."""
 
@@ -196,21 +197,28 @@ class ReadOptions:
     """Options of the session about tables that are read.
 
     ``idle_ms``: after how long without records a source does not hold the watermark back.
-    ``duplicates``: changes may come more than once, and each counts once. ``batch``: all rows are there
-    before anything is computed, so watermarks have nothing to say.
+    ``duplicates``: changes may come more than once, and each counts once. ``keeps_late``: of a batch, no
+    row is late, as in Flink; else the same rows as in a stream are.
     """
 
     zone: str = "UTC"
     idle_ms: int | None = None
     duplicates: bool = False
-    batch: bool = False
+    keeps_late: bool = False
 
     @staticmethod
     def of(zone: str, option: Callable[[str], str | None]) -> ReadOptions:
         """The options of a session."""
         idle = to_millis(option("table.exec.source.idle-timeout") or "0 ms")
         duplicates = (option("table.exec.source.cdc-events-duplicate") or "").lower() == "true"
-        return ReadOptions(zone, idle or None, duplicates)
+        return ReadOptions(zone, idle or None, duplicates, _keeps_late(option(LATE_ROWS) or "drop"))
+
+
+def _keeps_late(value: str) -> bool:
+    if value.lower() not in ("drop", "keep"):
+        message = f"{LATE_ROWS} cannot be {value!r}"
+        raise PlanError("TABLE_OPTION", message, hint="use drop or keep")
+    return value.lower() == "keep"
 
 
 def read_table(
@@ -381,7 +389,7 @@ def with_computed(graph: JobGraph, node: int, entry: TableEntry, zone: str) -> i
 def with_watermark(
     env: StreamExecutionEnvironment, node: int, entry: TableEntry, session: ReadOptions
 ) -> int:
-    """Add event times and watermarks, if the table says what they are. A batch has times only."""
+    """Add event times and watermarks, if the table says what they are."""
     if entry.watermark is None:
         return node
     if getattr(entry.watermark.expression, "function", "") == "SOURCE_WATERMARK":
@@ -390,7 +398,7 @@ def with_watermark(
             raise cannot(entry, "has no watermarks of its source", hint)
         return node
     place = [each.name for each in entry.columns].index(entry.watermark.column)
-    expression = None if session.batch else entry.watermark.expression
+    expression = None if session.keeps_late else entry.watermark.expression
     strategy = strategy_of(place, entry.watermark.column, expression, session.zone, session.idle_ms)
     stream: DataStream[Any] = DataStream(env, env._graph, node)
     timed = stream.assign_timestamps_and_watermarks(strategy)

@@ -66,7 +66,8 @@ class Planner:
         sorts: bool = False,
     ) -> None:
         self.env = env
-        self._reading = replace(reading or ReadOptions(zone), batch=batch)
+        reading = reading or ReadOptions(zone)
+        self._reading = replace(reading, keeps_late=batch and reading.keeps_late)
         self.zone = zone
         self.batch = batch
         self._find = find

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
-from millstream.common.errors import MillstreamError
+from millstream.common.errors import MillstreamError, PlanError
 from millstream.kernel.records.columns import Columns
 from millstream.kernel.steps.chain import times_of_timestamps
 from millstream.table.connectors.times import RowTime
 from millstream.table.physical.compiled import row_info
+from tests.support.parity.sql_programs import Program, Rows, through_sink
 from tests.support.sql import Tables, row_type
 
 TIMES = [
@@ -42,12 +44,32 @@ def test_a_missing_time_is_an_error_that_names_the_column():
         tables.table("SELECT ts FROM t")
 
 
-def test_no_row_of_a_batch_is_late():
-    tables = Tables(batch=True).add(
-        "t", "ts TIMESTAMP(3), v INT", [(TIMES[0], 1), (TIMES[2], 2)], watermark=("ts", "ts")
-    )
-    found = tables.table(
-        "SELECT window_start, SUM(v) FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY) "
-        "GROUP BY window_start, window_end"
-    )
-    assert set(found) == {(datetime.datetime(2024, 1, 1), 1), (TIMES[2], 2)}
+LATE = Program(
+    {"t": Rows.of("ts TIMESTAMP(3), v INT, WATERMARK FOR ts AS ts", (TIMES[0], 1), (TIMES[2], 2))},
+    "SELECT window_start, SUM(v) FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY) "
+    "GROUP BY window_start, window_end",
+)
+ON_TIME, TOO_LATE = "[2024-01-01T00:00, 1]", "[1970-01-01T00:00, 2]"
+
+
+@pytest.mark.parametrize(
+    "options, wanted",
+    [
+        ({}, [ON_TIME]),
+        ({"execution.runtime-mode": "batch"}, [ON_TIME]),
+        (
+            {"execution.runtime-mode": "batch", "table.exec.batch.late-rows": "keep"},
+            [TOO_LATE, ON_TIME],
+        ),
+        ({"table.exec.batch.late-rows": "keep"}, [ON_TIME]),
+    ],
+)
+def test_a_batch_has_the_late_rows_of_the_stream_or_none(options, wanted):
+    program = replace(LATE, options=tuple(options.items()))
+    assert sorted(through_sink(program).printed) == sorted(wanted)
+
+
+def test_what_becomes_of_late_rows_is_one_of_two_words():
+    program = replace(LATE, options=(("table.exec.batch.late-rows", "forget"),))
+    with pytest.raises(PlanError, match=r"late-rows cannot be 'forget'(.|\n)*drop or keep"):
+        through_sink(program)
