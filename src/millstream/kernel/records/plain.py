@@ -52,7 +52,7 @@ def plain_columns(values: Sequence[Any]) -> Columns | None:
 
 
 def is_plain(columns: Columns) -> bool:
-    """Whether columns are like those of `plain_columns`, whoever has made them."""
+    """Whether columns are like those of `plain_columns`."""
     kinds = field_types(columns.type_info)
     whole = columns.has_all() and bool(kinds) and columns.type_info == Types.TUPLE(kinds)
     return whole and all(kind in _KINDS.values() for kind in kinds)
