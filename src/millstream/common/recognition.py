@@ -42,13 +42,15 @@ def fields_read_by(function: Any) -> Fields | None:
     >>> fields_read_by(lambda record: (record[0], 1)), fields_read_by(lambda record: [record[0]])
     (None, None)
     """
-    declared = getattr(function, "field", None)
-    if declared is None:
-        declared = getattr(function, "key_fields", None)
-    if _is_field(declared):
-        return declared
-    if isinstance(declared, tuple) and all(map(_is_field, declared)):
-        return declared
+    # In a class of the program's, such attributes may mean anything.
+    if type(function).__module__.partition(".")[0] == __name__.partition(".")[0]:
+        declared = getattr(function, "field", None)
+        if declared is None:
+            declared = getattr(function, "key_fields", None)
+        if _is_field(declared):
+            return declared
+        if isinstance(declared, tuple) and all(map(_is_field, declared)):
+            return declared
     if isinstance(function, operator.itemgetter | operator.attrgetter):
         return _of_getter(function)
     inner = getattr(function, "_function", None) or getattr(function, "extract_timestamp", None)
@@ -60,17 +62,10 @@ def fields_read_by(function: Any) -> Fields | None:
 
 
 def fields_returned_by(function: Any) -> Fields | None:
-    """Return the same of any function of a program, whose attributes may mean anything.
+    """Return the same of a map or filter, which says nothing of itself.
 
     Examples
     --------
-    >>> class Selector:
-    ...     field = 1
-    ...
-    ...     def __call__(self, record):
-    ...         return record
-    >>> fields_read_by(Selector()), fields_returned_by(Selector())
-    (1, None)
     >>> fields_returned_by(lambda record: record[0])
     0
     """

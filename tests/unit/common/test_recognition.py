@@ -15,6 +15,16 @@ class Selector:
         return record.a, record["b"]
 
 
+class Attributes:
+    """A class of the program's, whose attributes have a meaning of its own."""
+
+    field = 1
+    key_fields = (0, 1)
+
+    def __call__(self, record: Any) -> Any:
+        return record[0] * 2
+
+
 def named(record: Any) -> Any:
     """A docstring is no other work."""
     return record[3], record[1]
@@ -45,6 +55,7 @@ def test_fields_that_are_read(function: Any, fields: Any) -> None:
 
 
 OTHERS = [
+    Attributes(),
     lambda r: r,
     lambda r: r[-1],
     lambda r: r[0] + 1,

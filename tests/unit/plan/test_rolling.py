@@ -16,6 +16,7 @@ from millstream.plan.operators import REDUCED_IN_PAGES
 from millstream.plan.options import JobOptions
 from millstream.plan.physical import Choice, Stored
 from millstream.plan.restoring import refuse_other_layouts
+from millstream.testing import run_local
 from tests.support.plan_support import component, environment, hosted, ids, plan_of
 
 FIELDS = [
@@ -116,6 +117,24 @@ def test_a_reduce_function_of_the_program_has_nothing_to_explain() -> None:
     stream = stream_of(lambda s: s.key_by(0).reduce(lambda a, b: a))
     assert choice_of(stream).kind == "reduce"
     assert "aggregate:" not in explain(stream._env._job_graph(), JobOptions(parallelism=1)).text
+
+
+class ByParity:
+    """A selector of the program's: its attribute is no field of the record."""
+
+    field = 2
+
+    def __call__(self, record: Any) -> int:
+        parity: int = record[0] % 2
+        return parity
+
+
+def test_attributes_of_a_selector_say_nothing_of_its_key() -> None:
+    env = environment()
+    triples = Types.TUPLE([Types.LONG()] * 3)
+    stream = env.from_collection([(1, 2, 7), (3, 4, 8), (5, 5, 9)], type_info=triples)
+    found = run_local(stream.key_by(ByParity()).sum(1)).values()
+    assert found == [(1, 2, 7), (1, 6, 7), (1, 11, 7)]
 
 
 def test_stored_values_become_columns_in_a_savepoint_and_stay_in_a_restart() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from operator import length_hint
+from operator import itemgetter, length_hint
 from typing import Any
 
 import numpy as np
 
 from millstream.common.errors import MillstreamError
+from millstream.common.recognition import fields_read_by
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.keys.encoding import KeyEncodingError
 from millstream.kernel.keys.hashing import hash_strings, stable_hash
@@ -29,6 +30,30 @@ def apply_each(
     except Exception as error:
         # The iterator knows how far it came, so the loop need not count.
         raise failure(error, values[len(values) - length_hint(rest) - 1]) from error
+
+
+def select_each(
+    selector: Callable[[Any], Any],
+    values: list[Any],
+    failure: Callable[[BaseException, Any], MillstreamError],
+) -> list[Any]:
+    """The keys of values; where they are fields of tuples, without a call for each.
+
+    Examples
+    --------
+    >>> select_each(lambda pair: pair[1], [("a", 1), ("b", 2)], RuntimeError)
+    [1, 2]
+    """
+    fields = fields_read_by(selector)
+    places = fields if isinstance(fields, tuple) else (fields,)
+    if set(map(type, values)) == {tuple} and set(map(type, places)) == {int}:
+        try:
+            columns = [list(map(itemgetter(place), values)) for place in places]
+        except IndexError:
+            pass  # the call says of which value
+        else:
+            return list(zip(*columns, strict=True)) if isinstance(fields, tuple) else columns[0]
+    return apply_each(selector, values, failure)
 
 
 @contextmanager

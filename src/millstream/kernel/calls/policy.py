@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from millstream.common.dead_letter import DeadLetter
 from millstream.common.errors import MillstreamError
 from millstream.kernel.calls.dead_letters import DeadLetters
-from millstream.kernel.calls.invoke import apply_each
+from millstream.kernel.calls.invoke import apply_each, select_each
 from millstream.kernel.calls.reports import OperatorCounts
 from millstream.kernel.keys.identity import identities, identity
 from millstream.kernel.records.order import Ints
@@ -220,7 +220,7 @@ def _keys_given(
 ) -> list[Any]:
     """The identities of keys that have come with values; the selector is asked for the others."""
     if found is None:
-        return identities(apply_each(selector, values, failure))
+        return identities(select_each(selector, values, failure))
     keys = found.tolist()
     if found.is_whole:
         return keys

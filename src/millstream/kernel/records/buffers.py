@@ -27,10 +27,12 @@ from millstream.kernel.records.columns import (
     Columns,
     Values,
     as_list,
+    concat_arrays,
     concat_columns_of,
     field_types,
 )
 from millstream.kernel.records.order import COLUMNS, Ints, OrderKeys, Paths, concat
+from millstream.kernel.records.plain import MARK, gathered, is_plain, plain_columns, read_plain
 from millstream.kernel.records.selected import Selected, concat_selected
 
 CONTROL = 0
@@ -63,15 +65,45 @@ class Codec(Protocol):
 
     def decode(self, data: memoryview) -> list[Any]: ...
 
+    def columns_of(self, values: Values) -> Columns | None:
+        """Values as the columns that they may travel as; None if they are no columns."""
 
+    def gathered(self, buffers: list[memoryview]) -> Columns | None:
+        """The values of several buffers that have travelled as columns; None if one has not."""
+
+
+@dataclass(frozen=True)
 class PickleCodec:
-    """Values of unknown type: one pickle per buffer, which costs about 0.1 us a small tuple."""
+    """Values of unknown type: columns if they have come as such, or else one pickle per buffer."""
 
     def encode(self, values: Values) -> bytes:
+        if isinstance(values, Columns) and is_plain(values):
+            return MARK + _stream_of(values.in_own_types())
         return dumps_apart(as_list(values))
 
     def decode(self, data: memoryview) -> list[Any]:
-        return loads_apart(data)
+        return loads_apart(data) if data[:8] != MARK else _plain(data).tolist()
+
+    def columns_of(self, values: Values) -> Columns | None:
+        return values if isinstance(values, Columns) else plain_columns(values)
+
+    def gathered(self, buffers: list[memoryview]) -> Columns | None:
+        if any(data[:8] != MARK for data in buffers):
+            return None
+        return gathered(list(map(_plain, buffers)))
+
+
+def _plain(data: memoryview) -> Columns:
+    return read_plain(pa.ipc.open_stream(data[len(MARK) :]).read_next_batch())
+
+
+def _stream_of(arrays: list[pa.Array]) -> bytes:
+    batch = pa.record_batch(arrays, names=[str(i) for i in range(len(arrays))])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
 
 
 @dataclass(frozen=True)
@@ -81,13 +113,10 @@ class ArrowCodec:
     type_info: TypeInformation
 
     def encode(self, values: Values) -> bytes:
-        arrays = self.arrays(values)
-        batch = pa.record_batch(arrays, names=[str(i) for i in range(len(arrays))])
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-        data: bytes = sink.getvalue().to_pybytes()
-        return data
+        return _stream_of(self.arrays(values))
+
+    def columns_of(self, values: Values) -> Columns | None:
+        return Columns(self.type_info, self.arrays(values))
 
     def arrays(self, values: Values) -> list[pa.Array]:
         """The columns of values of this type."""
@@ -106,7 +135,10 @@ class ArrowCodec:
     def columns(self, buffers: list[memoryview]) -> list[pa.Array]:
         """The columns of several buffers, one behind the other."""
         batches = [pa.ipc.open_stream(data).read_next_batch() for data in buffers]
-        return [pa.concat_arrays(parts) for parts in zip(*batches, strict=True)]
+        return concat_arrays([batch.columns for batch in batches])
+
+    def gathered(self, buffers: list[memoryview]) -> Columns | None:
+        return Columns(self.type_info, self.columns(buffers))
 
 
 @dataclass(frozen=True)
@@ -346,10 +378,10 @@ class Received:
 
     def in_columns(self, codec: Codec) -> Records | None:
         """The records with their values as columns; None if they are not, or one is missing."""
-        if not isinstance(codec, ArrowCodec):
+        values = codec.gathered([self.data])
+        if values is None:
             return None
-        values = Columns(codec.type_info, codec.columns([self.data]))
-        is_whole = len(values.arrays) == max(len(field_types(codec.type_info)), 1)
+        is_whole = len(values.arrays) == max(len(field_types(values.type_info)), 1)
         return self._with(values) if is_whole else None
 
     def _with(self, values: Values) -> Records:
@@ -389,7 +421,7 @@ def concat_records(parts: list[Records]) -> Records:
         return parts[0]
     columns = [part.values for part in parts if isinstance(part.values, Columns)]
     values: Values
-    if len(columns) == len(parts):
+    if len(columns) == len(parts) and all(c.type_info == columns[0].type_info for c in columns):
         values = concat_columns_of(columns)
     else:
         values = [value for part in parts for value in as_list(part.values)]

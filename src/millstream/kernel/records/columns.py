@@ -135,5 +135,14 @@ def record_batch(values: Values, type_info: TypeInformation) -> pa.RecordBatch:
 
 def concat_columns_of(parts: Sequence[Columns]) -> Columns:
     """The values of several blocks of one type, one after the other."""
-    arrays = [pa.concat_arrays(same) for same in zip(*(part.arrays for part in parts), strict=True)]
-    return Columns(parts[0].type_info, arrays)
+    return Columns(parts[0].type_info, concat_arrays([part.arrays for part in parts]))
+
+
+def concat_arrays(parts: Sequence[Sequence[pa.Array]]) -> list[pa.Array]:
+    """The columns of several blocks of one type; only some may have one that says what is missing."""
+    widest = max(map(len, parts))
+    level = [
+        part if len(part) == widest else [*part, pa.array(np.ones(len(part[0]), np.bool_))]
+        for part in parts
+    ]
+    return [pa.concat_arrays(same) for same in zip(*level, strict=True)]

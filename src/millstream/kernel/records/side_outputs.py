@@ -10,6 +10,7 @@ partition. Functions that make other records of one record or pair have none, an
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -113,6 +114,9 @@ def any_for_side(results: list[Any]) -> bool:
         return True
     if tuple not in kinds:
         return False
+    with suppress(IndexError):  # one is empty
+        if kinds == {tuple}:
+            return OutputTag in set(map(type, map(itemgetter(0), results)))
     tuples = [result for result in results if result.__class__ is tuple and result]
     return OutputTag in set(map(type, map(itemgetter(0), tuples)))
 

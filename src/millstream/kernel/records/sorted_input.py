@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from millstream.common.typeinfo import TypeInformation
 from millstream.kernel.records.buffers import (
-    ArrowCodec,
     Codec,
     Hashes,
     Received,
@@ -95,21 +94,23 @@ def in_order(parts: Sequence[tuple[Codec, Received]], *, as_columns: bool = Fals
     """The records of some buffers, by order key; ``as_columns``: however few they are."""
     codec, buffers = parts[0][0], [buffer for _, buffer in parts]
     many = as_columns or sum(len(buffer.ts) for buffer in buffers) > FEW
-    if many and isinstance(codec, ArrowCodec) and all(other == codec for other, _ in parts):
-        return _in_columns(codec, buffers)
+    if many and all(other == codec for other, _ in parts):
+        columns = codec.gathered([buffer.data for buffer in buffers])
+        if columns is not None:
+            return _in_columns(columns, buffers)
     return merged([buffer.decoded(codec) for codec, buffer in parts])
 
 
-def _in_columns(codec: ArrowCodec, buffers: Sequence[Received]) -> Arrivals:
+def _in_columns(values: Columns, buffers: Sequence[Received]) -> Arrivals:
+    type_info, columns = values.type_info, values.arrays
     ts, keys, hashes = concat_columns(buffers)
     own, weights = selected_of(buffers), weights_of(buffers)
-    columns = codec.columns([buffer.data for buffer in buffers])
     order = keys.argsort()
     if order is None:
         order = np.arange(len(ts))
-        return Arrivals(codec.type_info, columns, order, ts, keys, hashes, own, weights)
+        return Arrivals(type_info, columns, order, ts, keys, hashes, own, weights)
     hashes = None if hashes is None else hashes[order]
     own = None if own is None else own.take(order)
     weights = None if weights is None else weights[order]
     ts, keys = ts[order], keys.take(order)
-    return Arrivals(codec.type_info, columns, order, ts, keys, hashes, own, weights)
+    return Arrivals(type_info, columns, order, ts, keys, hashes, own, weights)

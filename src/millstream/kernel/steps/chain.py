@@ -15,6 +15,7 @@ import pyarrow as pa
 from millstream.common.errors import Location, PlanError
 from millstream.common.recognition import field_read_by, fields_read_by
 from millstream.common.time import MAX_TIMESTAMP, MIN_TIMESTAMP
+from millstream.common.typeinfo import TypeInformation
 from millstream.common.watermark_strategy import WatermarkStrategy
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.calls.invoke import hash_keys, located
@@ -207,6 +208,8 @@ def checked_times(times: list[Any], values: list[Any], info: OperatorInfo) -> In
     return np.array(times, np.int64)
 
 
+STORED_ALIKE = frozenset({"BYTE", "SHORT", "INT", "LONG", "STRING", "BOOLEAN"})
+"""Types whose values have one hash as a function returned them and as they are stored."""
 Route = Callable[[Any], Any] | Place
 """A key selector, or a place."""
 
@@ -341,11 +344,8 @@ class EdgeStep(Step):
     def _hashes(self, records: Records) -> Hashes:
         if self.route is Place.BY_POSITION:
             return _by_position(records)
-        if self.key_in_columns and not isinstance(records.values, Columns):
-            # The hash of a table's key is that of its columns, not of Python objects.
-            assert isinstance(self.codec, ArrowCodec)
-            arrays = self.codec.arrays(records.values)
-            records.values = Columns(self.codec.type_info, arrays)
+        if not isinstance(records.values, Columns):
+            records.values = self._in_columns(records.values)
         by_column = self._hashed_columns(records.values)
         if by_column is not None:
             return by_column
@@ -360,6 +360,21 @@ class EdgeStep(Step):
         of_all = self._without_key(records)
         of_all[places] = hashes
         return of_all
+
+    def _in_columns(self, values: list[Any]) -> Values:
+        """Values as the columns that they travel as, if the hash of a key is that of its columns."""
+        of_type = self.codec.type_info if isinstance(self.codec, ArrowCodec) else None
+        if not self.key_in_columns and (
+            self.key_fields is None or (of_type is not None and not self._is_stored_alike(of_type))
+        ):
+            return values
+        columns = self.codec.columns_of(values)
+        return values if columns is None else columns
+
+    def _is_stored_alike(self, type_info: TypeInformation) -> bool:
+        """Whether a function gives the keys as they are stored, and not an int for a DOUBLE."""
+        key = KeyColumns.of(self.key_fields, type_info)
+        return key is not None and all(kind.kind in STORED_ALIKE for kind in key.kinds)
 
     def _hashed_columns(self, values: Values) -> Hashes | None:
         """The hashes of keys that are columns of the values, None if they are not."""
