@@ -378,7 +378,7 @@ class Compiler:
         options: dict[str, Any] = {
             "raised": raised,
             "channel_offset": offset,
-            "stay": self._stay(link),
+            "stay": self._stay(link, edge),
         }
         columns = choice.by_column
         if columns is not None and choice.edge == "partial sums":
@@ -393,10 +393,10 @@ class Compiler:
         step = EdgeStep(info, tag, codec, self.slots, route, by_position=begins_time, **options)
         return self._with_policy(reader, step) if isinstance(reader, KeyedNode) else step
 
-    def _stay(self, link: Link) -> Stay | None:
+    def _stay(self, link: Link, edge: InEdge) -> Stay | None:
         """Of a link without an exchange, the line that promises that keys are kept."""
         node = self.component.graph[link.promise or link.reader]
-        return Stay(node.location) if link.chained else None
+        return Stay(node.location, edge.handed) if link.chained else None
 
     def _add_in_edge(self, reader: Node, edge: InEdge) -> None:
         known = self.in_edges.setdefault(reader.id, [])

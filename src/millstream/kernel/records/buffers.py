@@ -212,8 +212,16 @@ class Records:
         return None if self.selected is None else self.selected.take(rows)
 
     def slice(self, start: int, stop: int) -> Records:
-        """The records start..stop-1."""
-        return self.take(np.arange(start, min(stop, len(self)), dtype=np.int64))
+        """The records start..stop-1; columns are not copied."""
+        whole, stop = self.values, min(stop, len(self))
+        return Records(
+            whole.slice(start, stop - start) if isinstance(whole, Columns) else whole[start:stop],
+            self.ts[start:stop],
+            self.keys.slice(start, stop),
+            None if self.hashes is None else self.hashes[start:stop],
+            self.selected_at(np.arange(start, stop)),
+            None if self.weights is None else self.weights[start:stop],
+        )
 
 
 def encode(records: Records, codec: Codec, *, raised: bool) -> tuple[bytes, bytes]:
@@ -338,7 +346,7 @@ def decode_columns(header: bytes, payload: bytes, codec: Codec) -> Records:
 class Received:
     """A data buffer whose values, and the keys that go with them, are still as they travelled.
 
-    ``raised``: the stamps have had their floors.
+    ``raised``: the stamps have had their floors. ``stayed``: values that have not travelled.
     """
 
     data: memoryview
@@ -348,6 +356,21 @@ class Received:
     raised: bool
     selected_keys: KeyBytes | None = None
     weights: Ints | None = None
+    stayed: Columns | None = None
+
+    @staticmethod
+    def handed(records: Records, values: Columns) -> Received:
+        """Records, with values as columns, that an operator of the same stage takes."""
+        counts = records.weights is not None and not (records.weights == 1).all()
+        return Received(
+            memoryview(b""),
+            records.ts,
+            replace(records.keys),
+            records.hashes,
+            raised=True,
+            weights=records.weights if counts else None,
+            stayed=values,
+        )
 
     @staticmethod
     def of(header: bytes, payload: bytes) -> Received:
@@ -371,14 +394,14 @@ class Received:
 
     def decoded(self, codec: Codec, number: int | None = None) -> Records:
         """The records, with their values; given a number, pairs of it and the value."""
-        values = codec.decode(self.data)
+        values = codec.decode(self.data) if self.stayed is None else self.stayed.tolist()
         if number is not None:
             values = [(number, value) for value in values]
         return self._with(values)
 
     def in_columns(self, codec: Codec) -> Records | None:
         """The records with their values as columns; None if they are not, or one is missing."""
-        values = codec.gathered([self.data])
+        values = columns_of(codec, [self])
         if values is None:
             return None
         is_whole = len(values.arrays) == max(len(field_types(values.type_info)), 1)
@@ -390,6 +413,16 @@ class Received:
     def encoded(self, *, raised: bool) -> tuple[bytes, bytes]:
         """New header and payload; the values stay as they are."""
         return _framed(self, len(self.ts), self.selected_keys, self.data, raised)
+
+
+def columns_of(codec: Codec, buffers: Sequence[Received]) -> Columns | None:
+    """The values of several buffers as columns, one behind the other; None if one has no columns."""
+    if all(buffer.stayed is None for buffer in buffers):
+        return codec.gathered([buffer.data for buffer in buffers])
+    # Values stay only on edges of a declared type, where all buffers have the same columns.
+    each = [b.stayed if b.stayed is not None else codec.gathered([b.data]) for b in buffers]
+    found = [columns for columns in each if columns is not None]
+    return Columns(found[0].type_info, concat_arrays([columns.arrays for columns in found]))
 
 
 def concat_columns(parts: Sequence[Records | Received]) -> tuple[Ints, OrderKeys, Hashes | None]:
@@ -461,6 +494,9 @@ class BufferWriter:
             return
         records = concat_records(self.parts)
         self.parts, self.size = [], 0
+        if isinstance(records.values, Columns):
+            # A buffer that is found to be too large has been written for nothing.
+            self._aim_at(records.values.nbytes // len(records))
         step = self.limit  # large records lower the limit on the way
         for start in range(0, len(records), step):
             whole = len(records) <= step
@@ -469,10 +505,13 @@ class BufferWriter:
     def _emit(self, records: Records) -> None:
         header, payload = encode(records, self.codec, raised=self.raised)
         if len(payload) > TARGET_BYTES and len(records) > 1:
-            # Large records: aim lower from now on, so that later buffers come out right at once.
-            self.limit = max(1, len(records) * TARGET_BYTES // (2 * len(payload)))
+            self._aim_at(len(payload) // len(records))
             middle = len(records) // 2
             self._emit(records.slice(0, middle))
             self._emit(records.slice(middle, len(records)))
             return
         self.emit(BufferRow(self.slot, DATA, self.tag, header, payload))
+
+    def _aim_at(self, size: int) -> None:
+        """Let no buffer have more records of this many bytes than fill one half of it."""
+        self.limit = max(1, min(self.limit, TARGET_BYTES // (2 * max(size, 1))))

@@ -43,6 +43,11 @@ class Columns:
     def slice(self, start: int, length: int) -> Columns:
         return Columns(self.type_info, [array.slice(start, length) for array in self.arrays])
 
+    @property
+    def nbytes(self) -> int:
+        """How large the columns are."""
+        return sum(array.nbytes for array in self.arrays)
+
     def in_own_types(self) -> list[pa.Array]:
         """The columns with the Arrow types that this type has; a source may have used others."""
         own = [field.to_arrow() for field in field_types(self.type_info)]

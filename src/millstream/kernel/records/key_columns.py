@@ -91,12 +91,41 @@ def row_codes(columns: Sequence[pa.Array]) -> Ints:
     return _joined([_codes(_with_two_zeros(column)) for column in columns])
 
 
+def repeated_rows(columns: Sequence[pa.Array], rows: Ints, codes: Ints) -> tuple[Ints, Ints]:
+    """Which of some rows look like another one of the same code, and a number for each of them.
+
+    ``rows``: their places in the columns. Texts are compared only where all numbers are equal.
+
+    Examples
+    --------
+    >>> names, numbers = pa.array(["a", "b", "b"]), pa.array([1, 2, 2])
+    >>> places, codes = repeated_rows([names, numbers], np.array([0, 1, 2, 0]), np.array([0, 1, 1, 2]))
+    >>> places.tolist(), codes.tolist()
+    ([1, 2], [0, 0])
+    """
+    places = np.arange(len(rows))
+    by_cost = sorted(columns, key=lambda column: not pa.types.is_primitive(column.type))
+    for column in (None, *by_cost):
+        if column is not None:
+            codes = _joined([codes, row_codes([column.take(pa.array(rows[places]))])])
+        some = np.bincount(codes)[codes] > 1
+        places, codes = places[some], codes[some]
+        if not len(places):
+            break
+    return places, numbered(codes)
+
+
 def _joined(codes: list[Ints]) -> Ints:
     first, *others = codes
     for column in others:
         # Numbered again, because few products would soon be too large for 64 bits.
-        first = _codes(pa.array(first * (int(column.max(initial=0)) + 1) + column))
+        first = numbered(first * (int(column.max(initial=0)) + 1) + column)
     return first
+
+
+def numbered(numbers: Ints) -> Ints:
+    """The same numbers for the same, counted from 0."""
+    return _codes(pa.array(numbers))
 
 
 def _with_one_zero(column: pa.Array) -> pa.Array:

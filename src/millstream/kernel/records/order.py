@@ -185,6 +185,17 @@ class OrderKeys:
             self.path if isinstance(self.path, bytes) else self.path[rows],
         )
 
+    def slice(self, start: int, stop: int) -> OrderKeys:
+        """The keys from start to stop - 1."""
+        return OrderKeys(
+            self.stamp[start:stop],
+            self.born[start:stop],
+            self.channel[start:stop],
+            self.frag[start:stop],
+            self.pos[start:stop],
+            self.path if isinstance(self.path, bytes) else self.path[start:stop],
+        )
+
     def extended(self, ordinals: Ints | None) -> OrderKeys:
         """The keys with the number of the emission, from 1, added to the path. None: all are first."""
         if ordinals is None:

@@ -19,6 +19,7 @@ from millstream.kernel.records.buffers import (
     Hashes,
     Received,
     Records,
+    columns_of,
     concat_columns,
     merged,
     selected_of,
@@ -70,6 +71,8 @@ class Arrivals:
 
     def in_columns(self) -> Columns:
         """All values in order, still as columns."""
+        if np.array_equal(self.places, np.arange(len(self))):
+            return Columns(self.type_info, self.columns)
         places = pa.array(self.places)
         return Columns(self.type_info, [column.take(places) for column in self.columns])
 
@@ -95,7 +98,7 @@ def in_order(parts: Sequence[tuple[Codec, Received]], *, as_columns: bool = Fals
     codec, buffers = parts[0][0], [buffer for _, buffer in parts]
     many = as_columns or sum(len(buffer.ts) for buffer in buffers) > FEW
     if many and all(other == codec for other, _ in parts):
-        columns = codec.gathered([buffer.data for buffer in buffers])
+        columns = columns_of(codec, buffers)
         if columns is not None:
             return _in_columns(columns, buffers)
     return merged([buffer.decoded(codec) for codec, buffer in parts])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +28,7 @@ class InEdge:
     them back; ``input`` which of the operator's inputs it is; ``name`` says which edge it is in state
     that outlives the program; ``key`` the selector by whose keys its records have their slots, if there
     is one; ``sums`` what adds up records, if partial sums travel on it instead; ``stays`` says that an
-    operator of the same stage feeds it.
+    operator of the same stage feeds it, which puts columns into ``handed`` as they are.
     """
 
     tag: int
@@ -44,6 +44,13 @@ class InEdge:
     waits_for: frozenset[int] = frozenset()
     sums: PartialSums | None = None
     stays: bool = False
+    handed: list[Received] = field(default_factory=list)
+
+    def arrived(self, rows: Iterable[BufferRow], time: EpochTime) -> list[Received]:
+        """The buffers of the edge in an epoch, and what has been handed over."""
+        found = [*(self.receive(row, time) for row in rows), *self.handed]
+        self.handed.clear()
+        return found
 
     def receive(self, row: BufferRow, time: EpochTime) -> Received:
         """A buffer of the edge, with stamps that have had their floors."""

@@ -341,6 +341,8 @@ class KeyedProgram(Program):
     def _open(self, slot: int) -> None:
         self.subtask = slot
         for hosted in self.operators:
+            for edge in hosted.edges:
+                edge.handed.clear()  # of an epoch that has failed
             if hosted.operator.opened is None:
                 hosted.operator.open(self.make_context)
                 for chain in hosted.outputs.values():
@@ -455,8 +457,7 @@ class KeyedProgram(Program):
         """The operator's records of this epoch, in order."""
         parts: list[tuple[InEdge, Received]] = []
         for edge in hosted.edges:
-            for row in buffers.get(edge.tag, ()):
-                received = edge.receive(row, time)
+            for received in edge.arrived(buffers.get(edge.tag, ()), time):
                 number = edge.index if edge.siblings > 1 else None
                 step = arrival_step(hosted.operator.info.turn, number)
                 received.keys = received.keys.through(step)

@@ -28,6 +28,7 @@ from millstream.kernel.records.buffers import (
     BufferRow,
     BufferWriter,
     Codec,
+    Received,
     Records,
 )
 from millstream.kernel.records.columns import Columns, Values, as_list, field_index
@@ -218,10 +219,12 @@ Route = Callable[[Any], Any] | Place
 class Stay:
     """Records do not leave their slot: an operator of the same stage takes them.
 
-    ``location``: the line that says, or shows, that their keys belong there.
+    ``location``: the line that says, or shows, that their keys belong there. ``handed``: of the edge of
+    that operator. Records whose values are columns go there as they are: nobody changes columns.
     """
 
     location: Location | None
+    handed: list[Received]
 
     def broken(self, info: OperatorInfo, value: Any, slots: tuple[int, int]) -> PlanError:
         """The error of a record whose key belongs to another slot."""
@@ -321,21 +324,33 @@ class EdgeStep(Step):
     def _spread(self, records: Records) -> None:
         """Give each slot its records, by their hashes."""
         assert records.hashes is not None
-        if self.slots == 1:
-            self._writer(0).add(records)
-            return
         slots = (records.hashes % self.slots).astype(np.uint16)
         if self.stay is not None:
             for row in np.flatnonzero(slots != self.own_slot)[:1].tolist():
                 value = self._shown(records, row)
                 raise self.stay.broken(self.info, value, (int(slots[row]), self.own_slot))
-            self._writer(self.own_slot).add(records)
+            self._hand_over(records, self.stay)
+            return
+        if self.slots == 1:
+            self._writer(0).add(records)
             return
         order = np.argsort(slots, kind="stable")
         found, starts = np.unique(slots[order], return_index=True)
         ends = [*starts[1:].tolist(), len(order)]
         for slot, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
             self._writer(slot).add(records.take(order[start:end]))
+
+    def _hand_over(self, records: Records, stay: Stay) -> None:
+        codec, values = self.codec, records.values
+        if (
+            isinstance(values, Columns)
+            and isinstance(codec, ArrowCodec)
+            and records.selected is None
+        ):
+            own = Columns(codec.type_info, codec.arrays(values))
+            stay.handed.append(Received.handed(records, own))
+        else:
+            self._writer(self.own_slot).add(records)
 
     def _shown(self, records: Records, row: int) -> Any:
         """A record as an error shows it."""

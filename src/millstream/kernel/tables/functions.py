@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
 
-__all__ = ["Column", "ColumnFunction", "Constant"]
+from millstream.kernel.records.order import Ints
+
+__all__ = ["Column", "ColumnFunction", "Constant", "true_pairs"]
 
 
 @runtime_checkable
@@ -52,3 +56,24 @@ class Constant:
 
     def __call__(self, batch: pa.RecordBatch) -> pa.Array:
         return pa.repeat(pa.scalar(self.value, self.type), batch.num_rows)
+
+
+def true_pairs(
+    condition: ColumnFunction,
+    left: tuple[Sequence[pa.Array], Ints],
+    right: tuple[Sequence[pa.Array], Ints],
+) -> np.ndarray:
+    """Whether a condition holds for pairs of rows: the columns of both sides, and places in them.
+
+    A condition with a property ``reads``, the places of its columns, gets no values of the others.
+    """
+    reads, columns = getattr(condition, "reads", None), list[pa.Array]()
+    for arrays, rows in (left, right):
+        places = pa.array(rows)
+        for array in arrays:
+            is_read = reads is None or len(columns) in reads
+            columns.append(array.take(places) if is_read else pa.nulls(len(rows), array.type))
+    names = [str(place) for place in range(len(columns))]
+    verdicts = condition(pa.RecordBatch.from_arrays(columns, names=names)).fill_null(False)
+    found: np.ndarray = verdicts.to_numpy(zero_copy_only=False)
+    return found

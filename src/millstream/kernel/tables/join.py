@@ -23,7 +23,7 @@ from millstream.kernel.records.groups import Groups, in_order_of
 from millstream.kernel.records.key_columns import row_codes
 from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.bags import places_of
-from millstream.kernel.tables.functions import ColumnFunction
+from millstream.kernel.tables.functions import ColumnFunction, true_pairs
 from millstream.kernel.tables.operator import (
     Delta,
     Emission,
@@ -277,14 +277,10 @@ class JoinOperator(TableOperator):
         """Whether the condition holds for each pair."""
         assert self.join.condition is not None
         found = []
-        names = [*self.join.left.get_field_names(), *self.join.right.get_field_names()]
         for start in range(0, len(pairs.left), CHUNK):
-            some = pairs.take(np.arange(start, min(start + CHUNK, len(pairs.left))))
-            ones, others = pa.array(some.left), pa.array(some.right)
-            columns = [a.take(ones) for a in left.arrays] + [a.take(others) for a in right.arrays]
-            batch = pa.RecordBatch.from_arrays(columns, names=names)
-            verdicts = self.join.condition(batch).fill_null(False)
-            found.append(verdicts.to_numpy(zero_copy_only=False))
+            ones, others = (side[start : start + CHUNK] for side in (pairs.left, pairs.right))
+            sides = (left.arrays, ones), (right.arrays, others)
+            found.append(true_pairs(self.join.condition, *sides))
         return np.concatenate(found)
 
     def _emit_pairs(self, left: _Side, right: _Side, pairs: _Pairs, emission: Emission) -> None:

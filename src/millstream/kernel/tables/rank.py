@@ -18,7 +18,7 @@ from millstream.common.typeinfo import RowTypeInfo
 from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.records.groups import Groups
-from millstream.kernel.records.key_columns import equal_codes, row_codes
+from millstream.kernel.records.key_columns import equal_codes, numbered, repeated_rows, row_codes
 from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.bags import Bag, SortColumn, bag_form, sort_columns
 from millstream.kernel.tables.operator import Delta, Emission, TableOperator
@@ -233,11 +233,38 @@ class _Ranked:
         if not self.spec.changes and (self.spec.rank_name is None or self.spec.end == 1):
             # A row that enters has just come: it is the cause itself, and not what came behind it.
             causes[len(gone) :] = self.bag.causes[self.rows[come]]
-        arrays = [array.take(pa.array(self.rows[rows])) for array in self.bag.arrays]
+        arrays, copies = self.bag.arrays, self.rows[rows]
+        ranks = np.concatenate([before[gone], after[come]])
+        left, totals = self._without_opposites(copies, ranks, numbers[rows], weights)
+
+        def columns(order: pa.Array) -> list[pa.Array]:
+            chosen = left[order.to_numpy()]
+            places = pa.array(copies[chosen])
+            found = [array.take(places) for array in arrays]
+            return found if self.spec.rank_name is None else [*found, pa.array(ranks[chosen])]
+
+        emission.send_made(columns, totals, causes[left])
+
+    def _without_opposites(
+        self, copies: Ints, ranks: Ints, partitions: Ints, weights: Ints
+    ) -> tuple[Ints, Ints]:
+        """The places of different rows with their weights added up.
+
+        One copy of a row may leave the range while another one, perhaps with the same rank, enters it.
+        """
+        codes = partitions
         if self.spec.rank_name is not None:
-            arrays.append(pa.array(np.concatenate([before[gone], after[come]])))
-        arrays, weights, causes = _without_opposites(arrays, weights, causes)
-        emission.send(arrays, weights, causes)
+            codes = partitions * (int(ranks.max()) + 1) + ranks
+        key = self.spec.key
+        columns = [array for i, array in enumerate(self.bag.arrays) if i not in key]
+        places, codes = repeated_rows(columns, copies, numbered(codes))
+        if not len(places):
+            return np.arange(len(weights)), weights
+        groups, totals = Groups.of_codes(codes), weights.copy()
+        totals[places] = 0
+        totals[places[groups.firsts]] = groups.sizes(weights[places])
+        left = np.flatnonzero(totals)
+        return left, totals[left]
 
     def kept(self) -> Rows:
         """The rows to keep: all, or those that may still be in the range."""
@@ -257,17 +284,3 @@ def _renumbered(codes: Ints) -> Ints:
     found: Any = np.cumsum(np.diff(codes, prepend=codes[0] if len(codes) else 0) != 0)
     numbers: Ints = found
     return numbers
-
-
-def _without_opposites(
-    arrays: list[pa.Array], weights: Ints, causes: Ints
-) -> tuple[list[pa.Array], Ints, Ints]:
-    """Equal rows with their weights added up: one copy may leave the range while another enters."""
-    groups = Groups.of_codes(row_codes(arrays))
-    if len(groups.starts) == len(weights):
-        return arrays, weights, causes
-    totals = groups.sizes(weights)
-    some = np.flatnonzero(totals)
-    rows = groups.firsts[some]
-    places = pa.array(rows)
-    return [array.take(places) for array in arrays], totals[some], causes[rows]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from millstream.kernel.tables.functions import Column, ColumnFunction
 from millstream.table.expressions.context import Context
 from millstream.table.expressions.tree import Expression, InputRef
 from millstream.table.functions.evaluate import evaluate
+from millstream.table.rules.conditions import columns_of
 from millstream.table.types.arrow import arrow_type
 from millstream.table.types.logical import RowType
 
@@ -47,6 +49,11 @@ class Compiled:
             found = found.combine_chunks()
         wanted = arrow_type(self.expression.type)
         return found if found.type == wanted else found.cast(wanted)
+
+    @cached_property
+    def reads(self) -> frozenset[int]:
+        """The columns that it reads."""
+        return frozenset(columns_of(self.expression))
 
     def __str__(self) -> str:
         return str(self.expression)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -224,6 +225,27 @@ class TestWriter:
         values = [bytes(100_000) + bytes([i]) for i in range(90)]
         rows = self.rows(values, limit=30)
         assert [value[-1] for value in self.values(rows)] == list(range(90))
+
+    def test_columns_of_large_records_are_written_once(self, monkeypatch: Any) -> None:
+        written: list[int] = []
+        encode_once = ArrowCodec.encode
+
+        def counted(codec: ArrowCodec, values: Any) -> bytes:
+            written.append(len(values))
+            return encode_once(codec, values)
+
+        monkeypatch.setattr(ArrowCodec, "encode", counted)
+        texts = [chr(97 + i % 26) * 5_000 for i in range(1_000)]
+        values = Columns(Types.STRING(), [pa.array(texts)])
+        sent: list[BufferRow] = []
+        codec = ArrowCodec(Types.STRING())
+        writer = BufferWriter(0, 0, codec, True, sent.append)
+        writer.add(replace(plain(list(range(1_000))), values=values))
+        writer.flush()
+        assert sum(written) == 1_000 and len(sent) > 5
+        assert all(len(row.payload) <= buffers.TARGET_BYTES for row in sent)
+        found = merged([decode(row.header, row.payload, codec) for row in sent])
+        assert found.values == texts
 
     def test_one_huge_record_is_a_buffer_of_its_own(self) -> None:
         assert len(self.rows([bytes(2 * buffers.TARGET_BYTES)])) == 1

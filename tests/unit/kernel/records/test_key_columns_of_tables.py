@@ -5,11 +5,14 @@ from __future__ import annotations
 import datetime as dt
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from millstream.common.typesystem.arrow_info import ArrowTypeInfo
-from millstream.kernel.records.key_columns import KeyColumns
+from millstream.kernel.records.key_columns import KeyColumns, repeated_rows, row_codes
 
 # In each column the first and the third value are equal, and no others.
 COLUMNS = [
@@ -43,3 +46,27 @@ def test_equal_values_are_one_key(column: pa.Array) -> None:
             assert numbers[0] == numbers[2]
             if not pa.types.is_null(column.type):
                 assert len(set(numbers.tolist())) == 3
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 2), st.sampled_from((None, "a", "b")), st.sampled_from((0.0, -0.0))
+        )
+    ),
+    st.data(),
+)
+def test_repeated_rows_are_those_whose_numbers_are_equal(rows: list, data: st.DataObject) -> None:
+    places = np.array(data.draw(st.lists(st.integers(0, len(rows) - 1))) if rows else [], np.int64)
+    codes = np.array(data.draw(st.lists(st.integers(0, 1), min_size=len(places))), np.int64)
+    codes = codes[: len(places)]
+    columns = [
+        pa.array([row[at] for row in rows], kind)
+        for at, kind in ((1, pa.string()), (0, pa.int64()), (2, pa.float64()))
+    ]
+    numbers = row_codes([pa.array(codes), *(column.take(pa.array(places)) for column in columns)])
+    wanted = [at for at, number in enumerate(numbers) if (numbers == number).sum() > 1]
+    found, own = repeated_rows(columns, places, codes)
+    assert found.tolist() == wanted
+    pairs = set(zip(own.tolist(), numbers[found].tolist(), strict=True))
+    assert len(pairs) == len(set(own.tolist())) == len(set(numbers[found].tolist()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,8 +27,10 @@ from millstream.kernel.records.buffers import (
 )
 from millstream.kernel.records.columns import Columns
 from millstream.kernel.records.order import OrderKeys
+from millstream.kernel.stages.edges import InEdge
 from millstream.kernel.stages.programs import Block
-from millstream.kernel.steps.chain import TimestampStep
+from millstream.kernel.steps.chain import EdgeStep, Stay, TimestampStep
+from millstream.kernel.steps.routing import Place
 from millstream.kernel.steps.stateless import Flow, Step
 from millstream.plan.graph import (
     JobGraph,
@@ -403,3 +406,43 @@ def test_a_record_in_columns_without_a_time_is_shown() -> None:
     times = np.array([NO_TIMESTAMP])
     with pytest.raises(PlanError, match=r"NO_TIMESTAMP.*\('a',\) has no timestamp"):
         step.push(Flow(values, times, OrderKeys.of_fragment(times, 0, 0, 0)))
+
+
+INFO = OperatorInfo("reader", "reader", None)
+LONGS = ArrowCodec(Types.LONG())
+
+
+def flow_of(values: Any, weights: Any = None) -> Flow:
+    times = np.zeros(len(values), np.int64)
+    return Flow(values, times, OrderKeys.of_fragment(times, 0, 0, 0), None, weights)
+
+
+class TestOperatorsOfOneStage:
+    def edges(self, sent: list[Any]) -> tuple[EdgeStep, InEdge]:
+        reader = InEdge(1, LONGS, None, stays=True)
+        stay = Stay(None, reader.handed)
+        edge = EdgeStep(INFO, 1, LONGS, 1, Place.ONE_SLOT, raised=True, stay=stay)
+        edge.bind(sent.append, 0)
+        return edge, reader
+
+    def test_columns_are_handed_over_once_and_not_written(self) -> None:
+        sent: list[Any] = []
+        edge, reader = self.edges(sent)
+        weights = np.array([1, -1])
+        edge.push(flow_of(Columns(Types.LONG(), [pa.array([1, 2])]), weights))
+        edge.push(flow_of(Columns(Types.LONG(), [pa.array([3])]), np.array([1])))
+        edge.flush()
+        assert sent == []
+        one, other = reader.arrived([], None)  # type: ignore[arg-type]
+        assert one.decoded(LONGS).values == [1, 2] and one.weights is not None
+        assert one.weights.tolist() == [1, -1]
+        assert other.decoded(LONGS).values == [3]
+        assert other.weights is None, "an operator that takes no weights may get them"
+        assert reader.arrived([], None) == []  # type: ignore[arg-type]
+
+    def test_objects_are_written_because_a_function_may_change_them(self) -> None:
+        sent: list[Any] = []
+        edge, reader = self.edges(sent)
+        edge.push(flow_of([1, 2]))
+        edge.flush()
+        assert len(sent) == 1 and reader.handed == []

@@ -22,7 +22,7 @@ from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.keys.hashing import Hashes
 from millstream.kernel.records.key_columns import row_codes
 from millstream.kernel.records.order import Ints
-from millstream.kernel.tables.functions import ColumnFunction
+from millstream.kernel.tables.functions import ColumnFunction, true_pairs
 from millstream.kernel.tables.operator import Delta
 from millstream.kernel.tables.rows import Rows
 from millstream.kernel.tables.sections import SectionForm
@@ -261,16 +261,22 @@ class TableIntervalJoinOperator(TimedOperator):
     def _true(self, left: _Side, right: _Side, one: Ints, two: Ints) -> tuple[Ints, Ints]:
         if self.spec.condition is None or not len(one):
             return one, two
-        arrays = [*left.rows.take(one).arrays, *right.rows.take(two).arrays]
-        batch = pa.RecordBatch.from_arrays(arrays, names=[str(i) for i in range(len(arrays))])
-        true = self.spec.condition(batch).fill_null(False).to_numpy(zero_copy_only=False)
+        sides = (left.rows.arrays, one), (right.rows.arrays, two)
+        true = true_pairs(self.spec.condition, *sides)
         return one[true], two[true]
 
     def _send_pairs(self, left: _Side, right: _Side, one: Ints, two: Ints, firing: Firing) -> None:
         later = left.ranks[one] >= right.ranks[two]
         causes = np.where(later, left.causes[one], right.causes[two])
-        arrays = [*left.rows.take(one).arrays, *right.rows.take(two).arrays]
-        firing.now.send(arrays, np.ones(len(one), np.int64), causes)
+
+        def columns(order: pa.Array) -> list[pa.Array]:
+            ones, others = (pa.array(rows).take(order) for rows in (one, two))
+            return [
+                *(array.take(ones) for array in left.rows.arrays),
+                *(array.take(others) for array in right.rows.arrays),
+            ]
+
+        firing.now.send_made(columns, np.ones(len(one), np.int64), causes)
 
     def _let_go(self, side: _Side, number: int, other: _Side, firing: Firing) -> Rows:
         """The rows that stay; those that go without a partner come with NULL, if the kind says so."""
