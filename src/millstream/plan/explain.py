@@ -53,7 +53,7 @@ def explain(graph: JobGraph, options: JobOptions, stored: Stored = NOTHING) -> E
 def _restored(
     components: tuple[Component, ...], options: JobOptions, stored: Stored
 ) -> Iterator[str]:
-    """What becomes of the stored state: operators that find theirs, that begin empty, that are gone."""
+    """A line for each operator that finds its stored state, that begins empty, or that is gone."""
     if not stored.layouts:
         return
     known = {uid for component in components for uid in state_layouts(component)}

@@ -432,7 +432,8 @@ def test_plan_asks_for_the_part_that_leads_to_sinks(
     seen: list[list[str]] = []
     module = ModuleType("millstream.plan.explain")
 
-    def explain(graph: Any, options: Any) -> Any:
+    def explain(graph: Any, options: Any, stored: Any) -> Any:
+        assert not stored.layouts
         seen.append([node.name for node in graph])
         return SimpleNamespace(text="the plan", mermaid="graph LR")
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow.fs as pafs
 
 from millstream.common.errors import MillstreamError
+from millstream.connectors.files.hidden import is_hidden
 from millstream.connectors.files.opening import GLOB, file_system
 
 _UNKNOWN_TIME = -1
@@ -119,19 +120,6 @@ def _below(fs: pafs.FileSystem, root: pafs.FileInfo, *, deep: bool) -> Iterator[
                 yield info
         elif "=" in info.base_name and not deep:
             raise refused(root.path, f"the folder {info.base_name} stands for a value of a column")
-
-
-def is_hidden(name: str) -> bool:
-    """Whether readers pass over a file or folder of this name, as those of Spark do.
-
-    Examples
-    --------
-    >>> [is_hidden(name) for name in ("_SUCCESS", ".crc", "_day=1", ".day=1", "day=1")]
-    [True, True, False, True, False]
-    """
-    if name.startswith("_"):
-        return "=" not in name
-    return name.startswith(".") or name.endswith("._COPYING_")
 
 
 def regex_of(pattern: str) -> re.Pattern[str]:

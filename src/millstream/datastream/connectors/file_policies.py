@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from millstream.common.errors import FormatError, PlanError, short_repr, user_location
 from millstream.common.types import Row
-from millstream.connectors.files.listing import is_hidden
+from millstream.connectors.files.hidden import is_hidden
 from millstream.datastream.connectors.bucket_formats import TimeFormat
 
 __all__ = [

@@ -23,7 +23,7 @@ from millstream.checkpoint.small_files import (
     read_small,
 )
 from millstream.common.errors import CheckpointError
-from millstream.connectors.files.listing import is_hidden
+from millstream.connectors.files.hidden import is_hidden
 from millstream.kernel.keys.hashing import stable_hash
 
 __all__ = ["ATTEMPT", "PUBLISHED", "RETRACTED", "VERSION", "SinkFolder"]

@@ -14,7 +14,7 @@ from millstream.common.execution_config import accepted_without_effect
 from millstream.common.paths import absolute_path
 from millstream.connectors.conditions import Comparison
 from millstream.connectors.files.choice import FileReader
-from millstream.connectors.files.listing import is_hidden
+from millstream.connectors.files.hidden import is_hidden
 from millstream.connectors.files.orc import OrcReader
 from millstream.connectors.files.parquet import ParquetReader
 from millstream.connectors.files.text import TextReader

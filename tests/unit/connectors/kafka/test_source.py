@@ -245,4 +245,4 @@ def test_secrets_are_not_in_texts_about_the_source() -> None:
     source = KafkaChannels(settings, Subscription(topics=("t",)))
     shown = repr(source) + source.describe_channels() + source.signature()
     assert "hidden-away" not in shown
-    assert source.details() == {}
+    assert source.details() == {"positions": "Kafka"}
