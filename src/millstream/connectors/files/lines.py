@@ -47,8 +47,9 @@ def _whole_lines(stream: ByteStream, block_bytes: int) -> Iterator[bytes]:
     rest, size = b"", block_bytes
     while data := bytes(stream.read(size)):
         block = rest + data
+        end = block.rfind(b"\n") + 1
         # Behind a last \r there may be a \n.
-        end = max(block.rfind(b"\n"), block.rfind(b"\r", 0, -1)) + 1
+        end = max(end, block.rfind(b"\r", end, -1) + 1)
         # A line of many blocks is not copied once for each of them.
         size = block_bytes if end else 2 * size
         if end:
