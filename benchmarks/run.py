@@ -54,6 +54,8 @@ SECTIONS = (
     "compare.md",
     "tables.md",
     "nexmark.md",
+    "explain.md",
+    "table_state.md",
 )
 
 

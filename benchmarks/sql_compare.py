@@ -11,8 +11,8 @@ import math
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import median
@@ -31,11 +31,12 @@ SYSTEMS = {
 
 @dataclass(frozen=True)
 class Job:
-    """A query to be timed: the statements before it, and the INSERT itself."""
+    """A query to be timed: the statements before it, the INSERT itself, and options of the session."""
 
     name: str
     statements: tuple[str, ...]
     insert: str
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -57,17 +58,18 @@ class Runner:
 
     def seconds(self, job: Job, system: str) -> float | None:
         """The median of the processor seconds of a job; None if it does not run."""
-        arguments = SYSTEMS[system]
         found = []
         for _ in range(self.repeats):
-            output = self._run(job, arguments)
+            output = self.run(job, system)
             if output is None:
                 return None
             found.append(output["cpu"])
         return median(found)
 
-    def _run(self, job: Job, arguments: tuple[str, ...]) -> dict | None:
-        content = {"statements": job.statements, "insert": job.insert}
+    def run(self, job: Job, system: str) -> dict | None:
+        """What `sql_job.py` says of one run; None if the job does not run."""
+        arguments = SYSTEMS[system]
+        content = {"statements": job.statements, "insert": job.insert, "options": dict(job.options)}
         with tempfile.TemporaryDirectory(prefix="sql-", dir=self.cache) as name:
             folder = Path(name)
             (folder / "job.json").write_text(json.dumps(content))

@@ -3,7 +3,8 @@
     python benchmarks/sql_job.py SYSTEM FILE [--backend hashmap|rocksdb]
 
 FILE is JSON: ``statements`` that prepare tables, the timed ``insert``, and ``options`` of the session.
-The last line of the output is JSON: seconds, and processor seconds of all processes.
+The last line of the output is JSON: seconds, processor seconds of all processes, and bytes of state: in
+Millstream of its pages at the end, in Flink of the largest checkpoint that was completed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from contextlib import nullcontext
+import threading
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -54,6 +56,29 @@ def workspace(system: str):
     return flink.workspace()
 
 
+def state_of_millstream(result) -> int:
+    """The bytes of the state of all operators."""
+    operators = result.get_job_client().metrics().operators
+    return sum(each.state.bytes for each in operators if each.state is not None)
+
+
+class Checkpoints(threading.Thread):
+    """Looks at the checkpoints of a Flink job while it runs: each is removed by the one after it."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(daemon=True)
+        self.folder = folder
+        self.largest = 0
+        self.ended = threading.Event()
+
+    def run(self) -> None:
+        while not self.ended.wait(0.1):
+            for mark in self.folder.glob("*/chk-*/_metadata"):
+                with suppress(FileNotFoundError):
+                    sizes = [file.stat().st_size for file in mark.parent.iterdir()]
+                    self.largest = max(self.largest, sum(sizes))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("system", choices=("millstream", "flink"))
@@ -70,9 +95,16 @@ def main() -> int:
                 tables = flink_tables(options, folder, arguments.backend)
             for statement in job["statements"]:
                 tables.execute_sql(statement)
+        checkpoints = Checkpoints(folder / "checkpoints")
+        if arguments.system == "flink":
+            checkpoints.start()
         with stopwatch() as watch:
-            tables.execute_sql(job["insert"]).wait()
-    found = {"seconds": watch.seconds, "cpu": watch.cpu, "startup_cpu": startup.cpu}
+            result = tables.execute_sql(job["insert"])
+            result.wait()
+        checkpoints.ended.set()
+    own = arguments.system == "millstream"
+    state = state_of_millstream(result) if own else checkpoints.largest
+    found = {"seconds": watch.seconds, "cpu": watch.cpu, "startup_cpu": startup.cpu, "state": state}
     print(json.dumps({name: round(value, 3) for name, value in found.items()}), flush=True)
     return 0
 
