@@ -19,11 +19,20 @@ from millstream.table.expressions.java.dates import pattern_tokens
 from millstream.table.expressions.kinds import LogicalType
 from millstream.table.expressions.vectors import Vector
 
-__all__ = ["add_millis", "extract_column", "format_column", "text_column"]
+__all__ = [
+    "LAST_SECOND",
+    "add_millis",
+    "extract_column",
+    "format_column",
+    "moment_column",
+    "text_column",
+]
 
 Integers = npt.NDArray[np.int64]
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _DAY_MILLIS = 86_400_000
+LAST_SECOND = 253_402_300_799
+"""The last second of the year 9999."""
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, which have four digits
 
 
@@ -150,6 +159,19 @@ def add_millis(time: Vector, millis: int | None, kind: LogicalType) -> pa.Array 
     except (pa.ArrowInvalid, OverflowError):
         return None  # the code for one value has the message
     return moved.cast(column.type)
+
+
+def moment_column(number: Vector, digits: int | None, kind: LogicalType) -> pa.Array | None:
+    """The moments of whole numbers, as `times.moment_of` gives one, with at most the type's digits."""
+    column, target = _column(number), kinds.arrow_type(kind)
+    if column is None or digits is None or not 0 <= digits <= kinds.width(kind):
+        return None
+    values = _integers(column, pa.int64())
+    unit, second = 10**digits, _PER_SECOND[target.unit]
+    last = min(LAST_SECOND * unit, (2**63 - 1) * unit // second)
+    if second < unit or values.max() > last or values.min() < -last:
+        return None
+    return _with_nulls(values * (second // unit), column, kind)
 
 
 _FIELDS = {"yyyy", "MM", "dd", "HH", "mm", "ss", *("S" * count for count in range(1, 10))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -31,7 +32,13 @@ from millstream.table.functions.cast_text import (
     timestamp_text,
 )
 from millstream.table.functions.registry import BindError, function, to_type, vectorised
-from millstream.table.functions.time_columns import add_millis, extract_column, format_column
+from millstream.table.functions.time_columns import (
+    LAST_SECOND,
+    add_millis,
+    extract_column,
+    format_column,
+    moment_column,
+)
 from millstream.table.functions.time_units import (
     UNIT_MONTHS,
     UNIT_NANOS,
@@ -383,7 +390,14 @@ def _ltz_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalTyp
     return arguments, kinds.timestamp(min(precision, 9), True)
 
 
-_LAST_SECOND = 253_402_300_799  # of year 9999
+def moment_of(number: float | Decimal, digits: int) -> int | None:
+    """The nanoseconds of so many seconds (0 digits), milliseconds (3) and so on after 1970.
+
+    NULL after the year 9999.
+    """
+    unit = 10 ** (9 - digits)
+    nanos = int(number * unit) if isinstance(number, float) else int(number) * unit
+    return nanos if nanos // 1_000_000_000 <= LAST_SECOND else None
 
 
 @vectorised(
@@ -396,13 +410,17 @@ def _to_timestamp_ltz(call: Call, vectors: list[Vector], context: Context) -> pa
     """The moment so many seconds (precision 0), milliseconds (3) and so on after 1970, or of a text
     in UTC or a zone.
     """
+    digits = vectors[1] if len(vectors) == 2 else None
+    if kinds.root(vectors[0].type) in kinds.INTEGERS and (digits is None or digits.constant):
+        moments = moment_column(vectors[0], 3 if digits is None else digits.scalar, call.type)
+        if moments is not None:
+            return moments
     step = 10 ** (9 - kinds.width(call.type))
 
     def row(value: Any, second: Any = None, zone: str = "UTC") -> int | None:
         if not isinstance(value, str):
-            unit = 10 ** (9 - (3 if second is None else second))
-            nanos = int(value * unit) if isinstance(value, float) else int(value) * unit
-            return nanos // step * step if nanos // 1_000_000_000 <= _LAST_SECOND else None
+            nanos = moment_of(value, 3 if second is None else second)
+            return None if nanos is None else nanos // step * step
         found = _parse(value, second)
         if found is None and second is None:
             raise ValueError(f"Text '{value}' could not be parsed")

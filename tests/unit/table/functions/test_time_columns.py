@@ -18,9 +18,11 @@ from millstream.table.functions.time_columns import (
     add_millis,
     extract_column,
     format_column,
+    moment_column,
     text_column,
 )
 from millstream.table.functions.time_units import extract
+from millstream.table.functions.times import moment_of
 
 DAYS = st.integers(-719_162, 2_932_896)  # of the years 1 to 9999
 UNITS = (
@@ -123,3 +125,34 @@ def test_a_sum_beyond_64_bits_is_left_to_the_code_for_one_value() -> None:
     kind = kinds.timestamp(9)
     time = Vector(kind, 1, build([2**63 - 1], kind))
     assert add_millis(time, 1, kind) is None
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from((kinds.INT, kinds.BIGINT)),
+    st.integers(0, 9),
+    st.lists(
+        st.none()
+        | st.integers(-(2**31), 2**31 - 1)
+        | st.integers(-(2**63), 2**63 - 1)
+        | st.sampled_from((253_402_300_799_999, 253_402_300_800_000)),
+        min_size=1,
+    ),
+)
+def test_moments(number: kinds.LogicalType, digits: int, values: list[int | None]) -> None:
+    if number is kinds.INT:
+        values = [each if each is None or abs(each) < 2**31 else None for each in values]
+    kind = kinds.timestamp(max(3, digits), True)
+    found = moment_column(Vector(number, len(values), build(values, number)), digits, kind)
+    expected = [None if each is None else moment_of(each, digits) for each in values]
+    if found is None:  # NULL behind the year 9999, or an error
+        too_late = any(a is not None and b is None for a, b in zip(values, expected, strict=True))
+        assert too_late or any(each is not None and abs(each) > 2**62 for each in expected)
+    else:
+        assert _internal(found, kind) == expected
+
+
+@pytest.mark.parametrize("digits", [None, -1, 4, 10])
+def test_other_precisions_are_left_to_the_code_for_one_value(digits: int | None) -> None:
+    number = Vector(kinds.BIGINT, 1, build([1], kinds.BIGINT))
+    assert moment_column(number, digits, kinds.timestamp(3, True)) is None
