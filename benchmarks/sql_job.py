@@ -58,7 +58,7 @@ def workspace(system: str):
 
 def state_of_millstream(result) -> int:
     """The bytes of the state of all operators."""
-    operators = result.get_job_client().metrics().operators
+    operators = result.get_job_client().metrics().operators.values()
     return sum(each.state.bytes for each in operators if each.state is not None)
 
 

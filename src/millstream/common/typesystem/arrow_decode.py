@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
+from millstream.common.errors import TypeMismatchError
 from millstream.common.time import Instant
 from millstream.common.types import rows_of
 from millstream.common.typesystem.arrow_types import arrow_type
@@ -153,7 +154,14 @@ def _struct(type_info: TypeInformation, array: pa.Array) -> list[Any]:
 
 
 def _arrow(type_info: TypeInformation, array: pa.Array) -> list[Any]:
-    values: list[Any] = array.to_pylist()
+    try:
+        values: list[Any] = array.to_pylist()
+    except OverflowError as error:
+        raise TypeMismatchError(
+            "TIME_OUT_OF_RANGE",
+            f"a value of type {type_info} is before the year 1 or after 9999: Python has no such dates",
+            hint="leave such rows out, or CAST the column to STRING in the query",
+        ) from error
     return values
 
 

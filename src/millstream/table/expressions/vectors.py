@@ -113,7 +113,7 @@ def build(values: Sequence[Any], kind: LogicalType) -> pa.Array:
     if root in ("TIMESTAMP", "TIMESTAMP_LTZ"):
         factor = _UNIT_NANOS[target.unit]
         scaled = [None if each is None else each // factor for each in values]
-        return pa.array(scaled, pa.int64()).cast(target)
+        return _moments(scaled, kind).cast(target)
     if root == "DATE":
         return pa.array(values, pa.int32()).cast(target)
     if root == "INTERVAL_MILLIS":
@@ -138,6 +138,13 @@ def build(values: Sequence[Any], kind: LogicalType) -> pa.Array:
             return pa.array([None if row is None else {} for row in values], target)
         return pa.StructArray.from_arrays(columns, fields=list(target), mask=mask)
     return pa.array(values, target)
+
+
+def _moments(scaled: Sequence[Any], kind: LogicalType) -> pa.Array:
+    try:
+        return pa.array(scaled, pa.int64())
+    except OverflowError as error:
+        raise OverflowError(f"a time is too far from 1970 for 64 bits as {kind}") from error
 
 
 def _flat(values: Sequence[Any]) -> tuple[pa.Array, list[Any]]:

@@ -37,7 +37,10 @@ def evaluate(
     A value that a function refuses is an `EvaluationError` with the function and its arguments.
     """
     known = replace(context or Context(), length=batch.num_rows)
-    return _vector(expression, batch, known).array
+    try:
+        return _vector(expression, batch, known).array
+    except OverflowError as error:  # of a constant
+        raise EvaluationError(f"{expression}: {error}") from error
 
 
 def _vector(expression: Expression, batch: pa.RecordBatch, context: Context) -> Vector:

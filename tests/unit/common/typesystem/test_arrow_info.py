@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from millstream.common.errors import TypeMismatchError
 from millstream.common.typeinfo import type_from_dict
 from millstream.common.typesystem.arrow_info import ArrowTypeInfo, arrow_row
 
@@ -50,3 +51,13 @@ def test_a_value_that_does_not_fit_is_named() -> None:
     assert "int8" in (ArrowTypeInfo(pa.int8()).check("x") or "")
     with pytest.raises(ValueError, match="no columns of the Arrow type"):
         ArrowTypeInfo(pa.month_day_nano_interval()).to_dict()
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("s"), pa.timestamp("ms", "UTC")])
+def test_a_time_that_python_does_not_have_is_told_as_such(kind: pa.DataType) -> None:
+    number = pa.int32() if kind == pa.date32() else pa.int64()
+    far = pa.array([2**31 - 1 if kind == pa.date32() else 2**60], number).cast(kind)
+    with pytest.raises(
+        TypeMismatchError, match=r"TIME_OUT_OF_RANGE.*before the year 1 or after 9999"
+    ):
+        ArrowTypeInfo(kind).from_arrow_arrays([far])

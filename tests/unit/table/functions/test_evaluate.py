@@ -80,6 +80,15 @@ def test_a_time_that_does_not_fit_is_an_error_with_the_cast() -> None:
         evaluate(cast, early)
 
 
+def test_a_time_that_64_bits_cannot_hold_is_told_as_such() -> None:
+    text = pa.record_batch({"s": pa.array(["1500-01-01 00:00:00"])})
+    cast = bind_cast(InputRef(kinds.STRING, 0, "s"), kinds.timestamp(9))
+    constant = Literal(kinds.timestamp(9), -15_000_000_000_000_000_000)
+    for early in (cast, constant):
+        with pytest.raises(EvaluationError, match="too far from 1970 for 64 bits as TIMESTAMP"):
+            evaluate(early, text)
+
+
 @pytest.mark.parametrize(
     ("start", "part"), [(-2, "bc"), (-3, "abc"), (-4, ""), (0, "abc"), (4, "")]
 )
