@@ -92,6 +92,8 @@ def border_after(path: str, start: int, count: int, *, header: bool = False) -> 
     with opened(path) as file:
         file.seek(at)
         while data := file.read(BLOCK_BYTES):
+            while data.endswith(b"\r") and (more := file.read(1)):
+                data += more  # \r\n is one end, also where a block ends between both
             if not before and b"\r" not in data and (ends := data.count(b"\n")) < missing:
                 missing -= ends
                 at += len(data)

@@ -139,8 +139,15 @@ def record_batch(values: Values, type_info: TypeInformation) -> pa.RecordBatch:
 
 
 def concat_columns_of(parts: Sequence[Columns]) -> Columns:
-    """The values of several blocks of one type, one after the other."""
-    return Columns(parts[0].type_info, concat_arrays([part.arrays for part in parts]))
+    """The values of several blocks of one type, one after the other.
+
+    A source may use other Arrow types than those of its type, and in some blocks only.
+    """
+    first, *others = parts
+    pairs = (pair for part in others for pair in zip(part.arrays, first.arrays, strict=False))
+    are_alike = all(array.type == like.type for array, like in pairs)
+    arrays = [part.arrays if are_alike else part.in_own_types() for part in parts]
+    return Columns(first.type_info, concat_arrays(arrays))
 
 
 def concat_arrays(parts: Sequence[Sequence[pa.Array]]) -> list[pa.Array]:

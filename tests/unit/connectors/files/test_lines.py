@@ -6,6 +6,7 @@ import itertools
 import random
 import re
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -93,7 +94,8 @@ def test_a_border_lies_behind_so_many_lines(
     size = path.stat().st_size
     start = data.draw(st.integers(0, size))
     count = data.draw(st.integers(1, 4))
-    border = border_after(str(path), start, count)
+    with patch("millstream.connectors.files.lines.BLOCK_BYTES", data.draw(st.integers(1, 5))):
+        border = border_after(str(path), start, count)
     whole = lines(path, start)[1] if start else lines(path)[0]
     if border is None:
         assert len(whole) <= count
@@ -101,6 +103,14 @@ def test_a_border_lies_behind_so_many_lines(
     assert border > start
     between = lines(path, start, border)[1] if start else lines(path, border)[0]
     assert between == whole[:count]
+
+
+@pytest.mark.parametrize("size", range(1, 8))
+def test_an_end_of_two_bytes_is_one_end_also_between_two_blocks(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"aa\r\nb\r\n\r\nc\r")
+    with patch("millstream.connectors.files.lines.BLOCK_BYTES", size):
+        assert [border_after(str(path), 0, count) for count in (1, 2, 3, 4)] == [4, 7, 9, 11]
 
 
 def test_a_header_and_blank_lines_before_it_are_not_counted(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from millstream.datastream import StreamExecutionEnvironment
 from millstream.datastream.window import TumblingEventTimeWindows
 from millstream.kernel.calls.context import OperatorInfo
 from millstream.kernel.records.buffers import ArrowCodec, Records, decode_columns, encode, merged
-from millstream.kernel.records.columns import Columns, Values, record_batch
+from millstream.kernel.records.columns import Columns, Values, concat_columns_of, record_batch
 from millstream.kernel.records.order import OrderKeys
 from millstream.kernel.steps.stateless import FilterStep, Flow, MapStep, Step, StoredStep
 from millstream.plan.specs import FilesSinkSpec
@@ -118,6 +118,17 @@ def test_columns_of_the_declared_type_are_stored_as_they_are() -> None:
     other = Types.TUPLE(list(RECORD.field_types))
     found = through(StoredStep(OperatorInfo("s", "s"), other), rows, columns=True)
     assert found is not None and list(found.values) == [("a", 1, True, None)]
+
+
+@pytest.mark.parametrize("own_first", [True, False])
+def test_blocks_in_other_arrow_types_come_together(own_first: bool) -> None:
+    pair = Types.TUPLE([Types.STRING(), Types.LONG()])
+    own = Columns(pair, [pa.array(["a"]), pa.array([1])])
+    other = Columns(pair, [pa.array(["b"], pa.large_string()), pa.array([2], pa.int32())])
+    found = concat_columns_of([own, other] if own_first else [other, own])
+    assert sorted(found.tolist()) == [("a", 1), ("b", 2)]
+    same = concat_columns_of([other, other])
+    assert [array.type for array in same.arrays] == [array.type for array in other.arrays]
 
 
 def test_a_missing_record_is_no_column() -> None:
