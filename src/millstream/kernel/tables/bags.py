@@ -17,6 +17,7 @@ import pyarrow as pa
 from millstream.common.typeinfo import RowTypeInfo
 from millstream.common.typesystem.arrow_info import ArrowTypeInfo
 from millstream.kernel.keys.hashing import Hashes
+from millstream.kernel.records.column_hashing import encodings
 from millstream.kernel.records.key_columns import row_codes
 from millstream.kernel.records.order import Ints
 from millstream.kernel.tables.aggregates.base import numbers_in_order
@@ -116,13 +117,13 @@ def sort_columns(arrays: Sequence[pa.Array], order: Sequence[SortColumn]) -> lis
     found: list[npt.NDArray[Any]] = []
     for column in reversed(order):
         array = arrays[column.place]
+        missing = array.is_null().to_numpy(zero_copy_only=False)
         if pa.types.is_nested(array.type):
-            numbers: npt.NDArray[Any] = row_codes([array])
-        else:
-            numbers = numbers_in_order(array)
+            # Any order will do that does not depend on which other values are there.
+            array = pa.array(encodings(array, two_zeros=True), pa.binary())
+        numbers = numbers_in_order(array)
         if column.descending:
             numbers = -numbers if numbers.dtype.kind == "f" else ~numbers
-        missing = array.is_null().to_numpy(zero_copy_only=False)
         if missing.any():
             numbers = np.where(missing, 0, numbers)
             found += [numbers, ~missing if column.nulls_first else missing]
