@@ -22,6 +22,9 @@ __all__ = [
 
 INTEGERS = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}
 TIMESTAMPS = ("TIMESTAMP_WITHOUT_TIME_ZONE", "TIMESTAMP_WITH_LOCAL_TIME_ZONE")
+_EPOCH = datetime.datetime(1970, 1, 1)
+_MICROS = 6
+"""The digits of a second that Python's times have."""
 _DIGITS = Context(prec=40)
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -58,7 +61,10 @@ def parsed(text: str, kind: LogicalType, *, iso: bool = False) -> Any:
     if root == "TIME_WITHOUT_TIME_ZONE":
         return _time(text.removesuffix("Z"), iso=False)
     if root in TIMESTAMPS:
-        return _timestamp(text, root == TIMESTAMPS[1], iso)
+        found_at = _timestamp(text, root == TIMESTAMPS[1], iso)
+        if kind.precision <= _MICROS:  # type: ignore[attr-defined]
+            return found_at
+        return _nanoseconds(found_at, text)
     raise TypeError(f"{kind} has no text")
 
 
@@ -107,6 +113,16 @@ def _timestamp(text: str, local: bool, iso: bool) -> datetime.datetime:
         raise ValueError(f"no timestamp of the form {form}{'Z' if local else ''}: {text!r}")
     zone = datetime.UTC if local else None
     return datetime.datetime.combine(_date(date), _time(time, iso=iso), zone)
+
+
+def _nanoseconds(found: datetime.datetime, text: str) -> int:
+    """Nanoseconds since 1970, which Arrow takes for a time: Python's times have no such digits."""
+    micros = (found.replace(tzinfo=None) - _EPOCH) // datetime.timedelta(microseconds=1)
+    digits = text.removesuffix("Z").partition(".")[2][_MICROS:]
+    nanos = micros * 1_000 + int(digits.ljust(3, "0"))
+    if not -(2**63) <= nanos < 2**63:
+        raise ValueError(f"a time is too far from 1970 for 64 bits of nanoseconds: {text!r}")
+    return nanos
 
 
 def time_text(value: datetime.date | datetime.time, *, iso: bool = False) -> str:

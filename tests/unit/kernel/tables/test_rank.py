@@ -105,7 +105,7 @@ def test_the_table_is_that_of_all_rows(
     assert TableRun(spec, [differences]).table(plan) == expected(spec, differences)
 
 
-NESTED = {
+NESTED: dict[str, tuple[pa.DataType, dict[str, Any]]] = {
     "ARRAY": (pa.list_(pa.int64()), {"a": [1], "b": [2]}),
     "ROW": (pa.struct([("f", pa.float64())]), {"a": {"f": 1.5}, "b": {"f": None}}),
     "MAP": (pa.map_(pa.string(), pa.int64()), {"a": [("x", 1)], "b": [("x", 2)]}),

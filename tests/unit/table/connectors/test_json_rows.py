@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 
 from millstream.common.errors import FormatError
@@ -101,3 +102,28 @@ def test_what_flink_writes():
         '{"dc":100.000,"tm":"03:04:05","ts":"2020-01-02T03:04:05.1234",'
         '"lz":"1970-01-01T00:00:00.001Z","y":"AQI=","a":[null],"r":{"y":""}}'
     )
+
+
+def test_nanoseconds_are_read_and_written_in_full():
+    columns = "t TIMESTAMP(9), l TIMESTAMP_LTZ(9), r ROW<a ARRAY<TIMESTAMP(8)>>"
+    text = '{"t":"2020-12-31 00:00:00.123456789","l":"1960-12-31 23:59:59.000000001Z",'
+    text += '"r":{"a":["2020-12-31 00:00:00.12345678"]}}'
+    (row,) = JsonRows(row_type(columns).fields).read_all(text)
+    kinds = [pa.timestamp("ns"), pa.timestamp("ns", "UTC")]
+    kinds.append(pa.struct([("a", pa.list_(pa.timestamp("ns")))]))
+    arrays = [pa.array([value], kind) for value, kind in zip(row, kinds, strict=True)]
+    assert [array.cast(pa.string())[0].as_py() for array in arrays[:2]] == [
+        "2020-12-31 00:00:00.123456789",
+        "1960-12-31 23:59:59.000000001Z",
+    ]
+    again = [array.to_pylist()[0] for array in arrays]
+    assert JsonRows(row_type(columns).fields).write(again).decode() == text
+
+
+@pytest.mark.parametrize("year", ["0001", "1677", "2263", "9999"])
+def test_a_time_that_nanoseconds_do_not_reach_is_no_value(year):
+    fields = row_type("t TIMESTAMP(9)").fields
+    text = f'{{"t":"{year}-01-01 00:00:00"}}'
+    with pytest.raises(FormatError, match="is no TIMESTAMP"):
+        JsonRows(fields).read_all(text)
+    assert JsonRows(fields, lenient=True).read_all(text) == [(None,)]
