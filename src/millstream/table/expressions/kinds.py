@@ -62,6 +62,7 @@ __all__ = [
     "arrow_type",
     "as_decimal",
     "char",
+    "chosen_type",
     "common_type",
     "decimal",
     "is_binary",
@@ -214,6 +215,20 @@ def common_type(types: Sequence[LogicalType]) -> LogicalType:
     if found is None or _times_with_others(types):
         raise TypesError(f"{' and '.join(map(str, types))} have no common type")
     return found
+
+
+def chosen_type(types: Sequence[LogicalType]) -> LogicalType:
+    """The type of values of which one is chosen: by CASE, IF, VALUES and UNION, in arrays and maps.
+
+    It is the common type, but for approximate numbers Flink has Calcite's rule here: a DECIMAL beside
+    them makes a DOUBLE, and else the first of them gives the type.
+    """
+    found = common_type(types)
+    if root(found) not in ("FLOAT", "DOUBLE"):
+        return found
+    first = next(kind for kind in types if root(kind) in ("FLOAT", "DOUBLE"))
+    has_decimals = any(root(kind) == "DECIMAL" for kind in types)
+    return with_nullability(DOUBLE if has_decimals else first, found.nullable)
 
 
 def plain_interval(kind: LogicalType) -> LogicalType:

@@ -25,7 +25,7 @@ def _array_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalT
         raise BindError("an array has at least one element")
     if kinds.is_mixed_days([each.type for each in arguments]):
         raise BindError("dates and timestamps are no elements of one array")
-    element = kinds.common_type([each.type for each in arguments])
+    element = kinds.chosen_type([each.type for each in arguments])
     if kinds.root(element) == "NULL":
         raise BindError("an array of NULLs alone has no type; write CAST(NULL AS ...)")
     kind = kinds.array_of(element)
@@ -41,8 +41,8 @@ def _array(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
 def _map_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if not arguments or len(arguments) % 2:
         raise BindError("a map has keys and values in turn")
-    key = kinds.common_type([each.type for each in arguments[::2]])
-    value = kinds.common_type([each.type for each in arguments[1::2]])
+    key = kinds.chosen_type([each.type for each in arguments[::2]])
+    value = kinds.chosen_type([each.type for each in arguments[1::2]])
     converted = [to_type(each, (key, value)[at % 2]) for at, each in enumerate(arguments)]
     return converted, kinds.not_null(kinds.map_of(key, value))
 

@@ -29,7 +29,7 @@ def bind_case(
     results = [result for _, result in branches]
     if kinds.is_mixed_days([each.type for each in [*results, last]]):
         raise BindError("dates and timestamps are no results of one CASE")
-    kind = kinds.common_type([each.type for each in [*results, last]])
+    kind = kinds.chosen_type([each.type for each in [*results, last]])
     nullable = any(each.type.nullable for each in [*results, last])
     return Case(
         kinds.with_nullability(kind, nullable),
@@ -71,12 +71,11 @@ def _coalesce(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
 def _if_null_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if len(arguments) != 2:
         raise BindError("two arguments are needed")
-    if not arguments[0].type.nullable:
-        return arguments, arguments[0].type
     converted, kind = _coalesce_type(arguments)
-    return converted, kinds.with_nullability(
-        kind, arguments[1].type.nullable and arguments[0].type.nullable
-    )
+    first = arguments[0].type
+    if not first.nullable and (kinds.is_string(first) or kinds.is_binary(first)):
+        return arguments, first  # Flink does not convert texts to longer ones
+    return converted, kind
 
 
 @vectorised("IFNULL", CONDITIONAL, "IFNULL(value, replacement)", _if_null_type)
@@ -88,21 +87,20 @@ def _if_null(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
 def _null_if_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if len(arguments) != 2:
         raise BindError("two arguments are needed")
+    if kinds.is_mixed_days([each.type for each in arguments]):
+        raise BindError("a DATE is not compared with a TIMESTAMP")
     bind("=", arguments)
     return arguments, kinds.with_nullability(arguments[0].type, True)
 
 
-@function(
-    "NULLIF",
-    CONDITIONAL,
-    "NULLIF(value1, value2)",
-    "ANY ANY",
-    lambda types: types[0].with_nullability(True),
-    strict=False,
-)
-def _null_if(first: Any, second: Any) -> Any:
+@vectorised("NULLIF", CONDITIONAL, "NULLIF(value1, value2)", _null_if_type)
+def _null_if(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
     """NULL if both values are equal, otherwise the first."""
-    return None if first is not None and second is not None and first == second else first
+
+    def row(first: Any, second: Any) -> Any:
+        return None if second is not None and first == second else first
+
+    return build(each_value(row, vectors, context.length, strict=False), call.type)
 
 
 def _if_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
@@ -111,7 +109,7 @@ def _if_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType
     for each in arguments[1:]:
         if each.type.children or kinds.root(each.type) == "NULL":
             raise BindError(f"IF takes no {each.type}; CASE WHEN does")
-    kind = kinds.common_type([each.type for each in arguments[1:]])
+    kind = kinds.chosen_type([each.type for each in arguments[1:]])
     nullable = any(each.type.nullable for each in arguments)
     converted = [arguments[0], *(to_type(each, kind) for each in arguments[1:])]
     return converted, kinds.with_nullability(kind, nullable)
@@ -127,6 +125,11 @@ def _if(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
 def _extreme_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if not arguments:
         raise BindError("at least one argument is needed")
+    if (
+        len({kinds.is_string(each.type) for each in arguments if kinds.root(each.type) != "NULL"})
+        > 1
+    ):
+        raise BindError("texts and other values have no common type")
     converted = comparable(arguments)
     kind = kinds.plain_interval(kinds.common_type([each.type for each in converted]))
     return converted, kinds.with_nullability(kind, any(each.type.nullable for each in converted))
@@ -157,6 +160,3 @@ def _typeof(call: Call, value: Any, full: bool | None = None) -> str:
     """The type of the value, as a text."""
     kind = call.arguments[0].type
     return kind.as_serializable() if full else kind.as_summary()
-
-
-_ = _null_if_type

@@ -107,7 +107,7 @@ def _common(one: LogicalType, two: LogicalType, keeps_time: bool) -> LogicalType
         if plain_type(one).root == plain_type(two).root:
             return one.with_nullability(nullable)
     try:
-        return kinds.common_type([plain_type(one), plain_type(two)])
+        return kinds.chosen_type([plain_type(one), plain_type(two)])
     except kinds.TypesError:
         return None
 
@@ -141,7 +141,7 @@ def bind_values(
     types: list[LogicalType] = []
     for at in range(width):
         try:
-            types.append(kinds.common_type([row[at].type for row in rows]))
+            types.append(kinds.chosen_type([row[at].type for row in rows]))
         except kinds.TypesError as error:
             message = f"column {at + 1} of VALUES: {error}"
             raise context.error(
