@@ -220,7 +220,7 @@ def common_type(types: Sequence[LogicalType]) -> LogicalType:
 def chosen_type(types: Sequence[LogicalType]) -> LogicalType:
     """The type of values of which one is chosen: by CASE, IF, VALUES and UNION, in arrays and maps.
 
-    It is the common type, but for approximate numbers Flink has Calcite's rule here: a DECIMAL beside
+    It is the common type. Only for approximate numbers Flink has Calcite's rule here: a DECIMAL beside
     them makes a DOUBLE, and else the first of them gives the type.
     """
     found = common_type(types)
