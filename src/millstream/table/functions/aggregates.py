@@ -30,8 +30,16 @@ def _same(kind: LogicalType) -> LogicalType:
 
 
 def _of_other_row(types: list[LogicalType]) -> LogicalType:
+    if len(types) == 3 and len(set(map(_sort_of, (types[0], types[2]))) - {"text", "NULL"}) > 1:
+        raise BindError(f"a {types[2]} is no default of a {types[0]}")
     # As in Flink: with a default that is never NULL, neither is the result.
     return kinds.with_nullability(types[0], len(types) < 3 or types[2].nullable)
+
+
+def _sort_of(kind: LogicalType) -> str:
+    if kinds.is_string(kind):
+        return "text"
+    return "number" if kinds.is_numeric(kind) else kinds.root(kind)
 
 
 def _variance(kind: LogicalType) -> LogicalType:
@@ -49,7 +57,10 @@ def _list_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalTy
 def _percentile_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if not 2 <= len(arguments) <= 3 or not kinds.is_numeric(arguments[0].type):
         raise BindError("a number and a percentage are needed")
-    several = kinds.root(arguments[1].type) == "ARRAY"
+    percentage = arguments[1].type
+    several = kinds.root(percentage) == "ARRAY"
+    if not kinds.is_numeric(percentage.children[0] if several else percentage):
+        raise BindError("a number and a percentage are needed")
     return arguments, kinds.array_of(kinds.DOUBLE) if several else kinds.DOUBLE
 
 

@@ -26,6 +26,8 @@ VALUES = (
         ("IFNULL('a', 'bbb')", "CHAR(1) NOT NULL"),
         ("IFNULL(n, CAST(5000000000 AS BIGINT))", "BIGINT NOT NULL"),
         ("NULLIF(i, b)", "INT"),
+        ("LAG(i, 1, b) OVER (ORDER BY PROCTIME())", "INT NOT NULL"),
+        ("LAG(s, 1, i) OVER (ORDER BY PROCTIME())", "CHAR(2) NOT NULL"),
         ("COALESCE(d, fl)", "FLOAT NOT NULL"),
         ("COALESCE(fl, f)", "DOUBLE NOT NULL"),
         ("CASE WHEN i = 1 THEN d ELSE fl END", "DOUBLE NOT NULL"),
@@ -64,6 +66,9 @@ def test_the_type_of_rows_of_values() -> None:
         *("IFNULL(i, s)", "IFNULL(i, dt)", "IFNULL(bo, i)", "IFNULL(s, ts)"),
         *("NULLIF(i, dt)", "NULLIF(dt, ts)", "NULLIF(bo, i)", "NULLIF(i, s)"),
         *("GREATEST(i, s)", "LEAST(s, d)", "GREATEST(s, dt)"),
+        *("PERCENTILE(i, s)", "PERCENTILE(i, dt)"),
+        "LAG(i, 1, dt) OVER (ORDER BY PROCTIME())",
+        "LEAD(bo, 1, i) OVER (ORDER BY PROCTIME())",
     ],
 )
 def test_values_without_a_common_type_are_refused(expression: str) -> None:
