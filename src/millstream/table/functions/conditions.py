@@ -87,8 +87,6 @@ def _if_null(call: Call, vectors: list[Vector], context: Context) -> pa.Array:
 def _null_if_type(arguments: list[Expression]) -> tuple[list[Expression], LogicalType]:
     if len(arguments) != 2:
         raise BindError("two arguments are needed")
-    if kinds.is_mixed_days([each.type for each in arguments]):
-        raise BindError("a DATE is not compared with a TIMESTAMP")
     bind("=", arguments)
     return arguments, kinds.with_nullability(arguments[0].type, True)
 
