@@ -9,6 +9,7 @@ from dataclasses import fields
 from typing import Any, NoReturn
 
 from millstream.common.errors import CheckpointError, PlanError, user_location
+from millstream.common.memory_mode import running_in_memory
 from millstream.common.job import JobExecutionResult, JobID, JobStatus
 from millstream.common.types import Row
 from millstream.connectors.memory_tables import MemoryTables, using_tables
@@ -88,7 +89,7 @@ def in_memory(
             client.fail(error)
         return client
 
-    with submitting(submit), using_tables(found):
+    with submitting(submit), using_tables(found), running_in_memory(schedule.parallelism or 1):
         yield found
 
 

@@ -1,0 +1,1 @@
+"""The DataSet API: programs on bounded data, by Flink's names."""

@@ -1,0 +1,1 @@
+"""Spark Streaming's DStream API on Millstream's engine, by PySpark's names."""

@@ -1,0 +1,1 @@
+"""Machine learning in pipelines, by the names of FlinkML, flink-ml and scikit-learn."""
