@@ -9,8 +9,8 @@ from dataclasses import fields
 from typing import Any, NoReturn
 
 from millstream.common.errors import CheckpointError, PlanError, user_location
-from millstream.common.memory_mode import running_in_memory
 from millstream.common.job import JobExecutionResult, JobID, JobStatus
+from millstream.common.memory_mode import running_in_memory
 from millstream.common.types import Row
 from millstream.connectors.memory_tables import MemoryTables, using_tables
 from millstream.datastream.environment.submitting import submitting
