@@ -92,6 +92,7 @@ FOLDERS = {
         "fluent",
         "environment",
     ),
+    "iteration": ("kernel", "spark"),
     "datastream": (
         "functions",
         "building",

@@ -1,1 +1,34 @@
 """Loops whose state stays in their tasks, and the same loops as a job per superstep."""
+
+from __future__ import annotations
+
+from millstream.iteration.loops import run_loop
+from millstream.iteration.program import (
+    Aggregator,
+    Columns,
+    LoopInput,
+    LoopJob,
+    LoopMode,
+    LoopOptions,
+    LoopProgram,
+    MeshProgram,
+    Outbox,
+    Task,
+)
+from millstream.iteration.result import LoopResult, Superstep
+
+__all__ = [
+    "Aggregator",
+    "Columns",
+    "LoopInput",
+    "LoopJob",
+    "LoopMode",
+    "LoopOptions",
+    "LoopProgram",
+    "LoopResult",
+    "MeshProgram",
+    "Outbox",
+    "Superstep",
+    "Task",
+    "run_loop",
+]

@@ -1,0 +1,1 @@
+"""The tasks of a loop, and how they run in one process."""

@@ -1,0 +1,41 @@
+"""Runs loops: where a program says, or where it fits best."""
+
+from __future__ import annotations
+
+from millstream.common.memory_mode import memory_tasks
+from millstream.iteration.kernel.body import Merged
+from millstream.iteration.kernel.memory import run_in_memory
+from millstream.iteration.program import LoopJob
+from millstream.iteration.result import LoopResult, Superstep
+
+__all__ = ["run_loop"]
+
+
+def run_loop(job: LoopJob) -> LoopResult:
+    """Run a loop to its end.
+
+    Inside of `millstream.testing.in_memory`, or with the mode "memory", it runs in this process.
+
+    Examples
+    --------
+    See `millstream.iteration.LoopProgram`.
+    """
+    around = memory_tasks()
+    if around is None and job.options.mode != "memory":
+        raise NotImplementedError("loops on Spark are not there yet")
+    reason = "inside of in_memory()" if around is not None else "asked for by the options"
+    supersteps: list[Superstep] = []
+
+    def watch(merged: Merged, seconds: float) -> None:
+        supersteps.append(Superstep(merged.step, merged.active, seconds, merged.aggregates))
+
+    tables, end = run_in_memory(job, job.tasks or around or 1, watch)
+    return LoopResult(
+        tables,
+        job.output,
+        "memory",
+        reason,
+        supersteps,
+        converged=end.finished,
+        aggregates=end.aggregates,
+    )

@@ -1,0 +1,100 @@
+"""The result of a loop, and how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from millstream.common.errors import PlanError, user_location
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["LoopResult", "Superstep"]
+
+
+@dataclass(frozen=True)
+class Superstep:
+    """One superstep that is done.
+
+    Parameters
+    ----------
+    step
+        Its number, from 1.
+    active
+        What was left to do after it, in all tasks: the size of the workset.
+    seconds
+        How long it took.
+    aggregates
+        The merged aggregates.
+
+    Examples
+    --------
+    >>> Superstep(1, 250, 0.004).active
+    250
+    """
+
+    step: int
+    active: int
+    seconds: float
+    aggregates: Mapping[str, Any] = field(default_factory=dict)
+
+
+class LoopResult:
+    """The result of a loop, and how it went.
+
+    Attributes
+    ----------
+    mode : str
+        How it ran: "resident", "driver" or "memory".
+    reason : str
+        Why it ran that way.
+    supersteps : list of Superstep
+        The supersteps.
+    converged : bool
+        Whether the program said that it is finished; False if it ended at ``max_supersteps``.
+    aggregates : Mapping[str, Any]
+        The aggregates of the last superstep.
+
+    Examples
+    --------
+    >>> table = pa.table({"id": [1]})
+    >>> result = LoopResult([table], table.schema, "memory", "asked for", [], converged=True)
+    >>> result.to_arrow().num_rows
+    1
+    """
+
+    def __init__(
+        self,
+        tables: Sequence[pa.Table],
+        schema: pa.Schema,
+        mode: str,
+        reason: str,
+        supersteps: Sequence[Superstep],
+        *,
+        converged: bool,
+        aggregates: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.mode = mode
+        self.reason = reason
+        self.supersteps = list(supersteps)
+        self.converged = converged
+        self.aggregates = dict(aggregates or {})
+        self._tables = tables
+        self._schema = schema
+
+    def to_arrow(self) -> pa.Table:
+        """All rows of the result, in order of the tasks."""
+        return pa.concat_tables([self._schema.empty_table(), *self._tables])
+
+    def to_dataframe(self) -> DataFrame:
+        """The result as a DataFrame. It was computed once, and is not computed again."""
+        raise PlanError(
+            "LOOP_NO_SPARK",
+            "a loop that ran in memory has no DataFrame",
+            location=user_location(),
+            hint="use to_arrow()",
+        )

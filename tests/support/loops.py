@@ -1,0 +1,171 @@
+"""Programs of loops that tests run in memory and on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.iteration import (
+    Aggregator,
+    LoopInput,
+    LoopJob,
+    LoopOptions,
+    LoopProgram,
+    MeshProgram,
+    Outbox,
+    Task,
+)
+
+IN_MEMORY = LoopOptions(mode="memory")
+
+
+class SmallestLabel(LoopProgram):
+    """Connected components: each vertex takes the smallest label of its neighbours.
+
+    The adjacency holds the edges by source, so that labels travel once per edge and superstep.
+    """
+
+    def load(self, task: Task, inputs: Mapping[str, pa.Table]) -> None:
+        vertices = inputs["vertices"]["id"].to_numpy()
+        self.ids = np.unique(vertices)
+        self.labels = self.ids.copy()
+        order = np.argsort(inputs["edges"]["source"].to_numpy(), kind="stable")
+        self.sources = inputs["edges"]["source"].to_numpy()[order]
+        self.targets = inputs["edges"]["target"].to_numpy()[order]
+        self.changed = np.ones(len(self.ids), bool)
+
+    def superstep(self, task: Task, inbox: Sequence[Any]) -> Outbox:
+        for part in inbox:
+            if part is not None:
+                at = np.searchsorted(self.ids, part["id"])
+                better = part["label"] < self.labels[at]
+                np.minimum.at(self.labels, at[better], part["label"][better])
+                self.changed[at[better]] = True
+        of_source = np.searchsorted(self.ids, self.sources)
+        sent = self.changed[of_source]
+        ids, labels = self.targets[sent], self.labels[of_source[sent]]
+        changed, self.changed = int(self.changed.sum()), np.zeros(len(self.ids), bool)
+        owner = task.owner_of(ids)
+        parts = [{"id": ids[owner == t], "label": labels[owner == t]} for t in range(task.count)]
+        return Outbox(parts, {"messages": len(ids)}, active=changed)
+
+    def aggregators(self) -> Mapping[str, Aggregator]:
+        return {"messages": Aggregator.sum()}
+
+    def state(self) -> Any:
+        return {"labels": self.labels, "changed": self.changed}
+
+    def restore(self, task: Task, state: Any) -> None:
+        self.labels, self.changed = state["labels"], state["changed"]
+
+    def result(self) -> pa.Table:
+        return pa.table({"id": self.ids, "label": self.labels})
+
+
+LABELS = pa.schema({"id": pa.int64(), "label": pa.int64()})
+
+
+def both_ways(edges: Sequence[tuple[int, int]]) -> pa.Table:
+    """Edges of an undirected graph, each in both directions."""
+    pairs = [*edges, *((b, a) for a, b in edges)]
+    return pa.table(
+        {
+            "source": pa.array([a for a, _ in pairs], pa.int64()),
+            "target": pa.array([b for _, b in pairs], pa.int64()),
+        }
+    )
+
+
+def components_job(
+    ids: Sequence[int],
+    edges: Sequence[tuple[int, int]],
+    tasks: int,
+    options: LoopOptions = IN_MEMORY,
+    max_supersteps: int = 1_000,
+) -> LoopJob:
+    """Connected components of a graph."""
+    inputs = {
+        "vertices": LoopInput(pa.table({"id": pa.array(ids, pa.int64())}), key="id"),
+        "edges": LoopInput(both_ways(edges), key="source"),
+    }
+    return LoopJob("components", SmallestLabel(), inputs, LABELS, max_supersteps, tasks, options)
+
+
+def components_of(table: pa.Table) -> dict[int, int]:
+    """The label of each vertex."""
+    return dict(zip(table["id"].to_pylist(), table["label"].to_pylist(), strict=True))
+
+
+class Counting(LoopProgram):
+    """Counts supersteps, and sends what it has counted to the next task. Subclasses misbehave."""
+
+    def __init__(self, until: int = 5) -> None:
+        self.until = until
+
+    def load(self, task: Task, inputs: Mapping[str, pa.Table]) -> None:
+        self.seen: list[Any] = []
+        self.index = task.index
+
+    def superstep(self, task: Task, inbox: Sequence[Any]) -> Outbox:
+        self.seen.append(list(inbox))
+        parts: list[Any] = [(task.index, task.superstep, to) for to in range(task.count)]
+        return Outbox(parts, {"steps": 1}, active=task.superstep < self.until)
+
+    def aggregators(self) -> Mapping[str, Aggregator]:
+        return {"steps": Aggregator.sum()}
+
+    def state(self) -> Any:
+        return self.seen
+
+    def restore(self, task: Task, state: Any) -> None:
+        self.seen = state
+
+    def result(self) -> pa.Table:
+        return pa.table({"task": [self.index], "seen": [repr(self.seen)]})
+
+
+COUNTS = pa.schema({"task": pa.int64(), "seen": pa.string()})
+
+
+def counting_job(
+    program: LoopProgram,
+    tasks: int = 2,
+    options: LoopOptions = IN_MEMORY,
+    max_supersteps: int = 20,
+) -> LoopJob:
+    """A loop without inputs."""
+    return LoopJob("counting", program, {}, COUNTS, max_supersteps, tasks, options)
+
+
+class SeveralExchanges(MeshProgram):
+    """The sum over all tasks, by two exchanges in each superstep: all to task 0, and back."""
+
+    def load(self, task: Task, inputs: Mapping[str, pa.Table]) -> None:
+        self.total: Any = task.index + 1
+
+    def superstep(self, task: Task, inbox: Sequence[Any]) -> Outbox:
+        own: list[Any] = [self.total]
+        received = task.exchange(own + [None] * (task.count - 1))
+        total = sum(each for each in received if each is not None)
+        self.total = task.exchange([total] * task.count if task.index == 0 else [])[0]
+        return Outbox(active=task.superstep < 3)
+
+    def state(self) -> Any:
+        return self.total
+
+    def restore(self, task: Task, state: Any) -> None:
+        self.total = state
+
+    def result(self) -> pa.Table:
+        return pa.table({"total": [self.total]})
+
+
+TOTALS = pa.schema({"total": pa.int64()})
+
+
+def totals_job(program: LoopProgram, tasks: int, options: LoopOptions = IN_MEMORY) -> LoopJob:
+    """A loop of a program with several exchanges."""
+    return LoopJob("totals", program, {}, TOTALS, 20, tasks, options)
