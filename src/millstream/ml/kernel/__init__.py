@@ -1,0 +1,1 @@
+"""The mathematics of algorithms written by hand: numpy, no streams, no Spark."""
