@@ -52,7 +52,7 @@ class Gradient:
 
 @dataclass(frozen=True)
 class Ftrl:
-    """What the optimizer keeps: the coefficient, and the sums ``z`` and ``n`` of each dimension."""
+    """The state of the optimizer: the coefficient, and the sums ``z`` and ``n`` of each dimension."""
 
     coefficient: Vector
     z: Vector
