@@ -7,10 +7,12 @@ what all slots have found into one order, which is the same for every number of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from operator import itemgetter
+from itertools import repeat
 from typing import Any
 
-from millstream.kernel.keys.hashing import stable_hash, tie_breaker
+import numpy as np
+
+from millstream.kernel.keys.hashing import stable_hash, stable_hashes, tie_breaker
 from millstream.kernel.records.order import Order, ordinal_code
 from millstream.kernel.state.pages import Page
 
@@ -22,14 +24,31 @@ OTHERS = b"\xfe"
 
 def in_key_order(pages: Iterable[Page], index: int) -> Iterator[tuple[Any, Page]]:
     """The keys that have a value in cell ``index``, with their pages."""
-    found = [
-        (key_order(key), key, page)
-        for page in pages
-        for key, cells in page.entries.items()
-        if cells[index] is not None
-    ]
-    for _, key, page in sorted(found, key=itemgetter(0)):
-        yield key, page
+    keys: list[Any] = []
+    holders: list[Page] = []
+    for page in pages:
+        found = [key for key, cells in page.entries.items() if cells[index] is not None]
+        keys += found
+        holders += repeat(page, len(found))
+    for place in _places_in_order(keys):
+        yield keys[place], holders[place]
+
+
+def _places_in_order(keys: list[Any]) -> list[int]:
+    """The places of keys, sorted as by `key_order`; the second hash costs most, so few are made."""
+    hashes = np.array(stable_hashes(keys), np.int64)
+    order = hashes.argsort(kind="stable")
+    found: list[int] = order.tolist()
+    ranked = hashes[order]
+    same = ranked[1:] == ranked[:-1]
+    if same.any():
+        ends = [*(np.flatnonzero(~same) + 1).tolist(), len(found)]
+        start = 0
+        for end in ends:
+            if end - start > 1:
+                found[start:end] = sorted(found[start:end], key=lambda at: tie_breaker(keys[at]))
+            start = end
+    return found
 
 
 def key_order(key: Any) -> tuple[int, int]:
@@ -61,4 +80,7 @@ def place_of_other(order: Order, emitted: int, sweep: int, index: int, value: by
 def _digits(number: int, length: int) -> bytes:
     """A number by digits of seven bits, free of zero bytes; in the order of numbers."""
     unsigned = number & 0xFFFFFFFFFFFFFFFF
-    return bytes(unsigned >> (7 * place) & 0x7F | 0x80 for place in reversed(range(length)))
+    return bytes([unsigned >> shift & 0x7F | 0x80 for shift in _SHIFTS[length]])
+
+
+_SHIFTS = {length: [7 * place for place in reversed(range(length))] for length in (5, 10)}

@@ -330,10 +330,15 @@ class KeyedBroadcastOperator(BroadcastOperator):
         pages = dict(in_key_order(self._met.values(), index))
 
         def visited() -> Iterator[Any]:
-            for key, self.page in pages.items():
-                self._enter(key)
+            cursor = self.cursor
+            for key, page in pages.items():
+                cells = page.entries.get(key)
+                if cells is None or cells[index] is None:
+                    continue  # the function has cleared it in the place of another key
+                self.key, self.page, cursor.cells = key, page, cells
                 yield key
-                self._leave(key)
+                if cells[index] is None:
+                    self._leave(key)
 
         assert self._buffers is not None
         reach = Reach(function, self.function)

@@ -110,12 +110,14 @@ class Told:
         self._sweeps += 1
         lists, before, yields = reach.lists(), reach.fingerprint(), False
         for key in keys:
-            lengths = list(map(len, lists))
+            lengths = list(map(len, lists)) if lists else ()
             results = function(key)
-            if isinstance(results, GeneratorType):
+            if results.__class__ is GeneratorType:
                 yields = True
                 for value in results:
                     self._take_of_key(self._sweeps, key, value)
+            if not lists:
+                continue
             for known, length in zip(lists, lengths, strict=True):
                 for item in known[length:]:
                     found = self._found.setdefault(id(item), deque())
