@@ -93,6 +93,7 @@ FOLDERS = {
         "environment",
     ),
     "iteration": ("kernel", "spark"),
+    "graph": ("functions", "loops", "operations"),
     "datastream": (
         "functions",
         "building",

@@ -1,0 +1,1 @@
+"""Functions that users write for graphs, and the configurations of iterations."""

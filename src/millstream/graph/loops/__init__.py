@@ -1,0 +1,1 @@
+"""How user functions run per vertex, on the loop of iterations."""
