@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 from millstream.common.errors import TypeMismatchError, short_repr
 from millstream.common.time import Instant
@@ -280,6 +280,9 @@ class PickledBytesTypeInfo(TypeInformation):
     >>> PickledBytesTypeInfo()
     PICKLED_BYTE_ARRAY
     """
+
+    class_name: ClassVar[str] = ""
+    """The class in ``RAW('class', ...)``, the type of columns of tables; "": tables do not take it."""
 
     @property
     def kind(self) -> str:

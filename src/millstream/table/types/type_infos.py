@@ -8,6 +8,7 @@ from millstream.common.typeinfo import (
     ListTypeInfo,
     MapTypeInfo,
     ObjectArrayTypeInfo,
+    PickledBytesTypeInfo,
     PrimitiveArrayTypeInfo,
     RowTypeInfo,
     TupleTypeInfo,
@@ -22,6 +23,7 @@ from millstream.table.types.logical import (
     LogicalType,
     MapType,
     MultisetType,
+    RawType,
     RowField,
     RowType,
     StructuredType,
@@ -116,6 +118,8 @@ def type_of_info(info: TypeInformation) -> LogicalType:
         return MapType(type_of_info(info.key_type), type_of_info(info.value_type))
     if isinstance(info, _ITEMS):
         return ArrayType(type_of_info(info.element_type))
+    if isinstance(info, PickledBytesTypeInfo) and info.class_name:
+        return RawType(info.class_name)
     raise _unknown(f"a stream of type {info}")
 
 

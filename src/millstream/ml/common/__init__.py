@@ -1,0 +1,1 @@
+"""What the stages of machine learning share: parameters and windows."""

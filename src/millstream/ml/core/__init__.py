@@ -1,0 +1,1 @@
+"""The places of flink-ml's first releases: ``millstream.ml.core.api`` is `millstream.ml.api`."""

@@ -1,0 +1,1 @@
+"""Feature engineering: scalers, encoders, selectors, texts."""

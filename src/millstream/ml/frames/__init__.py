@@ -1,0 +1,1 @@
+"""The data that stages take, each kind behind the same methods."""

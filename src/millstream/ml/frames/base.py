@@ -1,0 +1,79 @@
+"""What stages ask of their data, whatever kind it is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millstream.ml.errors import ml_value_error
+from millstream.ml.kernel.batch import Batch, Made
+
+__all__ = ["Frame", "Step"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A transformation of rows: what it makes of a batch, and the kinds of the columns it adds.
+
+    ``drops``: it may leave rows out. A row's result depends on the row alone.
+    """
+
+    function: Callable[[Batch], Made]
+    outputs: Mapping[str, str]
+    drops: bool = False
+
+    def applied(self, batch: Batch) -> Batch:
+        """The batch with the columns that the step makes."""
+        if not len(batch):
+            return batch.with_columns({name: [] for name in self.outputs})
+        made = self.function(batch)
+        whole = batch.with_columns(made.columns)
+        return whole if made.kept is None else whole.take(made.kept)
+
+
+class Frame(ABC):
+    """Data with named columns."""
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    @abstractmethod
+    def batch(self, names: Sequence[str] | None = None) -> Batch:
+        """All rows, in this process."""
+
+    def reduce(self, partial: Callable[[Batch], Any], names: Sequence[str]) -> list[Any]:
+        """What a function makes of each part of the data."""
+        batch = self.batch(names)
+        return [partial(batch)] if len(batch) else []
+
+    @abstractmethod
+    def mapped(self, step: Step) -> Frame:
+        """The data with further columns."""
+
+    @abstractmethod
+    def made(self, batch: Batch, kinds: Mapping[str, str]) -> Frame:
+        """Other rows, as data of the same kind."""
+
+    @abstractmethod
+    def given(self, outputs: Sequence[str]) -> Any:
+        """The data as the program gets it; ``outputs`` are the columns that a stage has made."""
+
+    def transformed(self, step: Step) -> Frame:
+        """`mapped`, but columns that are there already are not overwritten."""
+        both = [name for name in step.outputs if name in self.names]
+        if both:
+            message = f"the data have a column {both[0]!r} already"
+            hint = "give the stage another output column"
+            raise ml_value_error("ML_COLUMN_EXISTS", message, hint)
+        return self.mapped(step)
+
+    def require(self, names: Sequence[str]) -> None:
+        """Refuse columns that are not there."""
+        for name in names:
+            if name not in self.names:
+                hint = f"there are {', '.join(self.names) or 'no columns'}"
+                raise ml_value_error("ML_UNKNOWN_COLUMN", f"the data have no column {name!r}", hint)

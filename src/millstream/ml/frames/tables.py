@@ -1,0 +1,154 @@
+"""Tables and streams: rows are transformed in the job that reads them, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from millstream.common.types import Row
+from millstream.ml.errors import ml_error
+from millstream.ml.frames.base import Frame, Step
+from millstream.ml.kernel.batch import Batch, Column
+from millstream.ml.kernel.kinds import AnyTypeInfo, type_info_of
+from millstream.ml.linalg import (
+    DenseMatrixTypeInfo,
+    DenseVectorTypeInfo,
+    SparseVectorTypeInfo,
+    VectorTypeInfo,
+)
+from millstream.table.table import Table
+from millstream.table.types.type_infos import info_of_type
+
+__all__ = ["StreamFrame", "TableFrame", "columns_of_rows"]
+
+_RAW: dict[str, TypeInformation] = {
+    each.class_name: each
+    for each in (
+        VectorTypeInfo(),
+        DenseVectorTypeInfo(),
+        SparseVectorTypeInfo(),
+        DenseMatrixTypeInfo(),
+        AnyTypeInfo(),
+    )
+}
+
+
+def columns_of_rows(rows: Sequence[Any], names: Sequence[str]) -> Batch:
+    """The columns of some rows."""
+    parts = zip(*rows, strict=True) if rows else ((),) * len(names)
+    columns = {name: _column(list(values)) for name, values in zip(names, parts, strict=True)}
+    return Batch(columns, len(rows))
+
+
+def _column(values: list[Any]) -> Column:
+    classes = set(map(type, values))
+    if classes and classes <= {int, float, bool} and len(classes) == 1:
+        return np.array(values) if classes != {int} or _small(values) else values
+    return np.array(values, np.float64) if classes == {int, float} else values
+
+
+def _small(values: list[int]) -> bool:
+    return all(-(2**63) <= each < 2**63 for each in values)
+
+
+@dataclass(frozen=True)
+class _RowStep:
+    """A step for streams: a row in, at most one row out."""
+
+    step: Step
+    names: tuple[str, ...]
+
+    def __call__(self, row: Any) -> Iterator[Row]:
+        after = self.step.applied(columns_of_rows([tuple(row)], self.names))
+        if len(after):
+            made = [after.values(name)[0] for name in self.step.outputs]
+            found = Row(*row, *made)
+            found.set_field_names([*self.names, *self.step.outputs])
+            yield found
+
+
+class StreamFrame(Frame):
+    """A stream of rows. Nothing is fitted on it; what a model makes of its rows is a stream."""
+
+    def __init__(self, stream: Any) -> None:
+        info = stream.get_type()
+        if not isinstance(info, RowTypeInfo):
+            message = f"a stream of {info} has no named columns"
+            hint = "declare them: output_type=Types.ROW_NAMED([...], [...])"
+            raise ml_error("ML_INPUT_KIND", message, hint)
+        self._stream = stream
+        self._info: RowTypeInfo = info
+
+    @property
+    def names(self) -> list[str]:
+        return self._info.get_field_names()
+
+    def batch(self, names: Sequence[str] | None = None) -> Batch:
+        hint = "fit on a Table, a DataSet or a DataFrame, or use an online algorithm"
+        raise ml_error("ML_INPUT_KIND", "a DataStream cannot be read as a whole", hint)
+
+    def mapped(self, step: Step) -> Frame:
+        return StreamFrame(_mapped(self._stream, self._info, step))
+
+    def made(self, batch: Batch, kinds: Mapping[str, str]) -> Frame:
+        raise ml_error("ML_INPUT_KIND", "this operator has results for whole tables, not for streams")
+
+    def given(self, outputs: Sequence[str]) -> Any:
+        return self._stream
+
+
+def _mapped(stream: Any, info: RowTypeInfo, step: Step) -> Any:
+    names = [*info.get_field_names(), *step.outputs]
+    types = [*info.get_field_types(), *map(type_info_of, step.outputs.values())]
+    function = _RowStep(step, tuple(info.get_field_names()))
+    return stream.flat_map(function, Types.ROW_NAMED(names, types))
+
+
+class TableFrame(Frame):
+    """A table. To fit on it, its rows are collected; what is made of it is a query that runs later."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._batch: Batch | None = None
+
+    @property
+    def names(self) -> list[str]:
+        return [each.name for each in self._table.relation.row_type.fields]
+
+    @property
+    def _env(self) -> Any:
+        return self._table._t_env
+
+    def batch(self, names: Sequence[str] | None = None) -> Batch:
+        if names is not None:
+            self.require(names)
+        if self._batch is None:
+            self._batch = columns_of_rows([*self._env.final_rows(self._table)], self.names)
+        return self._batch
+
+    def mapped(self, step: Step) -> Frame:
+        stream = self._env.to_data_stream(self._table)
+        return TableFrame(self._env.from_data_stream(_mapped(stream, self._info(), step)))
+
+    def _info(self) -> RowTypeInfo:
+        fields = self._table.relation.row_type.fields
+        return RowTypeInfo([_info_of(each.type) for each in fields], [each.name for each in fields])
+
+    def made(self, batch: Batch, kinds: Mapping[str, str]) -> Frame:
+        names = list(batch.columns)
+        columns = [batch.values(name) for name in names]
+        rows = [Row(*values) for values in zip(*columns, strict=True)]
+        info = Types.ROW_NAMED(names, [type_info_of(kinds[name]) for name in names])
+        env = self._env._statements.env
+        return TableFrame(self._env.from_data_stream(env.from_collection(rows, info)))
+
+    def given(self, outputs: Sequence[str]) -> Any:
+        return self._table
+
+
+def _info_of(type_: Any) -> TypeInformation:
+    return _RAW.get(getattr(type_, "class_name", ""), info_of_type(type_))

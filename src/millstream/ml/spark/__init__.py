@@ -1,0 +1,1 @@
+"""Machine learning on Spark: DataFrames, and the algorithms of pyspark.ml."""

@@ -1,0 +1,110 @@
+"""DataFrames of Spark: steps run in `mapInArrow`, sums of parts come to the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pickle import loads
+from typing import Any
+
+import pyarrow as pa
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql import DataFrame
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from millstream.common.pickling import dumps
+from millstream.ml.frames.base import Frame, Step
+from millstream.ml.kernel.batch import Batch
+from millstream.ml.kernel.kinds import arrow_of, batch_of, batch_to_arrow
+
+__all__ = ["DataFrameFrame"]
+
+_TYPES: dict[str, DataType] = {
+    "vector": VectorUDT(),
+    "double": DoubleType(),
+    "int": IntegerType(),
+    "long": LongType(),
+    "string": StringType(),
+    "boolean": BooleanType(),
+    "array<string>": ArrayType(StringType()),
+    "array<double>": ArrayType(DoubleType()),
+    "array<long>": ArrayType(LongType()),
+    "any": BinaryType(),
+}
+
+
+def _schema(kinds: Mapping[str, str]) -> StructType:
+    return StructType([StructField(name, _TYPES[kind]) for name, kind in kinds.items()])
+
+
+class DataFrameFrame(Frame):
+    """A DataFrame of Spark."""
+
+    def __init__(self, frame: DataFrame) -> None:
+        self._frame = frame
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._frame.columns)
+
+    def batch(self, names: Sequence[str] | None = None) -> Batch:
+        if names is not None:
+            self.require(names)
+        return batch_of(self._selected(names).toArrow())
+
+    def _selected(self, names: Sequence[str] | None) -> DataFrame:
+        if names is None:
+            return self._frame
+        quoted = ["`" + name.replace("`", "``") + "`" for name in names]
+        return self._frame.select(*quoted)
+
+    def reduce(self, partial: Callable[[Batch], Any], names: Sequence[str]) -> list[Any]:
+        self.require(names)
+
+        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                if batch.num_rows:
+                    state = dumps(partial(batch_of(batch)))
+                    yield pa.record_batch([pa.array([state], pa.binary())], ["state"])
+
+        rows = self._selected(names).mapInArrow(run, "state binary").collect()
+        return [loads(bytes(row.state)) for row in rows]
+
+    def mapped(self, step: Step) -> Frame:
+        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                yield _applied(step, batch)
+
+        fields = [*self._frame.schema.fields, *_schema(step.outputs).fields]
+        return DataFrameFrame(self._frame.mapInArrow(run, StructType(fields)))
+
+    def made(self, batch: Batch, kinds: Mapping[str, str]) -> Frame:
+        table = batch_to_arrow(batch, kinds)
+        schema = _schema(kinds)
+        plain = self._frame.sparkSession.createDataFrame(table)
+        # Arrow knows the layout of vectors, and not that they are vectors.
+        return DataFrameFrame(plain.mapInArrow(lambda batches: batches, schema))
+
+    def given(self, outputs: Sequence[str]) -> Any:
+        return self._frame
+
+
+def _applied(step: Step, batch: pa.RecordBatch) -> pa.RecordBatch:
+    place = "\0row"
+    before = batch_of(batch)
+    numbered = before.with_columns({place: list(range(len(before)))})
+    after = step.applied(numbered)
+    kept = batch.take(pa.array(after.columns[place], pa.int64())) if step.drops else batch
+    arrays = [arrow_of(after.columns[name], kind) for name, kind in step.outputs.items()]
+    names = [*batch.schema.names, *step.outputs]
+    return pa.RecordBatch.from_arrays([*kept.columns, *arrays], names)

@@ -1,0 +1,1 @@
+"""The mechanism of all stages: data in, columns and models out."""

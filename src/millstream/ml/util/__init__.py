@@ -1,0 +1,1 @@
+"""How stages are written to folders and read again."""
