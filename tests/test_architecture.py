@@ -94,6 +94,7 @@ FOLDERS = {
     ),
     "iteration": ("kernel", "spark"),
     "graph": ("functions", "loops", "operations"),
+    "ml": ("kernel", "frames", "spark", "util", "stages", "common", "core", "feature"),
     "datastream": (
         "functions",
         "building",

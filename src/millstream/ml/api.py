@@ -97,6 +97,9 @@ class Stage(WithParams[T], ABC):
         other._take_params(self)
         return other
 
+    def __sklearn_clone__(self) -> Self:
+        return self.clone()
+
     def _take_params(self, source: Stage[Any]) -> None:
         """Take the values of the parameters that both have."""
         own = self.get_param_map()

@@ -130,11 +130,9 @@ class PipelineModel(_Stages, Model[Any]):
 
     Examples
     --------
-    >>> from millstream.ml.feature.binarizer import Binarizer
-    >>> from millstream.ml.feature.normalizer import Normalizer
-    >>> import numpy as np
-    >>> PipelineModel([Normalizer(p=1.0, input_col="input")]).transform(np.array([[1.0, 3.0]]))
-    array([[0.25, 0.75]])
+    >>> from millstream.ml.feature.standardscaler import StandardScaler
+    >>> PipelineModel([StandardScaler().fit([[1.0], [3.0]])]).transform([[2.0]]).round(3)
+    array([[1.414]])
     """
 
     def transform(self, *inputs: Any) -> Any:
@@ -142,16 +140,16 @@ class PipelineModel(_Stages, Model[Any]):
         return self._through(data, self._stages)
 
     def _through(self, data: Sequence[Any], stages: Sequence[Stage[Any]]) -> Any:
-        """What stages make of data, one after another."""
-        if all(isinstance(each, ColumnStage) for each in stages) and stages and len(data) == 1:
-            return _applied(data, stages)
-        found: Any = list(data)
+        """Return what stages make of data, one after another."""
         for stage in stages:
             if not isinstance(stage, AlgoOperator):
                 message = f"The stage {stage!r} must be an AlgoOperator."
                 raise ml_type_error("ML_NOT_A_STAGE", message, "fit the pipeline first")
-            found = stage.transform(*found)
-            found = list(found) if isinstance(found, (list, tuple)) else [found]
+        if all(isinstance(each, ColumnStage) for each in stages) and stages and len(data) == 1:
+            return _applied(data, stages)
+        found: Any = list(data)
+        for stage in stages:
+            found = _listed(stage.transform(*found))
         bare = bool(data) and not _tables(data) and len(found) == 1
         return found[0] if bare else found
 
@@ -185,6 +183,11 @@ class PipelineModel(_Stages, Model[Any]):
         return getattr(last, method)(frame)
 
 
+def _listed(found: Any) -> list[Any]:
+    """The result of a stage, as the inputs of the next one."""
+    return list(found) if isinstance(found, (list, tuple)) else [found]
+
+
 def _tables(data: Sequence[Any]) -> bool:
     return type(data[0]).__module__.startswith("millstream.table")
 
@@ -211,8 +214,7 @@ def _applied(data: Sequence[Any], stages: Sequence[Any]) -> Any:
     if not all(hasattr(each, "applied") for each in before):
         found: Any = list(data)
         for stage in stages:
-            found = stage.transform(*found)
-            found = list(found) if isinstance(found, (list, tuple)) else [found]
+            found = _listed(stage.transform(*found))
         return found if _tables(data) else found[0]
     if not hasattr(last, "applied"):
         return last.transform(_frame_after(data, before, last)) if before else last.transform(*data)
@@ -229,12 +231,11 @@ class Pipeline(_Stages, Estimator[Any, PipelineModel]):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from millstream.ml.feature.maxabsscaler import MaxAbsScaler
-    >>> from millstream.ml.feature.polynomialexpansion import PolynomialExpansion
-    >>> chain = MaxAbsScaler() | PolynomialExpansion().set_degree(2)
-    >>> chain.fit(np.array([[1.0], [2.0]])).transform(np.array([[4.0]]))
-    array([[2., 4.]])
+    >>> from millstream.ml.feature.standardscaler import StandardScaler
+    >>> chain = StandardScaler(with_mean=True) | StandardScaler().set_mean(5.0).set_std(2.0)
+    >>> chain.fit([[1.0], [2.0], [3.0]]).transform([[1.0], [3.0]])
+    array([[3.],
+           [7.]])
     """
 
     @staticmethod
@@ -320,8 +321,7 @@ def _fitted(stages: Sequence[Any], data: Sequence[Any]) -> list[Any]:
         model = stage.fit(*found) if isinstance(stage, Estimator) else stage
         models.append(model)
         if at < last:
-            found = model.transform(*found)
-            found = list(found) if isinstance(found, (list, tuple)) else [found]
+            found = _listed(model.transform(*found))
     return models
 
 
@@ -349,5 +349,3 @@ def _wired_stages(pipeline: _Stages, data: Sequence[Any]) -> list[Any]:
         used.update(wired.output_columns())
         found.append(wired)
     return found
-
-

@@ -236,7 +236,7 @@ class SparseVector(Vector):
         self._values: Floats = np.asarray(args[1], np.float64)
         if len(self._indices) != len(self._values):
             raise _size_error(f"{len(self._indices)} places have {len(self._values)} values")
-        if len(self._indices) and not (0 <= self._indices[0] and self._indices[-1] < self._size):
+        if len(self._indices) and not (self._indices[0] >= 0 and self._indices[-1] < self._size):
             raise _size_error(f"places {self._indices.tolist()} are outside of size {size}")
         if (np.diff(self._indices) <= 0).any():
             message = f"places {self._indices.tolist()} are not strictly increasing"

@@ -1,1 +1,1 @@
-"""What the stages of machine learning share: parameters and windows."""
+"""Parameters and windows that stages of machine learning share."""

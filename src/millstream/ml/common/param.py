@@ -116,9 +116,7 @@ class HasCategoricalCols(WithParams[Any]):
 class HasNumFeatures(WithParams[Any]):
     """The parameter ``num_features``."""
 
-    NUM_FEATURES = IntParam(
-        "num_features", "Number of features.", 262144, ParamValidators.gt(0)
-    )
+    NUM_FEATURES = IntParam("num_features", "Number of features.", 262144, ParamValidators.gt(0))
 
 
 class HasLabelCol(WithParams[Any]):

@@ -10,7 +10,7 @@ import numpy as np
 from millstream.ml.common.param import HasInputCol, HasOutputCol
 from millstream.ml.frames.base import Frame, Step
 from millstream.ml.kernel.batch import Batch, Made
-from millstream.ml.kernel.statistics import merged_moments, moments_of, same_length
+from millstream.ml.kernel.statistics import merged_statistics, same_length, statistics_of
 from millstream.ml.linalg import DenseVector
 from millstream.ml.param import BooleanParam, FloatParam
 from millstream.ml.stages.base import ColumnModel, Learner
@@ -19,7 +19,9 @@ __all__ = ["StandardScaler", "StandardScalerModel"]
 
 
 class _Params(HasInputCol, HasOutputCol):
-    WITH_MEAN = BooleanParam("with_mean", "Whether centers the data with mean before scaling.", False)
+    WITH_MEAN = BooleanParam(
+        "with_mean", "Whether centers the data with mean before scaling.", False
+    )
     WITH_STD = BooleanParam("with_std", "Whether scales the data with standard deviation.", True)
     MEAN = FloatParam("mean", "The mean of scaled data, as in FlinkML 1.x.", None)
     STD = FloatParam("std", "The standard deviation of scaled data, as in FlinkML 1.x.", None)
@@ -53,7 +55,12 @@ class StandardScalerModel(ColumnModel, _Params):
 
 
 def _scaled(
-    batch: Batch, column: str, output: str, shift: Any, scale: Any, target: tuple[float, float] | None
+    batch: Batch,
+    column: str,
+    output: str,
+    shift: Any,
+    scale: Any,
+    target: tuple[float, float] | None,
 ) -> Made:
     matrix = batch.matrix(column)
     if len(matrix):
@@ -80,6 +87,6 @@ class StandardScaler(Learner, _Params):
 
     def learn(self, frame: Frame) -> list[dict[str, Any]]:
         column = self.input_col
-        parts = frame.reduce(lambda batch: moments_of(batch.finite(column)), [column])
-        found = merged_moments(parts, "StandardScaler")
+        parts = frame.reduce(lambda batch: statistics_of(batch.finite(column)), [column])
+        found = merged_statistics(parts, "StandardScaler")
         return [{"mean": DenseVector(found.mean), "std": DenseVector(np.sqrt(found.variance()))}]

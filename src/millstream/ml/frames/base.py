@@ -1,4 +1,4 @@
-"""What stages ask of their data, whatever kind it is."""
+"""The methods of data, whatever kind it is."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Frame(ABC):
         """All rows, in this process."""
 
     def reduce(self, partial: Callable[[Batch], Any], names: Sequence[str]) -> list[Any]:
-        """What a function makes of each part of the data."""
+        """Return the results of a function for each part of the data."""
         batch = self.batch(names)
         return [partial(batch)] if len(batch) else []
 

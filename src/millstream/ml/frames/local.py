@@ -12,7 +12,7 @@ from millstream.ml.kernel.batch import Batch, matrix_of
 from millstream.ml.kernel.kinds import batch_of, batch_to_arrow, kind_of_values
 from millstream.ml.linalg import Vector
 
-__all__ = ["ArrowFrame", "ArrayFrame", "PandasFrame"]
+__all__ = ["ArrayFrame", "ArrowFrame", "PandasFrame"]
 
 
 class ArrayFrame(Frame):

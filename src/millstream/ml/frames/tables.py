@@ -95,7 +95,9 @@ class StreamFrame(Frame):
         return StreamFrame(_mapped(self._stream, self._info, step))
 
     def made(self, batch: Batch, kinds: Mapping[str, str]) -> Frame:
-        raise ml_error("ML_INPUT_KIND", "this operator has results for whole tables, not for streams")
+        raise ml_error(
+            "ML_INPUT_KIND", "this operator has results for whole tables, not for streams"
+        )
 
     def given(self, outputs: Sequence[str]) -> Any:
         return self._stream

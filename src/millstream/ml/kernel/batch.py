@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from millstream.ml.errors import ml_error, ml_value_error
-from millstream.ml.linalg import DenseVector, SparseVector, Vector
+from millstream.ml.linalg import DenseVector, Vector
 
 __all__ = ["Batch", "Column", "Made", "as_vectors", "matrix_of", "rows_of", "taken"]
 
@@ -28,6 +28,7 @@ class Batch:
 
     Examples
     --------
+    >>> from millstream.ml.linalg import SparseVector
     >>> batch = Batch({"v": [DenseVector([1, 2]), SparseVector(2, {0: 3})], "n": np.array([1, 2])})
     >>> batch.matrix("v").tolist(), batch.numbers("n").tolist(), len(batch)
     ([[1.0, 2.0], [3.0, 0.0]], [1.0, 2.0], 2)
@@ -112,7 +113,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Made:
-    """What a transformation makes of a batch: columns, and which rows stay if not all do."""
+    """The result of a transformation of a batch: columns, and which rows stay if not all do."""
 
     columns: Mapping[str, Column]
     kept: NDArray[np.bool_] | None = None
@@ -166,7 +167,9 @@ def _array_of(value: Any, name: str, at: int) -> Floats:
         return array.reshape(1) if array.ndim == 0 else array
     except (TypeError, ValueError):
         message = f"column {name!r} has {value!r:.60} in row {at}, which is no vector"
-        raise ml_value_error("ML_NOT_A_VECTOR", message, "put columns together with VectorAssembler") from None
+        raise ml_value_error(
+            "ML_NOT_A_VECTOR", message, "put columns together with VectorAssembler"
+        ) from None
 
 
 def as_vectors(given: Column, name: str = "features") -> list[Vector]:

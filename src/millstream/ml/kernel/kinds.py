@@ -19,7 +19,14 @@ from millstream.ml.errors import ml_error
 from millstream.ml.kernel.batch import Batch, Column, as_vectors
 from millstream.ml.linalg import DenseVector, SparseVector, Vector, VectorTypeInfo
 
-__all__ = ["AnyTypeInfo", "arrow_of", "batch_of", "batch_to_arrow", "column_of_arrow", "type_info_of"]
+__all__ = [
+    "AnyTypeInfo",
+    "arrow_of",
+    "batch_of",
+    "batch_to_arrow",
+    "column_of_arrow",
+    "type_info_of",
+]
 
 VECTOR_ARROW = pa.struct(
     [
@@ -139,7 +146,9 @@ def _vectors_of_arrow(array: pa.StructArray) -> Column:
     if dense and len(set(lengths.tolist())) == 1:
         return values.flatten().to_numpy(zero_copy_only=False).reshape(len(array), -1)
     found: list[Vector | None] = []
-    rows = zip(kinds.to_pylist(), sizes.to_pylist(), places.to_pylist(), values.to_pylist(), strict=True)
+    rows = zip(
+        kinds.to_pylist(), sizes.to_pylist(), places.to_pylist(), values.to_pylist(), strict=True
+    )
     for kind, size, at, value in rows:
         if kind is None:
             found.append(None)
@@ -166,8 +175,9 @@ def arrow_of(column: Column, kind: str) -> pa.Array:
 def _arrow_of_vectors(column: Column) -> pa.Array:
     if isinstance(column, np.ndarray) and column.ndim == 2:
         rows, width = column.shape
-        offsets = np.arange(0, (rows + 1) * width, width, dtype=np.int32) if width else np.zeros(rows + 1, np.int32)
-        values = pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.ascontiguousarray(column, np.float64).reshape(-1)))
+        offsets = np.arange(rows + 1, dtype=np.int32) * width
+        elements = np.ascontiguousarray(column, np.float64).reshape(-1)
+        values = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(elements))
         parts = [
             pa.array(np.ones(rows, np.int8)),
             pa.nulls(rows, pa.int32()),

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from millstream.ml.errors import ml_error, ml_value_error
 
-__all__ = ["Moments", "merged_moments", "moments_of"]
+__all__ = ["ColumnStatistics", "merged_statistics", "statistics_of"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass
-class Moments:
+class ColumnStatistics:
     """The count, mean and sum of squared differences from the mean, smallest and largest values."""
 
     count: int
@@ -31,23 +31,23 @@ class Moments:
         return self.squares / max(self.count - ddof, 1)
 
 
-def moments_of(matrix: Floats) -> Moments:
+def statistics_of(matrix: Floats) -> ColumnStatistics:
     """The statistics of the columns of a matrix.
 
     Examples
     --------
-    >>> found = moments_of(np.array([[1.0], [3.0]]))
+    >>> found = statistics_of(np.array([[1.0], [3.0]]))
     >>> found.mean.tolist(), found.variance().tolist()
     ([2.0], [2.0])
     """
     mean = matrix.mean(axis=0)
     squares = ((matrix - mean) ** 2).sum(axis=0)
-    return Moments(len(matrix), mean, squares, matrix.min(axis=0), matrix.max(axis=0))
+    return ColumnStatistics(len(matrix), mean, squares, matrix.min(axis=0), matrix.max(axis=0))
 
 
-def merged_moments(parts: Sequence[Moments], what: str) -> Moments:
+def merged_statistics(parts: Sequence[ColumnStatistics], what: str) -> ColumnStatistics:
     """The statistics of all rows, of those of parts."""
-    found = first_of(parts, what)
+    found: ColumnStatistics = first_of(parts, what)
     for part in parts[1:]:
         same_length(found.mean, part.mean)
         count = found.count + part.count
@@ -55,7 +55,7 @@ def merged_moments(parts: Sequence[Moments], what: str) -> Moments:
         mean = found.mean + apart * (part.count / count)
         squares = found.squares + part.squares + apart**2 * (found.count * part.count / count)
         low, high = np.minimum(found.low, part.low), np.maximum(found.high, part.high)
-        found = Moments(count, mean, squares, low, high)
+        found = ColumnStatistics(count, mean, squares, low, high)
     return found
 
 

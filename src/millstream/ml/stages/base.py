@@ -107,11 +107,11 @@ def _is_labels(inputs: Sequence[Any]) -> bool:
 
 
 class _Applies(ColumnStage):
-    """What can be applied to data."""
+    """A stage that can be applied to data."""
 
     @abstractmethod
     def step(self, frame: Frame) -> Step:
-        """What is done with each batch of some data."""
+        """The work on each batch of some data."""
 
     def applied(self, frame: Frame) -> Frame:
         """The data with the columns of this stage."""

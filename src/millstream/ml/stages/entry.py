@@ -134,9 +134,7 @@ def _of_pandas(
         frame = frame.assign(**{label: np.asarray(y).reshape(-1)})
     if numbers and len(features) == 1 and features[0] not in frame.columns:
         chosen = [
-            name
-            for name in frame.columns
-            if name != label and frame[name].dtype.kind in "fiub"
+            name for name in frame.columns if name != label and frame[name].dtype.kind in "fiub"
         ]
         if chosen:
             frame = frame.assign(**{features[0]: list(frame[chosen].to_numpy(np.float64))})

@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from millstream.common.paths import local_path
 from millstream.ml.api import Stage
 from millstream.ml.errors import ml_error
 from millstream.ml.util.values import from_json, to_json
@@ -34,7 +35,6 @@ __all__ = [
 ]
 
 _FORMAT = 1
-_SCHEME = "file://"
 
 
 def save_metadata(
@@ -76,7 +76,7 @@ def load_pipeline(t_env: Any, path: str) -> list[Stage[Any]]:
 
 
 def load_metadata(path: str) -> dict[str, Any]:
-    """What stands in the metadata of a stage."""
+    """The content of the metadata of a stage."""
     folder = _local(path)
     try:
         text = (folder / "metadata").read_bytes()
@@ -182,11 +182,11 @@ def _write(path: Path, text: str) -> None:
 
 def _local(path: str) -> Path:
     """A folder of this machine, or of a disk that all machines see."""
-    text = path.removeprefix(_SCHEME) if path.startswith(_SCHEME) else path
-    if "://" in text or text.startswith(("hdfs:", "s3:", "s3a:")):
+    found = local_path(path)
+    if found is None:
         message = f"stages are saved to folders, not to {path}"
         raise ml_error("ML_SAVE_FORMAT", message, "save to a disk, and copy the folder")
-    return Path(text).absolute()
+    return Path(found)
 
 
 @contextmanager
