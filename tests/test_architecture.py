@@ -93,7 +93,7 @@ FOLDERS = {
         "environment",
     ),
     "iteration": ("kernel", "spark"),
-    "graph": ("functions", "loops", "operations"),
+    "graph": ("functions", "loops", "drawing", "operations"),
     "ml": ("kernel", "frames", "spark", "util", "stages", "common", "core", "feature"),
     "datastream": (
         "functions",

@@ -89,9 +89,9 @@ def owners_of(task: Task, ids: Sequence[Any]) -> list[int]:
 def _kind(key: Any) -> type:
     if isinstance(key, str):
         return str
-    if isinstance(key, int | np.integer) and not isinstance(key, bool):
-        return int if _SMALLEST <= key <= _LARGEST else bytes
-    return bytes
+    # 1, 1.0 and True are one key.
+    whole = isinstance(key, int | np.integer) or (isinstance(key, float) and key.is_integer())
+    return int if whole and _SMALLEST <= key <= _LARGEST else bytes
 
 
 def _fit(ids: Sequence[Any]) -> bool:

@@ -1,0 +1,1 @@
+"""Pictures of graphs: places of vertices, and what is drawn there."""
