@@ -94,7 +94,7 @@ FOLDERS = {
     ),
     "iteration": ("kernel", "spark"),
     "graph": ("functions", "loops", "drawing", "operations"),
-    "ml": ("kernel", "frames", "spark", "util", "stages", "common", "core", "feature"),
+    "ml": ("kernel", "frames", "spark", "util", "stages", "common", "online", "core", "feature"),
     "datastream": (
         "functions",
         "building",
