@@ -1,0 +1,1 @@
+"""Arrays and messages of graph algorithms: ids, adjacency, and what tasks tell each other."""
