@@ -84,7 +84,7 @@ class Adjacency:
     def __init__(self, rows: Any, columns: Any, count: int, weights: Any = None) -> None:
         if weights is None:
             rows, self.columns = sort_pairs(rows, columns)
-            self.weights = None
+            self.weights: Any = None
         else:
             # Equal pairs in order of their weights: sums do not depend on the order of the input.
             order = np.argsort(weights)

@@ -195,7 +195,7 @@ class IdIndex:
         if isinstance(value, bool) or not isinstance(value, (int, np.integer) if numbers else str):
             return -1
         if numbers:
-            number = int(value)  # type: ignore[call-overload]
+            number = int(value)
             if not -(1 << 63) <= number < 1 << 63:
                 return -1
             return int(self.find(np.array([number], np.int64))[0])

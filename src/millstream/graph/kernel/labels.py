@@ -1,4 +1,6 @@
-"""Labels that vertices take over from their neighbours: the most frequent one, or the one with the highest score."""
+"""Labels that vertices take over from their neighbours: the most frequent one, or the one with
+the highest score.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.graph.kernel.adjacency import Adjacency, pack, run_starts
-from millstream.graph.kernel.minimum import numbers_of, weights_of
-from millstream.graph.kernel.program import SETUP, GraphProgram, Inbox
+from millstream.graph.kernel.minimum import weights_of
+from millstream.graph.kernel.program import Inbox, LabelledProgram
 from millstream.iteration import Outbox, Task
 
 __all__ = ["CommunitiesProgram", "FrequentLabelProgram", "LabelPropagationProgram"]
@@ -49,11 +51,11 @@ def most_frequent(rows: Any, codes: Any, least: bool) -> tuple[Any, Any, Any]:
     return *signed, (best >> _BITS).astype(np.int64)
 
 
-class LabelsProgram(GraphProgram):
-    """A label per vertex, which all neighbours hear of in every superstep."""
+class LabelsProgram(LabelledProgram):
+    """A label per vertex, of which the neighbours hear."""
 
-    def __init__(self) -> None:
-        self.labels: Any = None
+    def __init__(self, rounds: int) -> None:
+        super().__init__(rounds)
         # What the neighbours have said.
         self.heard: Any = None
 
@@ -64,34 +66,26 @@ class LabelsProgram(GraphProgram):
     def changing(self) -> dict[str, Any]:
         return {"labels": self.labels, "heard": self.heard}
 
-    def result(self) -> pa.Table:
-        return self.vertex_table(self.labels)
-
 
 class LabelPropagationProgram(LabelsProgram):
     """Gelly's rule: the most frequent label of the vertices that send, the largest of several.
 
-    If no label comes twice, the own label is one of those. A vertex sends to the targets of its edges as long as
-    it has received something in the superstep before.
+    If no label comes twice, the own label is one of those. A vertex sends to the targets of its
+    edges as long as it has received something in the superstep before.
     """
 
     sides: ClassVar[tuple[str, ...]] = ("in",)
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, rounds: int) -> None:
+        super().__init__(rounds)
         # Who sends: vertices, and slots.
         self.sending: Any = None
-
-    def read(self, task: Task, inputs: Mapping[str, pa.Table]) -> None:
-        column = self.vertex_values(inputs)
-        self.start = None if column is None else numbers_of(column, "values of vertices")
 
     def changing(self) -> dict[str, Any]:
         return {"labels": self.labels, "heard": self.heard, "sending": self.sending}
 
     def first(self, task: Task) -> Outbox:
-        ids = self.links.vertices.ids
-        self.labels = np.array(ids if self.start is None else self.start)
+        self.labels = np.array(self.start)
         self.heard = np.zeros(self.links.slots, self.labels.dtype)
         self.sending = np.ones(len(self.labels), np.bool_)
         return Outbox(self.links.to_slots("label", self.labels), active=1)
@@ -114,7 +108,9 @@ class LabelPropagationProgram(LabelsProgram):
         # Nothing will ever change when labels and senders stay as they are.
         changed += int((sending != self.sending).sum())
         self.sending = sending
-        return Outbox(self.links.to_slots("label", self.labels, np.flatnonzero(sending)), {}, changed)
+        return Outbox(
+            self.links.to_slots("label", self.labels, np.flatnonzero(sending)), {}, changed
+        )
 
 
 class FrequentLabelProgram(LabelsProgram):
@@ -126,10 +122,10 @@ class FrequentLabelProgram(LabelsProgram):
     sides: ClassVar[tuple[str, ...]] = ("out", "in")
 
     def read(self, task: Task, inputs: Mapping[str, pa.Table]) -> None:
-        self.start = None
+        """The first labels are the ids, whatever values there are."""
 
     def first(self, task: Task) -> Outbox:
-        self.labels = np.array(self.links.vertices.ids)
+        self.labels = np.array(self.start)
         self.heard = np.zeros(self.links.slots, self.labels.dtype)
         return Outbox(self.links.to_slots("label", self.labels), active=1)
 
@@ -146,24 +142,26 @@ class FrequentLabelProgram(LabelsProgram):
 
 
 class CommunitiesProgram(LabelsProgram):
-    """Labels with scores: the label with the highest sum of scores is taken over, and loses some of its score.
+    """Labels with scores: the label with the highest sum of scores is taken over, and loses some of
+    its score.
 
     Parameters
     ----------
     delta
-        How much of its score a label loses when it is taken over, divided by the number of the superstep.
+        How much of its score a label loses when it is taken over, divided by the number of the
+        superstep.
     """
 
     sides: ClassVar[tuple[str, ...]] = ("out", "in")
 
-    def __init__(self, delta: float) -> None:
-        super().__init__()
+    def __init__(self, rounds: int, delta: float) -> None:
+        super().__init__(rounds)
         self.delta = delta
         self.scores: Any = None
+        self.round = 1
 
     def read(self, task: Task, inputs: Mapping[str, pa.Table]) -> None:
-        column = self.vertex_values(inputs)
-        self.start = None if column is None else numbers_of(column, "values of vertices")
+        super().read(task, inputs)
         self.weights = np.concatenate([weights_of(inputs[side]) for side in self.sides])
 
     def index(self, task: Task) -> None:
@@ -171,12 +169,12 @@ class CommunitiesProgram(LabelsProgram):
         self.by_vertex = Adjacency(links.near, links.far, len(links.vertices), self.weights)
 
     def changing(self) -> dict[str, Any]:
-        return {"labels": self.labels, "scores": self.scores}
+        return {"labels": self.labels, "scores": self.scores, "round": self.round}
 
     def first(self, task: Task) -> Outbox:
-        ids = self.links.vertices.ids
-        self.labels = np.array(ids if self.start is None else self.start)
+        self.labels = np.array(self.start)
         self.scores = np.ones(len(self.labels))
+        self.round = 1
         return self._send(1)
 
     def _send(self, active: int) -> Outbox:
@@ -187,7 +185,10 @@ class CommunitiesProgram(LabelsProgram):
         return Outbox(parts, active=active)
 
     def step(self, task: Task, inbox: Inbox) -> Outbox:
-        labels_of, scores_of = np.zeros(self.links.slots, self.labels.dtype), np.zeros(self.links.slots)
+        labels_of, scores_of = (
+            np.zeros(self.links.slots, self.labels.dtype),
+            np.zeros(self.links.slots),
+        )
         for slots, labels in self.links.from_owners("label", inbox):
             labels_of[slots] = labels
         for slots, scores in self.links.from_owners("score", inbox):
@@ -198,15 +199,17 @@ class CommunitiesProgram(LabelsProgram):
         rows, best, highest = best_scores(self.by_vertex.rows, codes[columns], scores)
         labels = names[best]
         moved = labels != self.labels[rows]
-        highest = highest - np.where(moved, self.delta / (task.superstep - SETUP), 0.0)
+        highest = highest - np.where(moved, self.delta / self.round, 0.0)
         changed = int((moved | (highest != self.scores[rows])).sum())
         self.labels[rows] = labels
         self.scores[rows] = highest
+        self.round += 1
         return self._send(changed)
 
 
 def best_scores(rows: Any, codes: Any, scores: Any) -> tuple[Any, Any, Any]:
-    """For each row the code with the highest sum of scores, the smallest of several, and its highest score.
+    """For each row the code with the highest sum of scores, the smallest of several, and its
+    highest score.
 
     Examples
     --------

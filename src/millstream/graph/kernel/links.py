@@ -1,9 +1,9 @@
 """The vertices of a task, the far ends of its edges, and values that travel between the two.
 
-An edge belongs to the task that owns its near end. The distinct far ends are the task's slots, in order of the
-task that owns them, then of their ids. At the beginning every task tells the owners which of their vertices
-it has as slots, and in which order. From then on a value travels without its id: its place in that order says to which
-vertex it belongs.
+An edge belongs to the task that owns its near end. The distinct far ends are the task's slots, in
+order of the task that owns them, then of their ids. At the beginning every task tells the owners
+which of their vertices it has as slots, and in which order. From then on a value travels without
+its id: its place in that order says to which vertex it belongs.
 """
 
 from __future__ import annotations
@@ -167,7 +167,8 @@ class Links:
     # Values of own vertices, to the tasks that have them as slots
 
     def to_slots(self, name: str, values: Any, places: Any = None) -> Parts:
-        """Messages with the values of some own vertices, or of all, for the tasks that have them as slots.
+        """Messages with the values of some own vertices, or of all, for the tasks that have them as
+        slots.
 
         Parameters
         ----------
@@ -254,7 +255,7 @@ def _all_different(vertices: Any) -> Any:
     if len(ids) < len(places):
         twice = np.flatnonzero(np.bincount(places) > 1)
         raise PlanError(
-            "GRAPH_VERTEX_TWICE",
+            "GRAPH_DUPLICATE_VERTEX",
             f"{len(twice)} vertices have more than one value: {first_ids(ids, twice)}",
             hint="keep one vertex of each id, with distinct on the DataSet of vertices for instance",
         )

@@ -1,7 +1,8 @@
 """Values that only get smaller, passed from neighbour to neighbour: components, distances, levels.
 
-The workset of a superstep are the vertices whose value has changed. A task sends a slot the smallest of the
-values that its edges have for it, and only if it is smaller than what was sent to it or heard from it before.
+The workset of a superstep are the vertices whose value has changed. A task sends a slot the
+smallest of the values that its edges have for it, and only if it is smaller than what was sent to
+it or heard from it before.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from millstream.common.errors import PlanError
 from millstream.graph.kernel.adjacency import Adjacency
 from millstream.graph.kernel.ids import first_ids
 from millstream.graph.kernel.links import Links, joined
-from millstream.graph.kernel.program import SETUP, GraphProgram, Inbox
+from millstream.graph.kernel.program import (
+    SETUP,
+    GraphProgram,
+    Inbox,
+    LabelledProgram,
+    numbers_of,
+)
 from millstream.iteration import Aggregator, Outbox, Task
 
 __all__ = ["ComponentsProgram", "LevelsProgram", "PathsProgram", "largest", "lowered"]
@@ -34,7 +41,8 @@ def largest(dtype: Any) -> Any:
 
 
 def lowered(values: Any, places: Any, candidates: Any) -> Any:
-    """Lower values to the candidates that are smaller; the places that have changed, maybe several times.
+    """Lower values to the candidates that are smaller; the places that have changed, maybe several
+    times.
 
     Examples
     --------
@@ -136,28 +144,19 @@ class MinimumProgram(GraphProgram):
         return values[vertex]
 
 
-class ComponentsProgram(MinimumProgram):
-    """Weakly connected components: the smallest value among all vertices that hang together.
+class ComponentsProgram(LabelledProgram, MinimumProgram):
+    """Weakly connected components: the smallest label among all vertices that hang together."""
 
-    The values of the vertices are the first values; if there are none, their ids are.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(both_ways=True)
-        self.start: Any = None
-
-    def read(self, task: Task, inputs: Mapping[str, pa.Table]) -> None:
-        column = self.vertex_values(inputs)
-        if column is not None:
-            self.start = numbers_of(column, "values of vertices")
+    def __init__(self, rounds: int) -> None:
+        LabelledProgram.__init__(self, rounds)
+        MinimumProgram.__init__(self, both_ways=True)
 
     def first(self, task: Task) -> Outbox:
-        ids = self.links.vertices.ids
-        values = np.array(ids if self.start is None else self.start)
-        return self.begin(values, np.arange(len(values)))
+        return self.begin(np.array(self.start), np.arange(len(self.start)))
 
-    def result(self) -> pa.Table:
-        return self.vertex_table(self.values)
+    def send(self, changed: Any) -> Outbox:
+        self.labels = self.values
+        return super().send(changed)
 
 
 class DistanceProgram(MinimumProgram):
@@ -258,27 +257,6 @@ def negative_cycle(links: Links, changed: Any) -> PlanError:
     )
 
 
-def numbers_of(column: Any, what: str) -> Any:
-    """A column of values as 64-bit numbers, whole or not; nulls are an error.
-
-    Examples
-    --------
-    >>> numbers_of(pa.array([1, 2], pa.int8()), "values")
-    array([1, 2])
-    """
-    if column.null_count:
-        raise PlanError(
-            "GRAPH_VALUE_NULL",
-            f"{column.null_count} of {len(column)} {what} are null",
-            hint="give all of them a value",
-        )
-    whole = pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
-    numbers = column.cast(pa.int64() if whole else pa.float64())
-    if isinstance(numbers, pa.ChunkedArray):
-        numbers = numbers.combine_chunks()
-    return numbers.to_numpy(zero_copy_only=False)
-
-
 def weights_of(table: pa.Table) -> Any:
     """The values of edges as weights; NaN is an error."""
     weights = numbers_of(table["value"], "weights of edges").astype(np.float64)
@@ -291,4 +269,3 @@ def weights_of(table: pa.Table) -> Any:
             hint="leave out such edges, or give them a weight",
         )
     return weights
-

@@ -1,4 +1,6 @@
-"""The distinct neighbours of every vertex, whichever way the edges go, with the degrees of both ends."""
+"""The distinct neighbours of every vertex, whichever way the edges go, with the degrees of both
+ends.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ import pyarrow as pa
 from millstream.graph.kernel.adjacency import Adjacency, pack, run_starts
 from millstream.graph.kernel.ids import distinct_ids
 from millstream.graph.kernel.links import joined
-from millstream.graph.kernel.program import SETUP, GraphProgram, Inbox, ids_of, joined_ids
+from millstream.graph.kernel.program import GraphProgram, Inbox, ids_of, joined_ids
 from millstream.iteration import Outbox, Task
 
 __all__ = ["BACKWARD", "BOTH", "FORWARD", "CoresProgram", "DegreesProgram", "NeighboursProgram"]
@@ -39,8 +41,8 @@ def swapped(marks: Any) -> Any:
 class NeighboursProgram(GraphProgram):
     """The beginning of algorithms on simple graphs.
 
-    Several edges between two vertices are one edge, with a mark of its directions. Edges from a vertex to
-    itself are left out, unless ``loops`` says otherwise.
+    Several edges between two vertices are one edge, with a mark of its directions. Edges from a
+    vertex to itself are left out, unless ``loops`` says otherwise.
 
     The vertices of all tasks have numbers: ``place * tasks + task``.
     """
@@ -112,12 +114,8 @@ def _slice(ids: Any, low: int, high: int) -> Any:
 
 
 class DegreesProgram(NeighboursProgram):
-    """The degrees of all vertices: neighbours, those that edges lead to, and those that edges come from.
-
-    Parameters
-    ----------
-    ends
-        Which degrees come with each edge: those of "source", of "target", of both; without any the result has vertices.
+    """The degrees of all vertices: neighbours, those that edges lead to, and those that edges come
+    from.
     """
 
     loops: ClassVar[bool] = True
@@ -137,7 +135,8 @@ class DegreesProgram(NeighboursProgram):
 
 
 class CoresProgram(NeighboursProgram):
-    """The core number of every vertex: the largest k for which it is in a part where all degrees are k or more.
+    """The core number of every vertex: the largest k for which it is in a part where all degrees
+    are k or more.
 
     A vertex begins with its degree. It lowers its number to the largest h for which h neighbours have
     a number of at least h, until no number changes.

@@ -1,4 +1,6 @@
-"""The beginning that all programs of this folder share: edges are read, and tasks linked, in two supersteps."""
+"""The beginning that all programs of this folder share: edges are read, and tasks linked, in two
+supersteps.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from millstream.common.errors import PlanError
 from millstream.graph.kernel.ids import distinct_ids, id_column
 from millstream.graph.kernel.links import Links
-from millstream.iteration import LoopProgram, Outbox, Task
+from millstream.graph.kernel.words import WORD_STEPS, Words
+from millstream.iteration import Aggregator, LoopProgram, Outbox, Task
 
-__all__ = ["SETUP", "GraphProgram", "ids_of", "joined_ids"]
+__all__ = ["SETUP", "GraphProgram", "LabelledProgram", "ids_of", "joined_ids", "numbers_of"]
 
 SETUP = 2
 """The supersteps before the first one of an algorithm: announce, link."""
@@ -24,9 +28,9 @@ Inbox = Sequence[dict[str, Any] | None]
 class GraphProgram(LoopProgram):
     """An algorithm over the vertices and edges that a task owns.
 
-    The inputs are ``out``, edges at the owner of their source; ``in``, edges at the owner of their target;
-    and ``vertices``. A program says which of ``out`` and ``in`` it wants. Without ``vertices`` the vertices
-    are the ends of the edges.
+    The inputs are ``out``, edges at the owner of their source; ``in``, edges at the owner of their
+    target; and ``vertices``. A program says which of ``out`` and ``in`` it wants. Without
+    ``vertices`` the vertices are the ends of the edges.
 
     An edge of ``out`` has its source as near end, one of ``in`` its target.
     """
@@ -105,6 +109,124 @@ class GraphProgram(LoopProgram):
         order[places] = np.arange(len(places))
         column = table["value"].combine_chunks()
         return column.take(pa.array(order))
+
+
+class LabelledProgram(GraphProgram):
+    """An algorithm whose vertices have labels: whole numbers, other numbers, or texts.
+
+    Texts have numbers in the same order while the algorithm runs. The first labels are the values
+    of the vertices; if there are none, the ids are.
+
+    Parameters
+    ----------
+    rounds
+        The most supersteps of the algorithm itself.
+    """
+
+    def __init__(self, rounds: int) -> None:
+        self.rounds = rounds
+        self.labels: Any = None
+        self.start: Any = None
+        self.words: Words | None = None
+        self.ending = 0
+
+    def read(self, task: Task, inputs: Mapping[str, pa.Table]) -> None:
+        column = self.vertex_values(inputs)
+        if column is not None:
+            texts = column.type == pa.string() and not column.null_count
+            self.start = column if texts else numbers_of(column, "values of vertices")
+
+    def aggregators(self) -> Mapping[str, Aggregator]:
+        return {"left": Aggregator.sum()}
+
+    def superstep(self, task: Task, inbox: Inbox) -> Outbox:
+        """Make numbers of texts after the tasks are linked, and texts of numbers at the end."""
+        if task.superstep < SETUP:
+            return super().superstep(task, inbox)
+        number = task.superstep - SETUP
+        if number == 0:
+            return self._linked(task, inbox)
+        if self.words is None:
+            return self.step(task, inbox)
+        return self._with_words(task, inbox, self.words, number)
+
+    def _linked(self, task: Task, inbox: Inbox) -> Outbox:
+        self.links.link(inbox)
+        self.index(task)
+        if self.start is None:
+            ids = self.links.vertices.ids
+            self.start = np.array(ids) if isinstance(ids, np.ndarray) else ids
+        if isinstance(self.start, np.ndarray):
+            return self.first(task)
+        self.words = Words(self.start)
+        return Outbox(self.words.sample(task), active=1)
+
+    def _with_words(self, task: Task, inbox: Inbox, words: Words, number: int) -> Outbox:
+        if number == 1:
+            return Outbox(words.divide(task, inbox), active=1)
+        if number == 2:
+            return Outbox(words.answer(task, inbox), active=1)
+        if number == WORD_STEPS:
+            self.start = words.numbers(inbox)
+            outbox = self.first(task)
+        elif self.ending:
+            return self._end(inbox, words)
+        elif not task.aggregates["left"] or number - WORD_STEPS > self.rounds:
+            self.ending = 1
+            return Outbox(words.ask(self.labels), active=1)
+        else:
+            outbox = self.step(task, inbox)
+        outbox.aggregates = {"left": outbox.active}
+        outbox.active = 1
+        return outbox
+
+    def _end(self, inbox: Inbox, words: Words) -> Outbox:
+        self.ending += 1
+        if self.ending == 2:
+            return Outbox(words.tell(inbox), active=1)
+        self.labels = words.read(inbox)
+        return Outbox()
+
+    def state(self) -> Any:
+        words = self.words and self.words.state()
+        return {**super().state(), "words": words, "ending": self.ending, "start": self.start}
+
+    def restore(self, task: Task, state: Any) -> None:
+        super().restore(task, state)
+        self.words = None if state["words"] is None else Words.restored(state["words"])
+        self.ending = state["ending"]
+        self.start = state["start"]
+
+    def result(self) -> pa.Table:
+        return self.vertex_table(self.labels)
+
+
+def numbers_of(column: Any, what: str) -> Any:
+    """A column of values as 64-bit numbers, whole or not; nulls are an error.
+
+    Examples
+    --------
+    >>> numbers_of(pa.array([1, 2], pa.int8()), "values")
+    array([1, 2])
+    """
+    if column.null_count:
+        raise PlanError(
+            "GRAPH_VALUE_NULL",
+            f"{column.null_count} of {len(column)} {what} are null",
+            hint="give all of them a value",
+        )
+    kind = column.type
+    whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind)
+    if not whole and not pa.types.is_floating(kind) and not pa.types.is_decimal(kind):
+        raise PlanError(
+            "GRAPH_VALUE_TYPE",
+            f"{what} must be numbers here, got {kind}",
+            hint="map them to numbers, with map_vertices or map_edges",
+        )
+    numbers = column.cast(pa.int64() if whole else pa.float64())
+    if isinstance(numbers, pa.ChunkedArray):
+        numbers = numbers.combine_chunks()
+    return numbers.to_numpy(zero_copy_only=False).copy()
 
 
 def joined_ids(columns: list[Any]) -> Any:

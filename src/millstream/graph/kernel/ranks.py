@@ -40,8 +40,8 @@ class SumsProgram(GraphProgram):
 class PageRankProgram(SumsProgram):
     """PageRank: a vertex passes its score on over its edges, in equal parts.
 
-    A surfer goes on over an edge with the probability ``damping``, else somewhere else; from a vertex without
-    edges always somewhere else. Somewhere else is any vertex, or one of those given.
+    A surfer goes on over an edge with the probability ``damping``, else somewhere else; from a
+    vertex without edges always somewhere else. Somewhere else is any vertex, or one of those given.
 
     Parameters
     ----------
@@ -144,10 +144,11 @@ class PageRankProgram(SumsProgram):
 
 
 class HitsProgram(SumsProgram):
-    """Hubs and authorities: the score of a hub is the sum of the authorities it leads to, and the other way.
+    """Hubs and authorities: the score of a hub is the sum of the authorities it leads to, and the
+    other way.
 
-    An iteration takes two supersteps. In the first one the scores of authorities come to the hubs, in the second one
-    those of hubs to the authorities. Their norms are known one superstep later.
+    An iteration takes two supersteps. In the first one the scores of authorities come to the hubs,
+    in the second one those of hubs to the authorities. Their norms are known one superstep later.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ edges of the higher ends of its own, and looks for the pairs that close a triang
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,8 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Members:
-    """A set of numbers that can be asked for many at once: a filter of one byte per entry, then a search.
+    """A set of numbers that can be asked for many at once: a filter of one byte per entry, then a
+    search.
 
     Examples
     --------
@@ -35,7 +36,7 @@ class Members:
     def __init__(self, values: Any) -> None:
         """Take numbers in ascending order."""
         self._values = values
-        bits = max(10, int(len(values)).bit_length() + 3)
+        bits = max(10, len(values).bit_length() + 3)
         self._shift = np.uint64(64 - bits)
         self._filter = np.zeros(1 << bits, np.bool_)
         self._filter[self._slot(values)] = True
@@ -56,7 +57,9 @@ class Members:
 
 
 class TrianglesProgram(NeighboursProgram):
-    """All triangles: three ids, of which the first has the lowest degree and the others are in order, and marks."""
+    """All triangles: three ids, of which the first has the lowest degree and the others are in
+    order, and marks.
+    """
 
     def __init__(self) -> None:
         # The number of each slot's vertex, and for each edge whether it is kept here.
