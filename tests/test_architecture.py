@@ -93,7 +93,7 @@ FOLDERS = {
         "environment",
     ),
     "iteration": ("kernel", "spark"),
-    "graph": ("functions", "loops", "drawing", "operations"),
+    "graph": ("functions", "kernel", "loops", "drawing", "operations"),
     "ml": ("kernel", "frames", "spark", "util", "stages", "common", "online", "core", "feature"),
     "datastream": (
         "functions",

@@ -154,9 +154,8 @@ class ComponentsProgram(LabelledProgram, MinimumProgram):
     def first(self, task: Task) -> Outbox:
         return self.begin(np.array(self.start), np.arange(len(self.start)))
 
-    def send(self, changed: Any) -> Outbox:
-        self.labels = self.values
-        return super().send(changed)
+    def found(self) -> Any:
+        return self.values
 
 
 class DistanceProgram(MinimumProgram):
@@ -258,14 +257,15 @@ def negative_cycle(links: Links, changed: Any) -> PlanError:
 
 
 def weights_of(table: pa.Table) -> Any:
-    """The values of edges as weights; NaN is an error."""
+    """The values of edges as weights; NaN and minus infinity are errors."""
     weights = numbers_of(table["value"], "weights of edges").astype(np.float64)
-    bad = np.flatnonzero(np.isnan(weights))
+    bad = np.flatnonzero(np.isnan(weights) | np.isneginf(weights))
     if len(bad):
         row = table.slice(int(bad[0]), 1).to_pylist()[0]
         raise PlanError(
             "GRAPH_WEIGHT_NAN",
-            f"{len(bad)} edges have the weight NaN, such as {row['source']!r} -> {row['target']!r}",
+            f"{len(bad)} edges have a weight that is NaN or minus infinity, such as "
+            f"{row['source']!r} -> {row['target']!r}",
             hint="leave out such edges, or give them a weight",
         )
     return weights

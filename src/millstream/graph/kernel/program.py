@@ -129,6 +129,11 @@ class LabelledProgram(GraphProgram):
         self.start: Any = None
         self.words: Words | None = None
         self.ending = 0
+        self.texts: Any = None
+
+    def found(self) -> Any:
+        """The labels, or the numbers of texts."""
+        return self.labels
 
     def read(self, task: Task, inputs: Mapping[str, pa.Table]) -> None:
         column = self.vertex_values(inputs)
@@ -173,7 +178,7 @@ class LabelledProgram(GraphProgram):
             return self._end(inbox, words)
         elif not task.aggregates["left"] or number - WORD_STEPS > self.rounds:
             self.ending = 1
-            return Outbox(words.ask(self.labels), active=1)
+            return Outbox(words.ask(self.found()), active=1)
         else:
             outbox = self.step(task, inbox)
         outbox.aggregates = {"left": outbox.active}
@@ -184,21 +189,22 @@ class LabelledProgram(GraphProgram):
         self.ending += 1
         if self.ending == 2:
             return Outbox(words.tell(inbox), active=1)
-        self.labels = words.read(inbox)
+        self.texts = words.read(inbox)
         return Outbox()
 
     def state(self) -> Any:
         words = self.words and self.words.state()
-        return {**super().state(), "words": words, "ending": self.ending, "start": self.start}
+        kept = {name: getattr(self, name) for name in ("ending", "start", "texts")}
+        return {**super().state(), "words": words, "kept": kept}
 
     def restore(self, task: Task, state: Any) -> None:
         super().restore(task, state)
         self.words = None if state["words"] is None else Words.restored(state["words"])
-        self.ending = state["ending"]
-        self.start = state["start"]
+        for name, value in state["kept"].items():
+            setattr(self, name, value)
 
     def result(self) -> pa.Table:
-        return self.vertex_table(self.labels)
+        return self.vertex_table(self.found() if self.texts is None else self.texts)
 
 
 def numbers_of(column: Any, what: str) -> Any:

@@ -228,7 +228,8 @@ class HitsProgram(SumsProgram):
         for places, values in self.links.from_owners("authority", inbox):
             slots[places] = values
         weights = _divided(slots, squares)[self.by_vertex.columns]
-        self.new_hubs = np.bincount(self.by_vertex.rows, weights, len(self.links.vertices))
+        size = len(self.links.vertices)
+        self.new_hubs = np.bincount(self.by_vertex.rows, weights, size).astype(np.float64)
         parts = self.links.to_owners("hub", self.sums_of_slots(self.new_hubs))
         found = float(np.square(self.new_hubs).sum())
         return Outbox(parts, {"squares": found, "change": change}, active=1)
