@@ -1,4 +1,4 @@
-"""The distinct neighbours of every vertex, whichever way the edges go, with the degrees of both
+"""The distinct neighbours of every vertex, for edges of both directions, with the degrees of both
 ends.
 """
 
