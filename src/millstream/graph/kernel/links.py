@@ -32,7 +32,7 @@ _PLACE_BYTES = 4
 
 
 class Links:
-    """What a task knows of its vertices and of the far ends of its edges.
+    """The knowledge of a task about its vertices and the far ends of its edges.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Links:
         self.near = places[self._near_codes] if len(places) else self._near_codes
 
     def announce(self) -> Parts:
-        """What to send first: the ids of the slots, to their owners."""
+        """The first messages: the ids of the slots, to their owners."""
         parts: Parts = []
         for task in range(self.count):
             low, high = int(self.cuts[task]), int(self.cuts[task + 1])
@@ -117,7 +117,7 @@ class Links:
         return places
 
     def state(self) -> dict[str, Any]:
-        """What was learned from other tasks."""
+        """The knowledge that came from other tasks."""
         ids = None if self._given or self.own is None else self.own.ids
         return {"own": ids, "inbound": self.inbound}
 

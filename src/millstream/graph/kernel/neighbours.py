@@ -72,7 +72,7 @@ class NeighboursProgram(GraphProgram):
         self.degrees = np.diff(self.bounds)
 
     def _different(self, task: Task, rows: Any, columns: Any) -> Any:
-        """Which edges have two ends. Slots of own vertices are in the order of the vertices."""
+        """The edges that have two ends. Slots of own vertices are in the order of the vertices."""
         links = self.links
         low, high = int(links.cuts[task.index]), int(links.cuts[task.index + 1])
         inside = (columns >= low) & (columns < high)

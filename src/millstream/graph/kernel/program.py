@@ -82,7 +82,7 @@ class GraphProgram(LoopProgram):
         """The attributes that change in a superstep, by name."""
 
     def state(self) -> Any:
-        """What was learned from other tasks, and what has changed."""
+        """The knowledge that came from other tasks, and what has changed."""
         linked = bool(self.links.inbound)
         return {"links": self.links.state(), "changing": self.changing() if linked else None}
 

@@ -54,11 +54,11 @@ class PairsProgram(NeighboursProgram):
 
     @abstractmethod
     def shares(self) -> Any:
-        """What each own vertex adds to the sum of two of its neighbours."""
+        """The share that each own vertex adds to the sum of two of its neighbours."""
 
     @abstractmethod
     def wanted(self, task: Task, first: Any, second: Any, sums: Any) -> Any:
-        """Which pairs are in the result, by the degrees of both vertices and their sum."""
+        """The pairs that are in the result, by the degrees of both vertices and their sum."""
 
     def changing(self) -> dict[str, Any]:
         return {"pairs": self.pairs, "others": self.others}

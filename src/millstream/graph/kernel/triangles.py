@@ -124,7 +124,7 @@ class TrianglesProgram(NeighboursProgram):
         return Outbox(parts, active=1)
 
     def _fetched(self, inbox: Inbox) -> tuple[Any, Any, Any]:
-        """What came back: for each slot the bounds of its edges; their slots here, their marks."""
+        """The answers: for each slot the bounds of its edges; their slots here, their marks."""
         counts = np.zeros(self.links.slots, np.int64)
         numbers, marks = [], []
         wanted = np.unique(self.columns[self.kept])

@@ -54,7 +54,7 @@ class Words:
         self._wanted: Any = None
 
     def state(self) -> dict[str, Any]:
-        """What a snapshot keeps."""
+        """The values that a snapshot keeps."""
         return dict(self.__dict__)
 
     @classmethod
