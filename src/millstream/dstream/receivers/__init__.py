@@ -1,0 +1,5 @@
+"""Receivers: classes of the program that get records from outside."""
+
+from millstream.dstream.receivers.receiver import Receiver
+
+__all__ = ["Receiver"]
