@@ -16,15 +16,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class InputSite:
-    """What an input gets to know when the context starts.
+    """Facts that an input gets to know when the context starts.
 
     Parameters
     ----------
     number : int
         The number of the input in its context, from 0.
     folder : str, optional
-        A folder of its own beside the checkpoint, which is kept over restarts; None if the context has no
-        checkpoint, and nothing needs to outlive the process.
+        A folder of its own beside the checkpoint, which is kept over restarts; None if the context has
+        no checkpoint, and nothing needs to outlive the process.
     batch_ms : int
         The length of a batch.
     start_ms : int
@@ -54,8 +54,8 @@ class Input(ABC, Generic[T]):
     written into the batch log if there is a checkpoint, and from then on it alone decides what the batch
     is. `rdd` makes the records of it, as often as they are needed, and again after a crash.
 
-    The input is pickled with the program, before it is opened: threads, connections and locks are made in
-    `open`.
+    The input is pickled with the program, before it is opened: threads, connections and locks are made
+    in `open`.
     """
 
     def open(self, site: InputSite) -> None:
