@@ -15,6 +15,7 @@ import io
 import linecache
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -26,9 +27,13 @@ from typing import Any
 
 import pytest
 
+from millstream.testing import in_memory
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 EXAMPLES = sorted(p for p in ROOT.glob("examples/*.py") if "\nPrints:\n" in p.read_text())
+# They make a session of their own, or are to show that an example runs as a program of its own.
+APART = {"01_word_count.py", "05_existing_session.py", "06_testing.py"}
 PROGRAM = "app.py"
 NEEDS_SERVER = re.compile(r"(?:<!--|#) needs (\w+) at (\S+)")
 NEEDS_SPARK = re.compile(r"\.execute\w*\(|\bSparkSession\b|\bspark\b")
@@ -135,21 +140,57 @@ def _addresses(text: str, request: pytest.FixtureRequest) -> dict[str, str]:
 
 @pytest.mark.parametrize("example", _marked(EXAMPLES))
 def test_an_example_prints_what_it_says(
-    example: Path, tmp_path: Path, request: pytest.FixtureRequest
+    example: Path,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     text = example.read_text(encoding="utf-8")
-    docstring = ast.get_docstring(ast.parse(text))
-    assert docstring is not None
-    expected = [
-        line.removeprefix("    ") for line in docstring.partition("Prints:\n")[2].split("\n")
-    ]
     for shown, real in _addresses(text, request).items():
         text = text.replace(shown, real)
     program = tmp_path / example.name
     program.write_text(text, encoding="utf-8")
-    result = _run([str(program)], tmp_path)
-    assert result.returncode == 0, result.stderr
-    assert _trimmed(result.stdout).split("\n") == expected
+    if example in IN_MEMORY and request.node.get_closest_marker("spark"):
+        request.getfixturevalue("spark")
+        monkeypatch.chdir(tmp_path)
+        printed = _printed(program)
+    else:
+        result = _run([str(program)], tmp_path)
+        assert result.returncode == 0, result.stderr
+        printed = result.stdout
+    assert _trimmed(printed).split("\n") == _promised(text)
+
+
+IN_MEMORY = [
+    path
+    for path in EXAMPLES
+    if path.name not in APART and not NEEDS_SERVER.search(path.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize("example", IN_MEMORY, ids=lambda path: path.name)
+def test_an_example_prints_the_same_in_memory(
+    example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with in_memory(parallelism=2, epochs=3):
+        printed = _printed(example)
+    assert _trimmed(printed).split("\n") == _promised(example.read_text(encoding="utf-8"))
+
+
+def _promised(text: str) -> list[str]:
+    """The output that the docstring of an example shows."""
+    docstring = ast.get_docstring(ast.parse(text))
+    assert docstring is not None
+    return [line.removeprefix("    ") for line in docstring.partition("Prints:\n")[2].split("\n")]
+
+
+def _printed(program: Path) -> str:
+    """What a program prints that runs in this process."""
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        runpy.run_path(str(program), run_name="__main__")
+    return printed.getvalue()
 
 
 @pytest.mark.spark
