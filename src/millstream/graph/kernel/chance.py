@@ -109,8 +109,9 @@ class MersenneTwister:
 
     def __init__(self, seed: int) -> None:
         key = [(seed >> 32) & 0xFFFFFFFF, seed & 0xFFFFFFFF]
-        self._bits: Any = np.random.MT19937()
-        self._bits.state = np.random.RandomState(key).get_state(legacy=False)
+        bits: Any = np.random.MT19937()
+        bits.state = np.random.RandomState(key).get_state(legacy=False)
+        self._bits = bits
 
     def next_long(self) -> int:
         """The next 64-bit number."""
@@ -170,7 +171,7 @@ class RMatShape:
         return self.scale if self.noise is None else 5 * self.scale
 
     def edges(self, stream: Stream, count: int) -> Iterator[tuple[Any, Any]]:
-        """So many edges, as arrays of sources and of targets.
+        """Edges, so many, as arrays of sources and of targets.
 
         If the number of vertices is no power of two, edges that lead beyond are thrown away.
         """
