@@ -1,0 +1,72 @@
+"""The part of a graph that all its methods share: vertices, edges and the environment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from millstream.graph.operations.sides import EDGE_COLUMNS, VERTEX_COLUMNS, Side, context_of
+
+if TYPE_CHECKING:
+    from millstream.dataset import DataSet, ExecutionEnvironment
+    from millstream.graph.elements import Edge, Vertex
+
+__all__ = ["EV", "VV", "GraphBase", "K"]
+
+K = TypeVar("K")
+VV = TypeVar("VV")
+EV = TypeVar("EV")
+
+
+class GraphBase(Generic[K, VV, EV]):
+    """The vertices, the edges and the environment of a graph.
+
+    Examples
+    --------
+    See `millstream.graph.Graph`.
+    """
+
+    def __init__(
+        self, vertices: Any, edges: Any, context: ExecutionEnvironment | None = None
+    ) -> None:
+        self._context = context
+        self._vertices = _side(context, VERTEX_COLUMNS, vertices)
+        self._edges = _side(context, EDGE_COLUMNS, edges)
+
+    def _with(self, *, vertices: Any = None, edges: Any = None) -> Any:
+        """A graph with other vertices or edges."""
+        return type(self)(
+            self._vertices if vertices is None else vertices,
+            self._edges if edges is None else edges,
+            self._context,
+        )
+
+    def get_context(self) -> ExecutionEnvironment:
+        """Return the environment of the DataSets of this graph."""
+        return context_of(self._context)
+
+    def get_vertices(self) -> DataSet[Vertex[K, VV]]:
+        """Return the vertices, as a DataSet of `Vertex`."""
+        return self._vertices.records()
+
+    def get_edges(self) -> DataSet[Edge[K, EV]]:
+        """Return the edges, as a DataSet of `Edge`."""
+        return self._edges.records()
+
+    def vertex_columns(self) -> Any:
+        """Return the vertices as columns ``id`` and ``value``.
+
+        They are a `pyarrow.Table` in memory, and a DataFrame on Spark. Nothing of Python runs per
+        vertex if the graph was made of columns. Gelly has no such method.
+        """
+        return self._vertices.columns()
+
+    def edge_columns(self) -> Any:
+        """Return the edges as columns ``source``, ``target`` and ``value``.
+
+        They are a `pyarrow.Table` in memory, and a DataFrame on Spark.
+        """
+        return self._edges.columns()
+
+
+def _side(context: Any, names: tuple[str, ...], found: Any) -> Side:
+    return found if isinstance(found, Side) else Side(context, names, found)
