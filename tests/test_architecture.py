@@ -105,12 +105,6 @@ FOLDERS = {
         "core",
         "feature",
         "stats",
-        "evaluation",
-        "classification",
-        "clustering",
-        "regression",
-        "recommendation",
-        "flinkml",
     ),
     "datastream": (
         "functions",
