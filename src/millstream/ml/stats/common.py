@@ -1,4 +1,4 @@
-"""What the tests of significance share: one row for all features, or a row for each."""
+"""The base of the tests of significance: one row for all features, or a row for each."""
 
 from __future__ import annotations
 
