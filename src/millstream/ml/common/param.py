@@ -81,13 +81,13 @@ class HasGlobalBatchSize(WithParams[Any]):
 
 
 class HasHandleInvalid(WithParams[Any]):
-    """The parameter ``handle_invalid``: ``error`` or ``skip``, which leaves such rows out."""
+    """The parameter ``handle_invalid``: ``error``, ``skip``, which leaves such rows out, or ``keep``."""
 
     HANDLE_INVALID = StringParam(
         "handle_invalid",
         "Strategy to handle invalid entries.",
         "error",
-        ParamValidators.in_array(["error", "skip"]),
+        ParamValidators.in_array(["error", "skip", "keep"]),
     )
 
 

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from millstream.ml.common.param import HasInputCol, HasOutputCol
-from millstream.ml.frames.base import Frame, Step
+from millstream.ml.frames.base import Frame
 from millstream.ml.kernel.batch import Batch, Made
 from millstream.ml.kernel.statistics import merged_statistics, same_length, statistics_of
 from millstream.ml.linalg import DenseVector
 from millstream.ml.param import BooleanParam, FloatParam
-from millstream.ml.stages.base import ColumnModel, Learner
+from millstream.ml.stages.base import Learner
+from millstream.ml.stages.mapping import FeatureModel, Work
 
 __all__ = ["StandardScaler", "StandardScalerModel"]
 
@@ -27,17 +28,17 @@ class _Params(HasInputCol, HasOutputCol):
     STD = FloatParam("std", "The standard deviation of scaled data, as in FlinkML 1.x.", None)
 
 
-class StandardScalerModel(ColumnModel, _Params):
+class StandardScalerModel(FeatureModel, _Params):
     """The model of `StandardScaler`: the mean and the standard deviation of each element."""
 
     DATA: ClassVar[dict[str, str]] = {"mean": "vector", "std": "vector"}
 
-    def step(self, frame: Frame) -> Step:
+    def work(self) -> Work:
         (row,) = self.rows
         mean, std = row["mean"].to_array(), row["std"].to_array()
         # Elements that do not vary become 0, as in flink-ml.
         scale = np.divide(1.0, std, out=np.zeros_like(std), where=std != 0)
-        function = partial(
+        return partial(
             _scaled,
             column=self.input_col,
             output=self.output_col,
@@ -45,7 +46,6 @@ class StandardScalerModel(ColumnModel, _Params):
             scale=scale if self.with_std or self._target else np.ones_like(std),
             target=self._target,
         )
-        return Step(function, {self.output_col: "vector"})
 
     @property
     def _target(self) -> tuple[float, float] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from millstream.ml.errors import ml_value_error
 from millstream.ml.kernel.batch import Batch, Made
@@ -36,10 +36,17 @@ class Step:
 class Frame(ABC):
     """Data with named columns."""
 
+    later: ClassVar[bool] = False
+    """Whether the data are a query that runs when its result is needed."""
+
     @property
     @abstractmethod
     def names(self) -> list[str]:
         """The names of the columns."""
+
+    @abstractmethod
+    def kind(self, name: str) -> str:
+        """The kind of a column; see `millstream.ml.kernel.kinds`."""
 
     @abstractmethod
     def batch(self, names: Sequence[str] | None = None) -> Batch:

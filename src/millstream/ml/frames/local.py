@@ -9,14 +9,22 @@ import numpy as np
 
 from millstream.ml.frames.base import Frame, Step
 from millstream.ml.kernel.batch import Batch, matrix_of
-from millstream.ml.kernel.kinds import batch_of, batch_to_arrow, kind_of_values
-from millstream.ml.linalg import Vector
+from millstream.ml.kernel.kinds import (
+    batch_of,
+    batch_to_arrow,
+    kind_of_arrow,
+    kind_of_values,
+)
+from millstream.ml.linalg import SparseVector, Vector
 
 __all__ = ["ArrayFrame", "ArrowFrame", "PandasFrame"]
 
 
 class ArrayFrame(Frame):
-    """Arrays of numpy, and sequences. The result of a stage is an array of what it has made."""
+    """Arrays of numpy, and sequences. The result of a stage is an array of what it has made.
+
+    Dense vectors become a matrix; sparse vectors stay objects, a matrix of them could be very large.
+    """
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
@@ -24,6 +32,9 @@ class ArrayFrame(Frame):
     @property
     def names(self) -> list[str]:
         return list(self._batch.columns)
+
+    def kind(self, name: str) -> str:
+        return kind_of_values(self._batch.column(name))
 
     def batch(self, names: Sequence[str] | None = None) -> Batch:
         return self._batch
@@ -47,7 +58,8 @@ class ArrayFrame(Frame):
 def _as_array(column: Any) -> np.ndarray[Any, Any]:
     if isinstance(column, np.ndarray):
         return column
-    if column and all(isinstance(each, Vector) for each in column):
+    sparse = bool(column) and all(isinstance(each, SparseVector) for each in column)
+    if column and not sparse and all(isinstance(each, Vector) for each in column):
         return matrix_of(column)
     if kind_of_values(column) in ("double", "long", "boolean"):
         return np.array(column)
@@ -65,6 +77,9 @@ class ArrowFrame(Frame):
     @property
     def names(self) -> list[str]:
         return list(self._table.schema.names)
+
+    def kind(self, name: str) -> str:
+        return kind_of_arrow(self._table.schema.field(name).type)
 
     def batch(self, names: Sequence[str] | None = None) -> Batch:
         if names is not None:
@@ -97,6 +112,9 @@ class PandasFrame(Frame):
     @property
     def names(self) -> list[str]:
         return [str(name) for name in self._frame.columns]
+
+    def kind(self, name: str) -> str:
+        return kind_of_values(self.batch([name]).column(name))
 
     def batch(self, names: Sequence[str] | None = None) -> Batch:
         wanted = self.names if names is None else list(names)

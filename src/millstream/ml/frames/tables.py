@@ -13,7 +13,7 @@ from millstream.common.types import Row
 from millstream.ml.errors import ml_error
 from millstream.ml.frames.base import Frame, Step
 from millstream.ml.kernel.batch import Batch, Column
-from millstream.ml.kernel.kinds import AnyTypeInfo, type_info_of
+from millstream.ml.kernel.kinds import AnyTypeInfo, kind_of_info, type_info_of
 from millstream.ml.linalg import (
     DenseMatrixTypeInfo,
     DenseVectorTypeInfo,
@@ -87,6 +87,9 @@ class StreamFrame(Frame):
     def names(self) -> list[str]:
         return self._info.get_field_names()
 
+    def kind(self, name: str) -> str:
+        return _kind_of(self._info, name)
+
     def batch(self, names: Sequence[str] | None = None) -> Batch:
         hint = "fit on a Table, a DataSet or a DataFrame, or use an online algorithm"
         raise ml_error("ML_INPUT_KIND", "a DataStream cannot be read as a whole", hint)
@@ -103,6 +106,10 @@ class StreamFrame(Frame):
         return self._stream
 
 
+def _kind_of(info: RowTypeInfo, name: str) -> str:
+    return kind_of_info(info.get_field_types()[info.get_field_names().index(name)])
+
+
 def _mapped(stream: Any, info: RowTypeInfo, step: Step) -> Any:
     names = [*info.get_field_names(), *step.outputs]
     types = [*info.get_field_types(), *map(type_info_of, step.outputs.values())]
@@ -113,6 +120,8 @@ def _mapped(stream: Any, info: RowTypeInfo, step: Step) -> Any:
 class TableFrame(Frame):
     """A table. To fit on it, its rows are collected; what is made of it is a query that runs later."""
 
+    later = True
+
     def __init__(self, table: Table) -> None:
         self._table = table
         self._batch: Batch | None = None
@@ -120,6 +129,9 @@ class TableFrame(Frame):
     @property
     def names(self) -> list[str]:
         return [each.name for each in self._table.relation.row_type.fields]
+
+    def kind(self, name: str) -> str:
+        return _kind_of(self._info(), name)
 
     @property
     def _env(self) -> Any:

@@ -25,6 +25,9 @@ __all__ = [
     "batch_of",
     "batch_to_arrow",
     "column_of_arrow",
+    "kind_of_arrow",
+    "kind_of_info",
+    "kind_of_values",
     "type_info_of",
 ]
 
@@ -46,6 +49,10 @@ _ARROW: dict[str, pa.DataType] = {
     "array<string>": pa.list_(pa.string()),
     "array<double>": pa.list_(pa.float64()),
     "array<long>": pa.list_(pa.int64()),
+    "array<vector>": pa.list_(VECTOR_ARROW),
+    "array<array<double>>": pa.list_(pa.list_(pa.float64())),
+    "array<array<string>>": pa.list_(pa.list_(pa.string())),
+    "map<string,double>": pa.map_(pa.string(), pa.float64()),
     "any": pa.binary(),
 }
 
@@ -67,6 +74,10 @@ _INFOS: dict[str, TypeInformation] = {
     "array<string>": Types.LIST(Types.STRING()),
     "array<double>": Types.LIST(Types.DOUBLE()),
     "array<long>": Types.LIST(Types.LONG()),
+    "array<vector>": Types.LIST(VectorTypeInfo()),
+    "array<array<double>>": Types.LIST(Types.LIST(Types.DOUBLE())),
+    "array<array<string>>": Types.LIST(Types.LIST(Types.STRING())),
+    "map<string,double>": Types.MAP(Types.STRING(), Types.DOUBLE()),
     "any": AnyTypeInfo(),
 }
 
@@ -76,14 +87,35 @@ def type_info_of(kind: str) -> TypeInformation:
     return _INFOS[kind]
 
 
+def kind_of_info(info: TypeInformation) -> str:
+    """The kind of the values of a stream.
+
+    Examples
+    --------
+    >>> kind_of_info(Types.SHORT()), kind_of_info(Types.OBJECT_ARRAY(Types.STRING()))
+    ('int', 'array<string>')
+    """
+    if isinstance(info, VectorTypeInfo):
+        return "vector"
+    if info in (Types.BYTE(), Types.SHORT()):
+        return "int"
+    if info in (Types.FLOAT(), Types.BIG_DEC()):
+        return "double"
+    inner = getattr(info, "element_type", None)
+    if inner is not None:
+        kind = f"array<{kind_of_info(inner)}>"
+        return kind if kind in _INFOS else "any"
+    return next((kind for kind, each in _INFOS.items() if each == info), "any")
+
+
 def kind_of_arrow(kind: pa.DataType) -> str:
     """The kind of the values of an Arrow column."""
     is_a = pa.types
     if is_vector(kind):
         return "vector"
     if is_a.is_list(kind) or is_a.is_large_list(kind):
-        inner = kind_of_arrow(kind.value_type)
-        return f"array<{inner}>" if f"array<{inner}>" in _ARROW else "any"
+        inner = f"array<{kind_of_arrow(kind.value_type)}>"
+        return inner if inner in _ARROW else "any"
     if is_a.is_boolean(kind):
         return "boolean"
     if is_a.is_integer(kind):
@@ -102,9 +134,12 @@ def kind_of_values(column: Column) -> str:
         found = kinds.get(column.dtype.kind)
         return found or ("long" if column.dtype.itemsize >= 8 else "int")
     known = [value for value in column if value is not None]
-    if known and all(isinstance(value, Vector) for value in known):
+    if known and all(isinstance(value, (Vector, np.ndarray)) for value in known):
         return "vector"
-    return kind_of_arrow(pa.array(known).type) if _plain(known) else "any"
+    try:
+        return kind_of_arrow(pa.array(known).type) if _plain(known) else "any"
+    except pa.ArrowException:
+        return "any"
 
 
 def _plain(values: Sequence[Any]) -> bool:
@@ -128,6 +163,9 @@ def column_of_arrow(array: pa.Array | pa.ChunkedArray) -> Column:
     kind = array.type
     if is_vector(kind):
         return _vectors_of_arrow(array)
+    if pa.types.is_list(kind) and is_vector(kind.value_type):
+        parts = (each if each is None else _vectors_of_arrow(each) for each in map(_items, array))
+        return [None if part is None else as_vectors(part) for part in parts]
     if pa.types.is_decimal(kind):
         array, kind = array.cast(pa.float64()), pa.float64()
     if pa.types.is_floating(kind):
@@ -137,6 +175,10 @@ def column_of_arrow(array: pa.Array | pa.ChunkedArray) -> Column:
     if pa.types.is_fixed_size_list(kind):
         return array.flatten().to_numpy(zero_copy_only=False).reshape(len(array), -1)
     return array.to_pylist()
+
+
+def _items(scalar: pa.ListScalar) -> Any:
+    return scalar.values
 
 
 def _vectors_of_arrow(array: pa.StructArray) -> Column:
@@ -168,6 +210,9 @@ def arrow_of(column: Column, kind: str) -> pa.Array:
         if kind in ("int", "long") and column.dtype.kind == "f":
             column = column.astype(np.int64)
         return pa.array(column, _ARROW[kind])
+    if kind == "array<vector>":
+        rows = [None if value is None else [*map(_vector_row, value)] for value in column]
+        return pa.array(rows, _ARROW[kind])
     values = [value.tolist() if isinstance(value, np.ndarray) else value for value in column]
     return pa.array(values, _ARROW[kind])
 

@@ -13,10 +13,15 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     BooleanType,
+    ByteType,
     DataType,
+    DecimalType,
     DoubleType,
+    FloatType,
     IntegerType,
     LongType,
+    MapType,
+    ShortType,
     StringType,
     StructField,
     StructType,
@@ -39,8 +44,21 @@ _TYPES: dict[str, DataType] = {
     "array<string>": ArrayType(StringType()),
     "array<double>": ArrayType(DoubleType()),
     "array<long>": ArrayType(LongType()),
+    "array<vector>": ArrayType(VectorUDT()),
+    "array<array<double>>": ArrayType(ArrayType(DoubleType())),
+    "array<array<string>>": ArrayType(ArrayType(StringType())),
+    "map<string,double>": MapType(StringType(), DoubleType()),
     "any": BinaryType(),
 }
+
+
+def _kind_of(type_: DataType) -> str:
+    if isinstance(type_, (FloatType, DecimalType)):
+        return "double"
+    if isinstance(type_, (ByteType, ShortType)):
+        return "int"
+    simple = type_.simpleString()
+    return next((kind for kind, each in _TYPES.items() if each.simpleString() == simple), "any")
 
 
 def _schema(kinds: Mapping[str, str]) -> StructType:
@@ -56,6 +74,9 @@ class DataFrameFrame(Frame):
     @property
     def names(self) -> list[str]:
         return list(self._frame.columns)
+
+    def kind(self, name: str) -> str:
+        return _kind_of(self._frame.schema[name].dataType)
 
     def batch(self, names: Sequence[str] | None = None) -> Batch:
         if names is not None:

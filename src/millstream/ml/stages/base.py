@@ -7,7 +7,7 @@ kinds of data, model data, saving, and the habits of flink-ml, FlinkML and sciki
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,6 +24,7 @@ __all__ = [
     "ColumnOperator",
     "ColumnStage",
     "ColumnTransformer",
+    "Later",
     "Learner",
     "given_outputs",
 ]
@@ -159,6 +160,26 @@ class ColumnOperator(ColumnStage, AlgoOperator[Any]):
         return given_outputs(frame.made(batch, kinds), list(kinds), found)
 
 
+class Later:
+    """Model data that are learned when they are needed first."""
+
+    def __init__(self, learn: Callable[[], Rows]) -> None:
+        self._learn = learn
+        self._rows: Rows | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether they have been learned."""
+        return self._rows is not None
+
+    @property
+    def rows(self) -> Rows:
+        """The rows, learned now if they are not known."""
+        if self._rows is None:
+            self._rows = self._learn()
+        return self._rows
+
+
 class ColumnModel(_Applies, Model[Any]):
     """A model: rows of model data, and what they make of a batch."""
 
@@ -167,7 +188,7 @@ class ColumnModel(_Applies, Model[Any]):
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)
-        self._rows: Rows | None = None
+        self._rows: Rows | Later | None = None
         self._home: Frame | None = None
 
     @property
@@ -177,9 +198,14 @@ class ColumnModel(_Applies, Model[Any]):
             name = type(self).__name__
             hint = "call fit(...) of its estimator, set_model_data(...) or load(...)"
             raise ml_error("ML_NOT_FITTED", f"{name} has no model data", hint)
-        return self._rows
+        return self._rows.rows if isinstance(self._rows, Later) else self._rows
 
-    def learned(self, rows: Rows, home: Frame | None = None) -> Self:
+    @property
+    def pending(self) -> bool:
+        """Whether the model data are not known yet: those of a table are learned when they are used."""
+        return isinstance(self._rows, Later) and not self._rows.known
+
+    def learned(self, rows: Rows | Later, home: Frame | None = None) -> Self:
         """Take model data. ``home``: data of the kind that `get_model_data` makes."""
         self._rows, self._home = rows, home
         return self
@@ -246,7 +272,9 @@ class Learner(ColumnStage, Estimator[Any, Any]):
         frame.require(stage.read_columns())
         model = self.MODEL()
         model._take_params(stage)
-        self._fitted = model.learned(stage.learn(frame), frame)
+        learner = stage.clone() if frame.later and stage is self else stage
+        rows = Later(lambda: learner.learn(frame)) if frame.later else stage.learn(frame)
+        self._fitted = model.learned(rows, frame)
         return self._fitted
 
     @property

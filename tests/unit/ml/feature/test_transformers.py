@@ -1,0 +1,334 @@
+"""Transformers: the values of flink-ml's tests, on tables and on arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy.fft import dct
+from sklearn.preprocessing import PolynomialFeatures, normalize
+
+from millstream.ml.errors import MLError
+from millstream.ml.feature.binarizer import Binarizer
+from millstream.ml.feature.bucketizer import Bucketizer
+from millstream.ml.feature.dct import DCT
+from millstream.ml.feature.elementwiseproduct import ElementwiseProduct
+from millstream.ml.feature.featurehasher import FeatureHasher
+from millstream.ml.feature.hashingtf import HashingTF
+from millstream.ml.feature.interaction import Interaction
+from millstream.ml.feature.ngram import NGram
+from millstream.ml.feature.normalizer import Normalizer
+from millstream.ml.feature.polynomialexpansion import PolynomialExpansion
+from millstream.ml.feature.regextokenizer import RegexTokenizer
+from millstream.ml.feature.tokenizer import Tokenizer
+from millstream.ml.feature.vectorassembler import VectorAssembler
+from millstream.ml.feature.vectorslicer import VectorSlicer
+from millstream.ml.linalg import DenseVector, SparseVector, Vectors
+from tests.support.ml import (
+    BOOLEAN,
+    DENSE,
+    DOUBLE,
+    INT,
+    SPARSE,
+    TEXT,
+    TEXTS,
+    VECTOR,
+    Tables,
+    arrays,
+)
+
+dense, sparse = Vectors.dense, Vectors.sparse
+INF = float("inf")
+WORDS = ["HashingTFTest", "Hashing", "Term", "Frequency", "Test"]
+MORE_WORDS = ["HashingTFTest", "Hashing", "Hashing", "Test", "Test"]
+COUNTED = [67564, 89917, 113827, 131486, 228971]
+SPLITS = ((-0.5, 0.0, 0.5), (-1.0, 0.0, 2.0), (-INF, 10.0, INF))
+NUMBERS = [(1, -0.5, 0.0, 1.0), (2, -INF, 1.0, INF), (3, float("nan"), -0.5, -0.5)]
+FIRST_ROW = dense(2.1, 3.1, 2.3, 3.4, 5.3, 5.1)
+
+# Stage, columns, rows, and what it makes of each row.
+CASES: dict[str, tuple[Any, dict[str, Any], list[Any], list[Any]]] = {
+    "binarizer": (
+        Binarizer(
+            input_cols=["f0", "f1", "f2"], output_cols=["a", "b", "c"], thresholds=[1.0, 1.5, 2.5]
+        ),
+        {"f0": INT, "f1": DENSE, "f2": SPARSE},
+        [
+            (1, dense(1, 2), sparse(17, [0, 3, 9], [1.0, 2.0, 7.0])),
+            (2, dense(2, 1), sparse(17, [0, 2, 14], [5.0, 4.0, 1.0])),
+            (3, dense(5, 18), sparse(17, [0, 11, 12], [2.0, 4.0, 4.0])),
+        ],
+        [
+            [0.0, dense(0.0, 1.0), sparse(17, [9], [1.0])],
+            [1.0, dense(1.0, 0.0), sparse(17, [0, 2], [1.0, 1.0])],
+            [1.0, dense(1.0, 1.0), sparse(17, [11, 12], [1.0, 1.0])],
+        ],
+    ),
+    "bucketizer": (
+        Bucketizer(
+            input_cols=["f1", "f2", "f3"],
+            output_cols=["o1", "o2", "o3"],
+            splits_array=SPLITS,
+            handle_invalid="keep",
+        ),
+        {"id": INT, "f1": DOUBLE, "f2": DOUBLE, "f3": DOUBLE},
+        NUMBERS,
+        [[0, 1, 0], [2, 1, 1], [2, 0, 0]],
+    ),
+    "elementwiseproduct": (
+        ElementwiseProduct(scaling_vec=dense(1.0, 3.0, 10.0)),
+        {"input": VECTOR},
+        [(dense(2.0, 3.0, 0.5),), (sparse(3, [1], [2.0]),)],
+        [[dense(2.0, 9.0, 5.0)], [sparse(3, [1], [6.0])]],
+    ),
+    "featurehasher": (
+        FeatureHasher(
+            input_cols=["f0", "f1", "f2"],
+            categorical_cols=["f0", "f2"],
+            output_col="vec",
+            num_features=1000,
+        ),
+        {"id": INT, "f0": TEXT, "f1": DOUBLE, "f2": BOOLEAN},
+        [(0, "a", 1.0, True), (1, "c", 1.0, False)],
+        [
+            [sparse(1000, [607, 635, 913], [1.0, 1.0, 1.0])],
+            [sparse(1000, [242, 869, 913], [1.0, 1.0, 1.0])],
+        ],
+    ),
+    "hashingtf": (
+        HashingTF(),
+        {"input": TEXTS},
+        [(WORDS,), (MORE_WORDS,)],
+        [[sparse(262144, COUNTED, [1.0] * 5)], [sparse(262144, {67564: 1, 131486: 2, 228971: 2})]],
+    ),
+    "interaction": (
+        Interaction(input_cols=["f0", "f1", "f2"]),
+        {"f0": INT, "f1": DENSE, "f2": DENSE},
+        [(1, dense(1, 2), dense(3, 4)), (2, dense(2, 8), dense(3, 4))],
+        [[dense(3, 4, 6, 8)], [dense(12, 16, 48, 64)]],
+    ),
+    "ngram": (
+        NGram(),
+        {"input": TEXTS},
+        [([],), (["a", "b", "c"],), (["a", "b", "c", "d"],)],
+        [[[]], [["a b", "b c"]], [["a b", "b c", "c d"]]],
+    ),
+    "normalizer": (
+        Normalizer(p=1.5),
+        {"input": DENSE},
+        [(FIRST_ROW,)],
+        [
+            [
+                dense(
+                    0.17386300895299714,
+                    0.25665491797823387,
+                    0.19042139075804446,
+                    0.28149249068580484,
+                    0.43879711783375464,
+                    0.42223873602870726,
+                )
+            ]
+        ],
+    ),
+    "polynomialexpansion": (
+        PolynomialExpansion(),
+        {"input": DENSE},
+        [(dense(1.0, 2.0),), (dense(2.0, 3.0),)],
+        [[dense(1.0, 1.0, 2.0, 2.0, 4.0)], [dense(2.0, 4.0, 3.0, 6.0, 9.0)]],
+    ),
+    "regextokenizer": (
+        RegexTokenizer(),
+        {"input": TEXT},
+        [("Test for tokenization.",), ("Te,st. punct",)],
+        [[["test", "for", "tokenization."]], [["te,st.", "punct"]]],
+    ),
+    "tokenizer": (
+        Tokenizer(),
+        {"input": TEXT},
+        [("Test for tokenization.",), ("Te,st. punct",)],
+        [[["test", "for", "tokenization."]], [["te,st.", "punct"]]],
+    ),
+    "vectorassembler": (
+        VectorAssembler(
+            input_cols=["vec", "num", "sparse_vec"], input_sizes=[2, 1, 5], handle_invalid="keep"
+        ),
+        {"id": INT, "vec": DENSE, "num": DOUBLE, "sparse_vec": SPARSE},
+        [
+            (0, dense(2.1, 3.1), 1.0, sparse(5, [3], [1.0])),
+            (1, dense(2.1, 3.1), 1.0, sparse(5, [1, 2, 3, 4], [1.0, 2.0, 3.0, 4.0])),
+        ],
+        [
+            [sparse(8, [0, 1, 2, 6], [2.1, 3.1, 1.0, 1.0])],
+            [dense(2.1, 3.1, 1.0, 0.0, 1.0, 2.0, 3.0, 4.0)],
+        ],
+    ),
+    "vectorslicer": (
+        VectorSlicer(indices=[0, 1, 2]),
+        {"input": DENSE},
+        [(dense(2.1, 3.1, 1.2, 2.1),), (dense(2.3, 2.1, 1.3, 1.2),)],
+        [[dense(2.1, 3.1, 1.2)], [dense(2.3, 2.1, 1.3)]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_of_flink_on_tables(name, tmp_path) -> None:
+    stage, columns, rows, expected = CASES[name]
+    tables = Tables()
+    table = tables.of(columns, rows)
+    stage.save(str(tmp_path / "stage"))
+    for each in (stage, type(stage).load(tables.t_env, str(tmp_path / "stage"))):
+        (output,) = each.transform(table)
+        assert output.get_schema().get_field_names() == [*columns, *stage.output_columns()]
+        found = [list(row)[len(columns) :] for row in tables.rows(output)]
+        assert found == expected
+        assert [[*map(type, row)] for row in found] == [[*map(type, row)] for row in expected]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_on_frames_of_pandas_and_arrow(name) -> None:
+    stage, columns, rows, expected = CASES[name]
+    frame = pd.DataFrame([list(row) for row in rows], columns=list(columns))
+    made = stage.transform(frame)[stage.output_columns()]
+    assert [list(row) for row in made.itertuples(index=False)] == expected
+    if not any(isinstance(value, SparseVector) for row in rows for value in row):
+        plain = {
+            each: [v.to_array().tolist() if isinstance(v, DenseVector) else v for v in frame[each]]
+            for each in columns
+        }
+        found = stage.transform(pa.table(plain))
+        assert found.num_rows == len(expected)
+
+
+def test_buckets_of_invalid_numbers() -> None:
+    stage = CASES["bucketizer"][0].clone()
+    tables = Tables()
+    table = tables.of(CASES["bucketizer"][1], NUMBERS)
+    (output,) = stage.set_handle_invalid("skip").transform(table)
+    assert [list(row) for row in tables.rows(output)] == [[1, -0.5, 0.0, 1.0, 0, 1, 0]]
+    with pytest.raises(ValueError, match="outside of all buckets"):
+        stage.set_handle_invalid("error").transform(
+            pd.DataFrame(NUMBERS, columns=["id", "f1", "f2", "f3"])
+        )
+    assert stage.get_split_array() == stage.split_array == SPLITS
+    for splits in ([[1.0, 2.0]], [[1.0, 1.0, 2.0]], []):
+        with pytest.raises(ValueError, match="ML_PARAM_VALUE"):
+            Bucketizer(splits_array=splits)
+
+
+def test_hashes_of_all_kinds_of_terms() -> None:
+    terms = ["a", 1, 2**40, 1.5, True, False, None]
+    (vector,) = HashingTF().transform(pd.DataFrame({"input": [terms]}))["output"]
+    assert vector.values.sum() == len(terms)
+    binary = HashingTF(binary=True).transform(pd.DataFrame({"input": [MORE_WORDS]}))
+    assert binary["output"][0] == sparse(262144, [67564, 131486, 228971], [1.0, 1.0, 1.0])
+    with pytest.raises(TypeError, match="does not support"):
+        HashingTF().transform(pd.DataFrame({"input": [[{}]]}))
+
+
+def test_features_of_a_hasher_add_up_and_none_counts_nothing() -> None:
+    frame = pd.DataFrame({"a": [2, None], "b": ["x", None]})
+    hasher = FeatureHasher(input_cols=["a", "b"], num_features=1)
+    assert hasher.transform(frame)["output"].tolist() == [sparse(1, {0: 3.0}), sparse(1, {})]
+    with pytest.raises(ValueError, match="must be included in input_cols"):
+        FeatureHasher(input_cols=["a"], categorical_cols=["b"]).transform(frame)
+
+
+def test_cosines_of_scipy() -> None:
+    tables = Tables()
+    rows = [(dense(1.0, 1.0, 1.0, 1.0),), (dense(1.0, 0.0, -1.0, 0.0),)]
+    found = tables.column(DCT().transform(tables.of({"input": DENSE}, rows))[0], "output")
+    assert np.array(arrays(found)) == pytest.approx(
+        np.array([[2.0, 0.0, 0.0, 0.0], [0.0, 0.924, 1.0, -0.383]]), abs=1e-3
+    )
+    for length in (1, 2, 3, 8, 13):
+        given = np.random.default_rng(length).normal(size=(5, length))
+        forward = DCT().transform(given)
+        assert forward == pytest.approx(dct(given, norm="ortho"), abs=1e-12)
+        assert DCT(inverse=True).transform(forward) == pytest.approx(given, abs=1e-12)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+def test_products_of_scikit_learn(degree) -> None:
+    given = np.random.default_rng(degree).integers(0, 3, (20, 3)).astype(float)
+    found = PolynomialExpansion(degree=degree).transform(given)
+    oracle = PolynomialFeatures(degree, include_bias=False).fit_transform(given)
+    assert np.sort(found, axis=1) == pytest.approx(np.sort(oracle, axis=1))
+    thin = PolynomialExpansion(degree=degree).transform([DenseVector(r).to_sparse() for r in given])
+    assert np.array(arrays(thin)) == pytest.approx(found)
+    with pytest.raises(ValueError, match="too many products"):
+        PolynomialExpansion(degree=20).transform(np.zeros((1, 100)))
+
+
+@pytest.mark.parametrize(("p", "norm"), [(1.0, "l1"), (2.0, "l2"), (INF, "max")])
+def test_norms_of_scikit_learn(p, norm) -> None:
+    given = np.random.default_rng(3).normal(size=(9, 4))
+    given[4] = 0
+    expected = given / np.maximum(np.abs(given).max(axis=1, keepdims=True), 1e-300)
+    oracle = expected if norm == "max" else normalize(given, norm)
+    assert Normalizer(p=p).transform(given) == pytest.approx(oracle, abs=1e-12)
+    thin = Normalizer(p=p).transform([sparse(5, {1: 3.0, 4: 4.0})])
+    assert thin[0].to_array()[4] == pytest.approx({1.0: 4 / 7, 2.0: 0.8, INF: 1.0}[p])
+
+
+def test_products_with_sparse_vectors_and_without_values() -> None:
+    frame = pd.DataFrame(
+        {"a": [2.0, 1.0], "v": [sparse(3, {1: 5.0}), sparse(3, {})], "w": [dense(1.0, 10.0), None]}
+    )
+    found = Interaction(input_cols=["a", "v", "w"]).transform(frame)["output"].tolist()
+    assert found == [sparse(6, {2: 10.0, 3: 100.0}), None]
+
+
+def test_words_of_patterns() -> None:
+    texts = [" a  bc ", "", "d"]
+    assert Tokenizer().transform(texts).tolist() == [["", "a", "", "bc"], [""], ["d"]]
+    assert RegexTokenizer().transform(texts).tolist() == [["a", "bc"], [], ["d"]]
+    words = RegexTokenizer(pattern="(B|c)+", gaps=False, to_lowercase=False, min_token_length=2)
+    assert words.transform(["aBcB c"]).tolist() == [["BcB"]]
+    assert words.get_to_lowertcase() is False
+    with pytest.raises(ValueError, match="no regular expression"):
+        RegexTokenizer(pattern="(").transform(texts)
+    with pytest.raises(TypeError, match="which is no text"):
+        Tokenizer().transform(pd.DataFrame({"input": ["a", None]}))
+
+
+def test_assembled_rows_that_are_invalid() -> None:
+    frame = pd.DataFrame(
+        {"a": [dense(1, 2), None, dense(1, 2, 3)], "b": [1.0, 2.0, 3.0]}, index=[5, 6, 7]
+    )
+    stage = VectorAssembler(input_cols=["a", "b"], input_sizes=[2, 1])
+    skipped = stage.set_handle_invalid("skip").transform(frame)
+    assert skipped["output"].to_dict() == {5: dense(1, 2, 1)}
+    kept = stage.set_handle_invalid("keep").transform(frame)["output"].tolist()
+    assert math.isnan(kept[1][0]) and kept[1].size() == 3 and kept[2] == dense(1, 2, 3, 3)
+    with pytest.raises(ValueError, match="None in column 'a'"):
+        stage.set_handle_invalid("error").transform(frame)
+    with pytest.raises(ValueError, match="a vector of size 3 in column 'a', which has size 2"):
+        stage.transform(frame[frame["a"].notna()])
+    with pytest.raises(ValueError, match="input_cols has 2, input_sizes has 1"):
+        VectorAssembler(input_cols=["a", "b"], input_sizes=[2]).transform(frame)
+
+
+@pytest.mark.parametrize(
+    ("stage", "data", "message"),
+    [
+        (VectorSlicer(indices=[4]), [[1.0, 2.0]], "index value 4 is greater than vector size: 2"),
+        (ElementwiseProduct(scaling_vec=dense(1, 2)), [[1.0]], "expecting 2 features"),
+        (NGram(), pd.DataFrame({"input": ["a b"]}), "which is no list of terms"),
+        (Normalizer(), [Vectors.dense(1), None], "which is no vector"),
+        (PolynomialExpansion(), ["a"], "which is no vector"),
+    ],
+)
+def test_bad_data_are_refused(stage, data, message) -> None:
+    with pytest.raises(MLError, match=message):
+        stage.transform(data)
+
+
+@pytest.mark.parametrize("indices", [[], [-1], [0, 0]])
+def test_bad_indices_are_refused(indices) -> None:
+    with pytest.raises(ValueError, match="different places, from 0 on"):
+        VectorSlicer(indices=indices)
