@@ -16,7 +16,7 @@ RATIO = 1.5
 
 
 def problem_of(row: Sequence[Any], names: Sequence[str], sizes: Sequence[int] | None) -> str | None:
-    """What is wrong with the values of a row, None if nothing is.
+    """The problem of the values of a row, None if there is none.
 
     Examples
     --------

@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 def _weights(length: int) -> Floats:
-    """What makes the transform orthogonal."""
+    """The factors that make the transform orthogonal."""
     found = np.full(length, np.sqrt(1 / (2 * length)))
     found[:1] = np.sqrt(1 / (4 * length))
     return found

@@ -1,4 +1,4 @@
-"""What stages with several columns, and stages that meet values they do not know, have in common."""
+"""Checks of stages with several columns, and of values that a stage does not know."""
 
 from __future__ import annotations
 

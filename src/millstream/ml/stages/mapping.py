@@ -16,7 +16,7 @@ Work = Callable[[Batch], Made]
 
 
 class _Mapping(ColumnStage):
-    """What such stages say: the kind of their columns, and the work on a batch."""
+    """The kind of the columns, and the work on a batch."""
 
     KIND: ClassVar[str] = "vector"
 
