@@ -127,6 +127,22 @@ class Counting(LoopProgram):
         return pa.table({"task": [self.index], "seen": [repr(self.seen)]})
 
 
+class Failing(Counting):
+    """Fails in one task and superstep."""
+
+    def superstep(self, task: Task, inbox: Sequence[Any]) -> Outbox:
+        if (task.index, task.superstep) == (1, 3):
+            raise ValueError("a bad day")
+        return super().superstep(task, inbox)
+
+
+class Disagreeing(Counting):
+    """Ends in one task only."""
+
+    def finished(self, step: int, aggregates: Mapping[str, Any], active: int) -> bool:
+        return self.index == 1
+
+
 COUNTS = pa.schema({"task": pa.int64(), "seen": pa.string()})
 
 
@@ -161,6 +177,15 @@ class SeveralExchanges(MeshProgram):
 
     def result(self) -> pa.Table:
         return pa.table({"total": [self.total]})
+
+
+class Unequal(SeveralExchanges):
+    """Exchanges more often in some tasks."""
+
+    def superstep(self, task: Task, inbox: Sequence[Any]) -> Outbox:
+        for _ in range(task.index + 1):
+            task.exchange([])
+        return Outbox()
 
 
 TOTALS = pa.schema({"total": pa.int64()})

@@ -22,7 +22,9 @@ def run_loop(job: LoopJob) -> LoopResult:
     """
     around = memory_tasks()
     if around is None and job.options.mode != "memory":
-        raise NotImplementedError("loops on Spark are not there yet")
+        from millstream.iteration.spark.running import run_on_spark
+
+        return run_on_spark(job)
     reason = "inside of in_memory()" if around is not None else "asked for by the options"
     supersteps: list[Superstep] = []
 

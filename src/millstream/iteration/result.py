@@ -69,7 +69,7 @@ class LoopResult:
 
     def __init__(
         self,
-        tables: Sequence[pa.Table],
+        rows: Sequence[pa.Table] | DataFrame,
         schema: pa.Schema,
         mode: str,
         reason: str,
@@ -83,18 +83,22 @@ class LoopResult:
         self.supersteps = list(supersteps)
         self.converged = converged
         self.aggregates = dict(aggregates or {})
-        self._tables = tables
+        self._rows = rows
         self._schema = schema
 
     def to_arrow(self) -> pa.Table:
         """All rows of the result, in order of the tasks."""
-        return pa.concat_tables([self._schema.empty_table(), *self._tables])
+        if isinstance(self._rows, Sequence):
+            return pa.concat_tables([self._schema.empty_table(), *self._rows])
+        return self._rows.toArrow().cast(self._schema)
 
     def to_dataframe(self) -> DataFrame:
         """The result as a DataFrame. It was computed once, and is not computed again."""
-        raise PlanError(
-            "LOOP_NO_SPARK",
-            "a loop that ran in memory has no DataFrame",
-            location=user_location(),
-            hint="use to_arrow()",
-        )
+        if isinstance(self._rows, Sequence):
+            raise PlanError(
+                "LOOP_NO_SPARK",
+                "a loop that ran in memory has no DataFrame",
+                location=user_location(),
+                hint="use to_arrow()",
+            )
+        return self._rows

@@ -21,7 +21,10 @@ from tests.support.loops import (
     IN_MEMORY,
     TOTALS,
     Counting,
+    Disagreeing,
+    Failing,
     SeveralExchanges,
+    Unequal,
     components_job,
     components_of,
     counting_job,
@@ -190,16 +193,9 @@ def test_inputs_go_to_the_owners_of_their_keys(tasks: int) -> None:
     assert all(everyone == [1, 2] for _, everyone in found)
 
 
-class _Failing(Counting):
-    def superstep(self, task: Task, inbox: Sequence[Any]) -> Outbox:
-        if (task.index, task.superstep) == (1, 3):
-            raise ValueError("a bad day")
-        return super().superstep(task, inbox)
-
-
 def test_an_error_names_the_task_the_superstep_and_the_line() -> None:
     with pytest.raises(UserCodeError) as caught:
-        run_loop(counting_job(_Failing(), tasks=3))
+        run_loop(counting_job(Failing(), tasks=3))
     error = caught.value
     assert error.message == (
         "superstep of loop 'counting' in task 1 in superstep 3 failed: ValueError: a bad day"
@@ -240,14 +236,9 @@ def test_a_wrong_outbox_is_refused(what: Any, problem: str) -> None:
         run_loop(counting_job(_Returning(what)))
 
 
-class _Disagreeing(Counting):
-    def finished(self, step: int, aggregates: Mapping[str, Any], active: int) -> bool:
-        return self.index == 1
-
-
 def test_tasks_that_disagree_about_the_end_are_an_error() -> None:
     with pytest.raises(PlanError, match=r"LOOP_DISAGREES.*after superstep 1"):
-        run_loop(counting_job(_Disagreeing()))
+        run_loop(counting_job(Disagreeing()))
 
 
 class _WithoutColumn(Counting):
@@ -278,16 +269,9 @@ def test_a_superstep_may_have_several_exchanges(tasks: int) -> None:
     assert totals == [first * tasks * tasks] * tasks
 
 
-class _Unequal(SeveralExchanges):
-    def superstep(self, task: Task, inbox: Sequence[Any]) -> Outbox:
-        for _ in range(task.index + 1):
-            task.exchange([])
-        return Outbox()
-
-
 def test_exchanges_that_do_not_match_are_an_error_and_no_deadlock() -> None:
     with pytest.raises(PlanError, match="LOOP_EXCHANGES"):
-        run_loop(totals_job(_Unequal(), 3))
+        run_loop(totals_job(Unequal(), 3))
 
 
 class _FailingInExchange(SeveralExchanges):
