@@ -163,7 +163,7 @@ def _accept(
 
 
 def _admitted(index: int, link: socket.socket, secret: bytes) -> int:
-    """The task that has called, -1 if it is none of ours."""
+    """The task that has called, -1 for a stranger."""
     link.settimeout(HANDSHAKE_SECONDS)
     challenge = os.urandom(_NONCE)
     try:
@@ -204,7 +204,7 @@ def _close(sockets: Sequence[socket.socket | None]) -> None:
 
 @dataclass(frozen=True)
 class Frame:
-    """What one task has sent in an exchange, and which exchange it was."""
+    """A message of one task, and the kind of exchange it was sent in."""
 
     kind: int
     value: Any
