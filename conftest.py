@@ -1,4 +1,4 @@
-"""Examples in docstrings of tables run in memory: what they show needs no JVM."""
+"""Examples in docstrings of tables and data sets run in memory: what they show needs no JVM."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from _pytest.doctest import DoctestItem
 
 @pytest.fixture(autouse=True)
 def examples_in_memory(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let jobs of the examples of `millstream.table` run without Spark."""
-    if isinstance(request.node, DoctestItem) and "table" in request.node.path.parts:
+    """Let jobs of the examples of `millstream.table` and `millstream.dataset` run without Spark."""
+    if isinstance(request.node, DoctestItem) and {"table", "dataset"} & {*request.node.path.parts}:
         from millstream.testing import in_memory
 
         with in_memory():

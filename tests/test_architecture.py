@@ -37,7 +37,17 @@ ALLOWED = {
     },
     "table": {"common", "connectors", "kernel", "plan", "datastream", "table"},
     "iteration": {"common", "spark", "iteration"},
-    "dataset": {"common", "connectors", "spark", "iteration", "datastream", "table", "dataset"},
+    # Of the kernel, the identity of keys.
+    "dataset": {
+        "common",
+        "connectors",
+        "kernel",
+        "spark",
+        "iteration",
+        "datastream",
+        "table",
+        "dataset",
+    },
     "graph": {"common", "iteration", "datastream", "dataset", "graph"},
     "ml": {"common", "spark", "iteration", "datastream", "table", "dataset", "ml"},
     "dstream": {"common", "connectors", "plan", "spark", "datastream", "dataset", "dstream"},
@@ -93,6 +103,7 @@ FOLDERS = {
         "environment",
     ),
     "iteration": ("kernel", "spark"),
+    "dataset": ("plan", "kernel", "optimizer", "spark", "operations"),
     "graph": ("functions", "kernel", "loops", "drawing", "operations"),
     "ml": (
         "kernel",

@@ -1,0 +1,126 @@
+"""Runs programs: in memory inside of `millstream.testing.in_memory`, else on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+from millstream.common.accumulators import Accumulator
+from millstream.common.job import JobExecutionResult, JobID
+from millstream.common.memory_mode import memory_tasks
+from millstream.dataset.kernel import elements, groups, pairs, sources  # noqa: F401
+from millstream.dataset.kernel.evaluate import Evaluator
+from millstream.dataset.kernel.places import AllPlaces
+from millstream.dataset.plan.nodes import Node
+from millstream.dataset.plan.records import table_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Engine", "Settings", "engine_for", "result_of"]
+
+
+@dataclass
+class Settings:
+    """The settings of an environment."""
+
+    parallelism: int | None = None
+    session: SparkSession | None = None
+    configuration: dict[str, str] = field(default_factory=dict)
+
+
+class Engine(Protocol):
+    """What runs a program. What several results share is computed once."""
+
+    def records(self, node: Node) -> list[Any]:
+        """The records of a node."""
+
+    def parts(self, node: Node) -> list[list[Any]]:
+        """The records of a node, per partition."""
+
+    def count(self, node: Node) -> int:
+        """How many records a node has."""
+
+    def table(self, node: Node) -> pa.Table:
+        """The columns of the records."""
+
+    def frame(self, node: Node) -> DataFrame:
+        """The columns of the records as a DataFrame of Spark."""
+
+    def accumulators(self) -> dict[str, Any]:
+        """What the accumulators came to."""
+
+    def close(self) -> None:
+        """Give back what the run has kept."""
+
+
+class MemoryEngine:
+    """Runs programs in this process."""
+
+    def __init__(self, tasks: int) -> None:
+        self._run = Evaluator(AllPlaces(tasks))
+
+    def records(self, node: Node) -> list[Any]:
+        return [record for part in self._run.parts(node) for record in part]
+
+    def parts(self, node: Node) -> list[list[Any]]:
+        return self._run.parts(node)
+
+    def count(self, node: Node) -> int:
+        return sum(map(len, self._run.parts(node)))
+
+    def table(self, node: Node) -> pa.Table:
+        return table_of(node.type, self.records(node))
+
+    def frame(self, node: Node) -> DataFrame:
+        from millstream.common.errors import PlanError, user_location
+
+        raise PlanError(
+            "DATASET_NO_SPARK",
+            "a data set in memory has no DataFrame",
+            location=user_location(),
+            hint="use to_arrow() or to_pandas()",
+        )
+
+    def accumulators(self) -> dict[str, Any]:
+        return merged(self._run.accumulators)
+
+    def close(self) -> None:
+        pass
+
+
+def merged(tasks: Sequence[Mapping[str, Accumulator[Any, Any]]]) -> dict[str, Any]:
+    """The results of accumulators of all tasks.
+
+    Examples
+    --------
+    >>> from millstream.common.accumulators import IntCounter
+    >>> merged([{"n": IntCounter(1)}, {"n": IntCounter(2)}])
+    {'n': 3}
+    """
+    totals: dict[str, Accumulator[Any, Any]] = {}
+    for task in tasks:
+        for name, accumulator in task.items():
+            if name in totals:
+                totals[name].merge(accumulator)
+            else:
+                totals[name] = accumulator.clone()
+    return {name: total.get_local_value() for name, total in totals.items()}
+
+
+def engine_for(settings: Settings) -> Engine:
+    """What runs a program here and now."""
+    tasks = memory_tasks()
+    if tasks is not None:
+        return MemoryEngine(settings.parallelism or tasks)
+    raise NotImplementedError("data sets on Spark are not there yet")
+
+
+def result_of(engine: Engine, started: float) -> JobExecutionResult:
+    """The result of a run that has ended."""
+    took = int((perf_counter() - started) * 1000)
+    return JobExecutionResult(JobID(), took, engine.accumulators())

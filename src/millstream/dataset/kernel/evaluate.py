@@ -1,0 +1,116 @@
+"""Runs a program in plain Python: on all tasks in this process, or on one task of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from millstream.common.accumulators import Accumulator
+from millstream.dataset.functions import RuntimeContext
+from millstream.dataset.kernel.places import Parts, Places
+from millstream.dataset.kernel.steps import Step, run_steps
+from millstream.dataset.plan.keys import Keys, identity, slot_of
+from millstream.dataset.plan.nodes import Node
+from millstream.dataset.plan.records import coerced
+
+__all__ = ["Evaluator", "operator_of"]
+
+Operator = Callable[["Evaluator", Any], Parts]
+OPERATORS: dict[type[Node], Operator] = {}
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def operator_of(kind: type[Node]) -> Callable[[F], F]:
+    """Register what computes a kind of node."""
+
+    def register(function: F) -> F:
+        OPERATORS[kind] = function
+        return function
+
+    return register
+
+
+class Evaluator:
+    """The results of nodes, each computed once.
+
+    Parameters
+    ----------
+    places
+        The tasks.
+    bound
+        Results that are there already, such as the partial solution of an iteration.
+    accumulators
+        The totals of the job, per task that is here.
+    context
+        Makes contexts of functions; in an iteration it knows the superstep.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        bound: Mapping[Node, Parts] | None = None,
+        accumulators: list[dict[str, Accumulator[Any, Any]]] | None = None,
+        context: Callable[..., RuntimeContext] = RuntimeContext,
+    ) -> None:
+        self.places = places
+        self.accumulators = accumulators or [{} for _ in places.own]
+        self.make_context = context
+        self._results: dict[Node, Parts] = dict(bound or {})
+        self._everywhere: dict[Node, list[Any]] = {}
+
+    def parts(self, node: Node) -> Parts:
+        """The records of a node, per task that is here."""
+        if node not in self._results:
+            self._results[node] = OPERATORS[type(node)](self, node)
+        return self._results[node]
+
+    def steps(self, node: Node, steps: list[Step], parts: Iterable[Iterable[Any]]) -> Parts:
+        """Run functions over each part."""
+        broadcasts = {name: self.all_of(other) for name, other in node.broadcasts.items()}
+        found = []
+        for at, part in enumerate(parts):
+            found.append(list(run_steps(steps, part, self.opener(node, at, broadcasts))))
+        return [coerced(node.type, part) for part in found]
+
+    def opener(
+        self, node: Node, at: int, broadcasts: Mapping[str, list[Any]]
+    ) -> Callable[[Step], RuntimeContext]:
+        """What gives functions their context in one of the tasks that are here."""
+
+        def context_of(step: Step) -> RuntimeContext:
+            return self.make_context(
+                node.title,
+                self.places.own[at],
+                self.width(node),
+                {name: list(values) for name, values in broadcasts.items()},
+                self.accumulators[at],
+            )
+
+        return context_of
+
+    def all_of(self, node: Node) -> list[Any]:
+        """All records of a node, in every task."""
+        if node not in self._everywhere:
+            self._everywhere[node] = self.places.everywhere(self.parts(node))[0]
+        return self._everywhere[node]
+
+    def width(self, node: Node) -> int:
+        """How many tasks an operator uses."""
+        return min(node.parallelism or self.places.count, self.places.count)
+
+    def by_key(self, node: Node, parts: Parts, keys: Keys | None) -> Parts:
+        """Bring records with equal keys to one task; without keys, all records to the first."""
+        if keys is None:
+            return self.places.gathered(parts)
+        extract, width = keys.extractor(), self.width(node)
+        return self.places.route(parts, lambda record: slot_of(extract(record), width))
+
+    def groups(self, part: list[Any], keys: Keys | None) -> dict[Any, list[Any]]:
+        """The records of each key, keys in order of their first record."""
+        if keys is None:
+            return {None: part} if part else {}
+        extract = keys.extractor()
+        found: dict[Any, list[Any]] = {}
+        for record in part:
+            found.setdefault(identity(extract(record)), []).append(record)
+        return found

@@ -1,0 +1,1 @@
+"""The methods of data sets, by subject."""

@@ -1,0 +1,1 @@
+"""What decides where and how operators run, and says so."""

@@ -1,0 +1,1 @@
+"""Programs on data sets as DataFrames of Spark."""
