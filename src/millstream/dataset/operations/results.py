@@ -48,8 +48,8 @@ class ResultOperations(Operations):
 
     def to_pandas(self) -> pd.DataFrame:
         """Run the program and return the columns of `to_arrow` as a DataFrame of pandas."""
-        return self.to_arrow().to_pandas()
+        return self.to_arrow().to_pandas()  # type: ignore[no-any-return]
 
     def to_dataframe(self) -> DataFrame:
         """The columns of `to_arrow` as a DataFrame of Spark, which computes them when it needs them."""
-        return self._env._frame(self._node)  # type: ignore[no-any-return]
+        return self._env._frame(self._node)
