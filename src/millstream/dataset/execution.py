@@ -34,7 +34,7 @@ class Settings:
 
 
 class Engine(Protocol):
-    """What runs a program. What several results share is computed once."""
+    """A run of a program. Nodes that several results share are computed once."""
 
     def records(self, node: Node) -> list[Any]:
         """The records of a node."""
@@ -52,7 +52,7 @@ class Engine(Protocol):
         """The columns of the records as a DataFrame of Spark."""
 
     def accumulators(self) -> dict[str, Any]:
-        """What the accumulators came to."""
+        """The values of the accumulators."""
 
     def close(self) -> None:
         """Give back what the run has kept."""
@@ -113,7 +113,7 @@ def merged(tasks: Sequence[Mapping[str, Accumulator[Any, Any]]]) -> dict[str, An
 
 
 def engine_for(settings: Settings) -> Engine:
-    """What runs a program here and now."""
+    """The engine that runs a program here and now."""
     tasks = memory_tasks()
     if tasks is not None:
         return MemoryEngine(settings.parallelism or tasks)

@@ -81,7 +81,7 @@ class Order(Enum):
 
 
 class WriteMode(Enum):
-    """What a sink does if its file is there already.
+    """The behaviour of a sink whose file is there already.
 
     Examples
     --------
@@ -187,7 +187,7 @@ class RuntimeContext:
     def get_broadcast_variable_with_initializer(
         self, name: str, initializer: Callable[[list[Any]], Any]
     ) -> Any:
-        """What a function makes of a broadcast set, such as a dict; made once per task."""
+        """The value that a function makes of a broadcast set, such as a dict; made once per task."""
         if name not in self._made:
             self._made[name] = initializer(self.get_broadcast_variable(name))
         return self._made[name]
@@ -269,7 +269,7 @@ class IterationRuntimeContext(RuntimeContext):
         return self._found(name, self._aggregators)
 
     def get_previous_iteration_aggregate(self, name: str) -> Any:
-        """What the aggregator came to in the superstep before; None in the first one."""
+        """The value of an aggregator in the superstep before; None in the first one."""
         self._found(name, self._aggregators)
         return self._previous.get(name)
 

@@ -115,7 +115,7 @@ def same_size(left: Keys, right: Keys, what: str) -> None:
 
 
 class _Paired(OperatorSet):
-    """What has pairs of elements, and may make other elements of them."""
+    """A set of pairs of elements, of which other elements may be made."""
 
     _node: Any
 

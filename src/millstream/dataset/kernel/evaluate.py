@@ -75,7 +75,7 @@ class Evaluator:
     def opener(
         self, node: Node, at: int, broadcasts: Mapping[str, list[Any]]
     ) -> Callable[[Step], RuntimeContext]:
-        """What gives functions their context in one of the tasks that are here."""
+        """The giver of contexts to functions, in one of the tasks that are here."""
 
         def context_of(step: Step) -> RuntimeContext:
             return self.make_context(

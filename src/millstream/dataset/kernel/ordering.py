@@ -91,6 +91,6 @@ def sorted_by(records: list[Any], keys: tuple[SortKey, ...]) -> list[Any]:
 
 
 def rank(key: SortKey) -> Callable[[Any], bytes]:
-    """What a record is sorted by."""
+    """The value that a record is sorted by."""
     extract = key.keys.extractor()
     return lambda record: ordered(extract(record))

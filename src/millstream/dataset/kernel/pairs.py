@@ -43,7 +43,7 @@ def pair_step(node: Join | Cross) -> Step:
 
 
 def picked(pick: tuple[tuple[int, int | str | None], ...]) -> Callable[[Pair], tuple[Any, ...]]:
-    """What makes the record of a projection from a pair."""
+    """The function that makes the record of a projection from a pair."""
 
     def make(pair: Pair) -> tuple[Any, ...]:
         return tuple(

@@ -147,7 +147,7 @@ def _map_partition(step: Step, records: Iterator[Any]) -> Iterator[Any]:
 
 
 def guarded(step: Step, record: Any, call: Callable[[], Iterable[Any]]) -> Iterator[Any]:
-    """What a call emits; an exception of the function names the operator and the element."""
+    """The results of a call; an exception of the function names the operator and the element."""
     try:
         results = iter(call())
     except Exception as error:

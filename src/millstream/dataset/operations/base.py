@@ -1,4 +1,4 @@
-"""What the methods of data sets share."""
+"""The common part of the methods of data sets."""
 
 from __future__ import annotations
 

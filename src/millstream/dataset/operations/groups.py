@@ -178,7 +178,7 @@ class GroupOperations(Operations):
         )  # fmt: skip
 
     def first(self, count: int) -> DataSet:
-        """So many elements of each group: any, or the first ones of a sorted group.
+        """The first elements of each group; of a group that is not sorted, any.
 
         Parameters
         ----------

@@ -1,1 +1,1 @@
-"""What decides where and how operators run, and says so."""
+"""Decisions where and how operators run, and the text that shows them."""

@@ -1,1 +1,1 @@
-"""What a program on data sets is made of: nodes, keys, calls of functions."""
+"""The parts of programs on data sets: nodes, keys, calls of functions."""

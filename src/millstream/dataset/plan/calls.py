@@ -34,7 +34,7 @@ class UserFunction:
     location: Location | None = None
 
     def call(self) -> Callable[..., Any]:
-        """What is called per element."""
+        """The function that is called per element."""
         found = getattr(self.function, self.method, None)
         return found if callable(found) else self.function  # type: ignore[no-any-return]
 

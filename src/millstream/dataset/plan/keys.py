@@ -27,7 +27,7 @@ _PLAIN = frozenset((str, int, bool, bytes))
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """What makes two records equal for an operator.
+    """The key of records for an operator: fields, or the result of a function.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ class ReadFiles(Node):
 
 @dataclass(eq=False, kw_only=True)
 class Placeholder(Node):
-    """What an iteration puts in: the partial solution, the workset or the solution set."""
+    """A place for a set of an iteration: the partial solution, the workset or the solution set."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -158,7 +158,7 @@ class Distinct(Node):
 
 @dataclass(eq=False, kw_only=True)
 class First(Node):
-    """So many records, per key or of all."""
+    """Some records, per key or of all."""
 
     keys: Keys | None
     sort: tuple[SortKey, ...]
@@ -265,7 +265,7 @@ class DeltaLoop(Node):
 
 
 def upstream(node: Node) -> Sequence[Node]:
-    """What a node reads, with its broadcast sets and the static sets of its iteration."""
+    """The nodes that a node reads, with its broadcast sets and the static sets of its iteration."""
     inside: list[Node] = []
     if isinstance(node, BulkLoop):
         inside = static_inputs([node.result, *([node.termination] if node.termination else [])])
