@@ -20,10 +20,11 @@ _TAKEN = "taken.json"
 
 @dataclass(frozen=True)
 class Taken:
-    """The blocks of a batch, and the number of the first block after them."""
+    """The blocks of a batch, the number of the first block after them, and how many records they have."""
 
     blocks: list[Any]
     next_number: int
+    records: int = 0
 
 
 class MemoryBlocks:
@@ -44,7 +45,12 @@ class MemoryBlocks:
         with self._lock:
             found, self._waiting = self._waiting, []
             self._number += len(found)
-            return Taken(found, self._number)
+            return Taken(found, self._number, sum(map(len, found)))
+
+    def is_empty(self) -> bool:
+        """Whether batches have all blocks."""
+        with self._lock:
+            return not self._waiting
 
     def skip(self, number: int) -> None:
         """Nothing: there are no blocks of an earlier process."""
@@ -67,10 +73,12 @@ class DurableBlocks:
         self._lock = threading.Lock()
         self._next = self._confirmed = self._read_mark()
         self._log = WriteAheadLog(str(self._folder / "log"), first_number=self._next)
+        self._records: dict[int, int] = {}
 
     def keep(self, records: list[Any]) -> None:
         """Keep the records of a block: they are on disk when the method returns."""
-        self._log.append(dumps_apart(records))
+        block = self._log.append(dumps_apart(records))
+        self._records[block.number] = len(records)
 
     def take(self) -> Taken:
         """The blocks that no batch has yet."""
@@ -78,7 +86,15 @@ class DurableBlocks:
             found = self._log.blocks(self._next)
             if found:
                 self._next = found[-1].number + 1
-            return Taken(list(found), self._next)
+            return Taken(list(found), self._next, sum(map(self._count, found)))
+
+    def is_empty(self) -> bool:
+        """Whether batches have all blocks."""
+        return not self._log.blocks(self._next)
+
+    def _count(self, block: LogBlock) -> int:
+        known = self._records.pop(block.number, None)
+        return len(records_of(block)) if known is None else known
 
     def skip(self, number: int) -> None:
         """Leave out blocks before a number: a batch that is in the batch log has them."""

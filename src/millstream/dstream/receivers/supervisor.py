@@ -5,16 +5,23 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from millstream.dstream.listener import ReceiverInfo
 from millstream.dstream.receivers.receiver import Receiver
 
-__all__ = ["RESTART_DELAY_MS", "ReceiverSupervisor"]
+__all__ = ["BLOCK_MS", "RESTART_DELAY_MS", "Limit", "ReceiverSupervisor"]
 
 _log = logging.getLogger(__name__)
 RESTART_DELAY_MS = 2000
-_BLOCK_SECONDS = 0.2
+BLOCK_MS = 200
+
+
+class Limit(Protocol):
+    """What makes single records wait."""
+
+    def acquire(self) -> None:
+        """Wait until another record may come."""
 
 
 class ReceiverSupervisor:
@@ -32,7 +39,12 @@ class ReceiverSupervisor:
         The time, for the state.
     restart_delay_ms : int
         How long the receiver rests before it starts again.
+    block_ms : int
+        How often single records become a block.
     """
+
+    limit: Limit | None = None
+    """What single records wait for. As in Spark, those that are stored together do not."""
 
     def __init__(
         self,
@@ -41,12 +53,14 @@ class ReceiverSupervisor:
         tell: Callable[[str, ReceiverInfo], None],
         now_ms: Callable[[], int],
         restart_delay_ms: int = RESTART_DELAY_MS,
+        block_ms: int = BLOCK_MS,
     ) -> None:
         self._receiver = receiver
         self._keep = keep
         self._tell = tell
         self._now_ms = now_ms
         self._delay_ms = restart_delay_ms
+        self._block_ms = block_ms
         self._single: list[Any] = []
         self._lock = threading.Lock()  # of the single records
         self._change = threading.Lock()  # one start or stop at a time
@@ -67,11 +81,22 @@ class ReceiverSupervisor:
         self._closing.set()
         self.stop("the context stops", None)
 
+    def rest(self, seconds: float) -> bool:
+        """Wait so long, or until the receiver ends; whether it does."""
+        return self._closing.wait(seconds)
+
+    def is_empty(self) -> bool:
+        """Whether no single record waits for its block."""
+        with self._lock:
+            return not self._single
+
     # What receivers call.
 
     def push(self, records: list[Any], *, block: bool) -> None:
         """Keep records: as a block, or with other single ones."""
         if not block:
+            if self.limit is not None:
+                self.limit.acquire()
             with self._lock:
                 self._single += records
         elif records:
@@ -136,7 +161,7 @@ class ReceiverSupervisor:
         self._tell("onReceiverStopped", self._info())
 
     def _make_blocks(self) -> None:
-        while not self._closing.wait(_BLOCK_SECONDS):
+        while not self._closing.wait(self._block_ms / 1000):
             try:
                 self.flush()
             except Exception as error:
