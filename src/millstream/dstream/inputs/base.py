@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from millstream.dstream.listener import StreamingListener
 from millstream.dstream.rdd import RDD, SparkContext
 
 __all__ = ["Input", "InputSite"]
@@ -78,6 +79,10 @@ class Input(ABC, Generic[T]):
     @abstractmethod
     def rdd(self, context: SparkContext, taken: Any, time_ms: int) -> RDD[T] | None:
         """The records of a batch, from its description. It is called for empty batches too."""
+
+    def listener(self) -> StreamingListener | None:
+        """The listener that hears of batches while the context runs, if any; asked for after `open`."""
+        return None
 
     def restore(self, taken: Any, time_ms: int) -> None:
         """Hear what a batch in the log has taken, before `open`: oldest first, after a recovery."""

@@ -13,6 +13,7 @@ from millstream.dstream.listener import StreamingListener
 
 __all__ = ["PIDRateEstimator", "RateController", "RateLimiter", "rate_controller"]
 
+
 class RateLimiter:
     """Lets at most so many records per second through; the others wait.
 
@@ -151,7 +152,7 @@ class RateController(StreamingListener):
         self._publish = publish
 
     def onBatchCompleted(self, batchCompleted: Any) -> None:
-        """Estimate the rate anew."""
+        """Set the rate that the batch shows."""
         info = batchCompleted.batchInfo()
         taken = info.streamIdToInputInfo().get(self._stream_id)
         if taken is None:

@@ -47,9 +47,7 @@ class ReceivedInput(Input[T]):
                 hint="derive your class from millstream.dstream.receivers.Receiver",
             )
         self._receiver = receiver
-        self._restart_ms = millis_of(
-            conf, "spark.streaming.receiverRestartDelay", RESTART_DELAY_MS
-        )
+        self._restart_ms = millis_of(conf, "spark.streaming.receiverRestartDelay", RESTART_DELAY_MS)
         self._block_ms = millis_of(conf, "spark.streaming.blockInterval", BLOCK_MS)
         self._highest = number_of(conf, "spark.streaming.receiver.maxRate", 0.0)
         self._first_rate = number_of(conf, "spark.streaming.backpressure.initialRate", 0.0)
@@ -71,16 +69,16 @@ class ReceivedInput(Input[T]):
         supervisor = ReceiverSupervisor(
             self._receiver, blocks.keep, tell, site.now_ms, self._restart_ms, self._block_ms
         )
-        self._controller = rate_controller(
-            self._conf, site.number, site.batch_ms, lambda rate: supervisor.limit.update(rate)
-        )
-        first = self._first_rate if self._controller else 0.0
-        supervisor.limit = RateLimiter(self._highest, first, supervisor.rest)
+        limit = RateLimiter(self._highest, 0.0, supervisor.rest)
+        self._controller = rate_controller(self._conf, site.number, site.batch_ms, limit.update)
+        if self._controller is not None:
+            limit.update(self._first_rate)
+        supervisor.limit = limit
         self._supervisor = supervisor
         supervisor.start()
 
     def listener(self) -> StreamingListener | None:
-        """What sets the rate after each batch, if back-pressure is on."""
+        """The listener that sets the rate after each batch, if back-pressure is on."""
         return self._controller
 
     def close(self) -> None:
@@ -133,4 +131,3 @@ class ReceivedInput(Input[T]):
     def __getstate__(self) -> dict[str, Any]:
         running = {"_blocks": None, "_supervisor": None, "_controller": None}
         return self.__dict__ | running
-

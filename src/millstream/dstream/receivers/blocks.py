@@ -20,7 +20,7 @@ _TAKEN = "taken.json"
 
 @dataclass(frozen=True)
 class Taken:
-    """The blocks of a batch, the number of the first block after them, and how many records they have."""
+    """The blocks of a batch, the number of the first block after them, and the number of records."""
 
     blocks: list[Any]
     next_number: int
@@ -121,9 +121,9 @@ class DurableBlocks:
         return int(json.loads(path.read_bytes())["next"]) if path.exists() else 0
 
 
-def records_of(block: LogBlock) -> list[Any]:
-    """The records of a block in a log."""
-    return loads_apart(block.read())
+def records_of(block: LogBlock | list[Any]) -> list[Any]:
+    """The records of a block, from memory or from the log."""
+    return block if isinstance(block, list) else loads_apart(block.read())
 
 
 def opened_blocks(folder: str | None) -> MemoryBlocks | DurableBlocks:

@@ -18,7 +18,7 @@ BLOCK_MS = 200
 
 
 class Limit(Protocol):
-    """What makes single records wait."""
+    """A limit that single records wait for."""
 
     def acquire(self) -> None:
         """Wait until another record may come."""
@@ -44,7 +44,7 @@ class ReceiverSupervisor:
     """
 
     limit: Limit | None = None
-    """What single records wait for. As in Spark, those that are stored together do not."""
+    """The limit that single records wait for. As in Spark, those that are stored together do not."""
 
     def __init__(
         self,
