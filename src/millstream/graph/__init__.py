@@ -18,27 +18,55 @@ from millstream.graph.functions.messages import (
     ScatterFunction,
     SumFunction,
 )
+from millstream.graph.functions.neighbourhood import (
+    EdgeJoinFunction,
+    EdgesFunction,
+    EdgesFunctionWithVertexValue,
+    NeighborsFunction,
+    NeighborsFunctionWithVertexValue,
+    ReduceEdgesFunction,
+    ReduceNeighborsFunction,
+    TranslateFunction,
+    VertexJoinFunction,
+)
 from millstream.graph.graph import Graph
 from millstream.graph.graph_algorithm import GraphAlgorithm, GraphAnalytic
+from millstream.graph.validation import (
+    DuplicateVertexIdsValidator,
+    GraphValidator,
+    InvalidVertexIdsValidator,
+)
 
 __all__ = [
     "ApplyFunction",
     "ComputeFunction",
+    "DuplicateVertexIdsValidator",
     "Edge",
     "EdgeDirection",
+    "EdgeJoinFunction",
+    "EdgesFunction",
+    "EdgesFunctionWithVertexValue",
     "GSAConfiguration",
     "GatherFunction",
     "Graph",
     "GraphAlgorithm",
     "GraphAnalytic",
+    "GraphValidator",
+    "InvalidVertexIdsValidator",
     "IterationConfiguration",
     "MessageCombiner",
     "MessageIterator",
     "Neighbor",
+    "NeighborsFunction",
+    "NeighborsFunctionWithVertexValue",
+    "ReduceEdgesFunction",
+    "ReduceNeighborsFunction",
     "ScatterFunction",
     "ScatterGatherConfiguration",
     "SumFunction",
+    "TranslateFunction",
     "Triplet",
     "Vertex",
     "VertexCentricConfiguration",
+    "VertexJoinFunction",
 ]

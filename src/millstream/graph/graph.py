@@ -7,11 +7,25 @@ from typing import Any
 from millstream.graph.graph_algorithm import GraphAlgorithm, GraphAnalytic
 from millstream.graph.operations.base import EV, VV, K
 from millstream.graph.operations.creation import Creation
+from millstream.graph.operations.iterations import Iterations
+from millstream.graph.operations.joins import Joins
+from millstream.graph.operations.neighbourhood import Neighbourhood
+from millstream.graph.operations.properties import Properties
+from millstream.graph.operations.sets import Sets
+from millstream.graph.operations.transformations import Transformations
 
 __all__ = ["Graph"]
 
 
-class Graph(Creation[K, VV, EV]):
+class Graph(
+    Creation[K, VV, EV],
+    Properties[K, VV, EV],
+    Transformations[K, VV, EV],
+    Joins[K, VV, EV],
+    Sets[K, VV, EV],
+    Neighbourhood[K, VV, EV],
+    Iterations[K, VV, EV],
+):
     """A graph: a DataSet of vertices and a DataSet of edges.
 
     An edge leads from its source to its target. Ids of vertices are unique. Several edges may lead from

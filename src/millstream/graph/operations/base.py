@@ -8,7 +8,6 @@ from millstream.graph.operations.sides import EDGE_COLUMNS, VERTEX_COLUMNS, Side
 
 if TYPE_CHECKING:
     from millstream.dataset import DataSet, ExecutionEnvironment
-    from millstream.graph.elements import Edge, Vertex
 
 __all__ = ["EV", "VV", "GraphBase", "K"]
 
@@ -44,11 +43,11 @@ class GraphBase(Generic[K, VV, EV]):
         """Return the environment of the DataSets of this graph."""
         return context_of(self._context)
 
-    def get_vertices(self) -> DataSet[Vertex[K, VV]]:
+    def get_vertices(self) -> DataSet:
         """Return the vertices, as a DataSet of `Vertex`."""
         return self._vertices.records()
 
-    def get_edges(self) -> DataSet[Edge[K, EV]]:
+    def get_edges(self) -> DataSet:
         """Return the edges, as a DataSet of `Edge`."""
         return self._edges.records()
 

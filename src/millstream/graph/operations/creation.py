@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 
 from millstream.common.errors import PlanError, user_location
+from millstream.common.typeinfo import Types
 from millstream.graph.elements import Vertex
 from millstream.graph.operations.base import EV, VV, GraphBase, K
+from millstream.graph.operations.calls import Adapted
 from millstream.graph.operations.sides import (
     EDGE_COLUMNS,
     VERTEX_COLUMNS,
@@ -19,12 +21,20 @@ from millstream.graph.operations.sides import (
     context_of,
     ids_of_edges,
 )
+from millstream.graph.operations.types import (
+    VertexTypeInfo,
+    parts_of,
+    produced,
+    tuple_of,
+    type_of_edges,
+)
 
 if TYPE_CHECKING:
     from millstream.graph.graph import Graph
 
 __all__ = ["Creation", "initialized", "inputs_of"]
 
+_UNKNOWN = Types.PICKLED_BYTE_ARRAY()
 _NAMES = ("vertices", "edges", "vertex_value_initializer", "context")
 
 
@@ -62,8 +72,6 @@ def inputs_of(
         found["context" if _is_context(each) else "vertex_value_initializer"] = each
     context = found.get("context")
     function = found.get("vertex_value_initializer")
-    if function is not None and not callable(function):
-        function = function.map
     return found.get("vertices"), found["edges"], function, context
 
 
@@ -75,22 +83,32 @@ def _is_function(value: Any) -> bool:
 
 def initialized(edges: Side, function: Callable[[Any], Any] | None) -> Side:
     """The vertices that edges have, with values by a function of the id."""
-    context = edges.context if function is not None or not edges.has_columns else None
     if edges.has_columns:
-        vertices = Side(context, VERTEX_COLUMNS, columns=ids_of_edges(edges.held()))
+        vertices = Side(edges._context, VERTEX_COLUMNS, columns=ids_of_edges(edges.held()))
         if function is None:
             return vertices
-        ids = vertices.records()
+        key = parts_of(edges.data().get_type(), 3)[0]
+        ids = vertices.data()
     else:
-        ids = edges.records().flat_map(_ends).distinct(0)
+        key = edges.parts()[0]
+        kind = tuple_of(VertexTypeInfo, [key, _UNKNOWN])
+        ids = edges.data().flat_map(_ends, kind).distinct(0)
     if function is None:
-        return Side(context, VERTEX_COLUMNS, ids)
-    start = function
-    return Side(context, VERTEX_COLUMNS, ids.map(lambda v: Vertex(v[0], start(v[0]))))
+        return Side(edges._context, VERTEX_COLUMNS, ids)
+    value = produced(function, ("map",), None)
+    made = ids.map(_Initialize(function, "map"), tuple_of(VertexTypeInfo, [key, value]))
+    return Side(edges._context, VERTEX_COLUMNS, made)
 
 
 def _ends(edge: Any) -> Iterable[Vertex[Any, Any]]:
     return Vertex(edge[0]), Vertex(edge[1])
+
+
+class _Initialize(Adapted):
+    """The first value of a vertex."""
+
+    def map(self, vertex: Any) -> Vertex[Any, Any]:
+        return Vertex(vertex[0], self.call(vertex[0]))
 
 
 class Creation(GraphBase[K, VV, EV]):
@@ -140,10 +158,8 @@ class Creation(GraphBase[K, VV, EV]):
         [Vertex(1, 10), Vertex(2, 20), Vertex(3, 30)]
         """
         vertices, edges, function, context = inputs_of("from_data_set", args, kwargs)
-        side = Side(context, EDGE_COLUMNS, edges.map(as_edge))
-        own = None
-        if vertices is not None:
-            own = Side(context, VERTEX_COLUMNS, vertices.map(as_vertex))
+        own = None if vertices is None else Side(context, VERTEX_COLUMNS, vertices)
+        side = Side(context, EDGE_COLUMNS, with_values(edges))
         return cls._made(own, side, function, context)
 
     @classmethod
@@ -220,6 +236,14 @@ class Creation(GraphBase[K, VV, EV]):
             columns = _selected(method, vertices, VERTEX_COLUMNS)
             own = Side(context, VERTEX_COLUMNS, columns=columns)
         return cls._made(own, side, function, context)
+
+
+def with_values(edges: Any) -> Any:
+    """Edges with three fields, of such with two or three."""
+    kind = edges.get_type()
+    if len(getattr(kind, "field_types", ())) == 3:
+        return edges
+    return edges.map(as_edge, type_of_edges(kind))
 
 
 _OTHER_NAMES = {"source": "src", "target": "dst"}

@@ -1,8 +1,8 @@
-"""The vertices or the edges of a graph: as a DataSet, as columns, or as both."""
+"""The vertices or the edges of a graph: as records, as columns, or as both."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,7 +10,15 @@ import pyarrow.compute as pc
 
 from millstream.common.errors import PlanError, user_location
 from millstream.common.memory_mode import memory_tasks
+from millstream.common.typeinfo import TupleTypeInfo, TypeInformation, Types, infer_from_values
 from millstream.graph.elements import Edge, Vertex
+from millstream.graph.operations.types import (
+    EdgeTypeInfo,
+    VertexTypeInfo,
+    is_known,
+    parts_of,
+    tuple_of,
+)
 
 if TYPE_CHECKING:
     from millstream.dataset import DataSet, ExecutionEnvironment
@@ -40,7 +48,7 @@ def as_vertex(record: Any) -> Vertex[Any, Any]:
     >>> as_vertex((1, "a"))
     Vertex(1, 'a')
     """
-    return record if isinstance(record, Vertex) else Vertex(*record)
+    return record if record.__class__ is Vertex else Vertex(*record)
 
 
 def as_edge(record: Any) -> Edge[Any, Any]:
@@ -51,7 +59,7 @@ def as_edge(record: Any) -> Edge[Any, Any]:
     >>> as_edge((1, 2))
     Edge(1, 2, None)
     """
-    return record if isinstance(record, Edge) else Edge(*record)
+    return record if record.__class__ is Edge else Edge(*record)
 
 
 def context_of(context: ExecutionEnvironment | None) -> ExecutionEnvironment:
@@ -66,17 +74,17 @@ def context_of(context: ExecutionEnvironment | None) -> ExecutionEnvironment:
 class Side:
     """The vertices or the edges of a graph.
 
-    Algorithms read columns, and most methods of graphs read records. A side has what it was made
-    of, and makes the other one when somebody asks for it.
+    Algorithms read columns, and functions read records. A side has what it was made of, and makes the
+    other one when somebody asks for it.
 
     Parameters
     ----------
     context
         The environment, which makes DataSets.
     names
-        The names of the columns.
-    data_set
-        The records; None if there are columns.
+        The names of the columns: `VERTEX_COLUMNS` or `EDGE_COLUMNS`.
+    data
+        A DataSet of tuples; None if there are columns.
     columns
         A `pyarrow.Table` or a DataFrame with columns of these names.
 
@@ -92,13 +100,14 @@ class Side:
     def __init__(
         self,
         context: ExecutionEnvironment | None,
-        names: Sequence[str],
-        data_set: DataSet[Any] | None = None,
+        names: tuple[str, ...],
+        data: DataSet | None = None,
         columns: Any = None,
     ) -> None:
         self._context = context
-        self.names = tuple(names)
-        self._data_set = data_set
+        self.names = names
+        self._data = data
+        self._records: DataSet | None = None
         self._columns = columns
 
     @property
@@ -115,50 +124,136 @@ class Side:
         """The columns that there are, wherever they are."""
         return self._columns
 
-    def records(self) -> DataSet[Any]:
-        """The records, as a DataSet of vertices or edges."""
-        if self._data_set is None:
-            self._data_set = data_set_of(self.context, self._columns).map(self._record)
-        return self._data_set
-
     @property
-    def _record(self) -> Callable[[Any], Any]:
-        return as_vertex if self.names == VERTEX_COLUMNS else as_edge
+    def _is_vertices(self) -> bool:
+        return self.names == VERTEX_COLUMNS
+
+    def data(self) -> DataSet:
+        """The records as tuples or rows, of which types are known as far as possible."""
+        if self._data is None:
+            self._data = data_set_of(self.context, self._columns)
+        return self._data
+
+    def parts(self) -> list[TypeInformation]:
+        """The types of the fields."""
+        return parts_of(self.data().get_type(), len(self.names))
+
+    def type(self) -> TypeInformation:
+        """The type of the records as elements of a graph."""
+        return tuple_of(VertexTypeInfo if self._is_vertices else EdgeTypeInfo, self.parts())
+
+    def records(self) -> DataSet:
+        """The records as vertices or edges."""
+        if self._records is None:
+            element: Callable[[Any], Any] = as_vertex if self._is_vertices else as_edge
+            self._records = self.data().map(element, self.type())
+        return self._records
 
     def columns(self) -> Any:
         """The columns: a `pyarrow.Table` in memory, a DataFrame on Spark."""
         in_memory = memory_tasks() is not None
         if self._columns is None:
-            found = self._read(in_memory)
             if not in_memory:
-                return found
-            # A table is computed once; a DataFrame is a query, which Spark caches if it is told to.
-            self._columns = found
+                # A DataFrame is a query: what it reads may change, so it is not kept.
+                return self._frame()
+            self._columns = self._table()
         if isinstance(self._columns, pa.Table):
             if in_memory:
                 return self._columns
             return data_set_of(self.context, self._columns).to_dataframe()
         return self._columns.toArrow() if in_memory else self._columns
 
-    def _read(self, in_memory: bool) -> Any:
-        assert self._data_set is not None
-        found = self._data_set.to_arrow() if in_memory else self._data_set.to_dataframe()
-        have = found.column_names if in_memory else found.columns
-        if in_memory and not found.num_rows:
-            return pa.table({name: pa.nulls(0) for name in self.names})
-        if len(have) != len(self.names):
-            what = "vertices" if self.names == VERTEX_COLUMNS else "edges"
-            raise PlanError(
-                "GRAPH_RECORDS",
-                f"{what} must have {len(self.names)} fields ({', '.join(self.names)}), got "
-                f"{len(have)}: {', '.join(have)}",
-                location=user_location(),
-                hint="make records of Vertex(id, value) and Edge(source, target, value)",
-            )
-        return found.rename_columns(list(self.names)) if in_memory else found.toDF(*self.names)
+    def _table(self) -> pa.Table:
+        data = self.data()
+        if all(map(is_known, self.parts())):
+            return data.to_arrow().rename_columns(list(self.names))
+        records = [self._fields(record) for record in data.collect()]
+        columns = list(zip(*records, strict=True)) or [()] * len(self.names)
+        return pa.table(
+            {name: column_of(values) for name, values in zip(self.names, columns, strict=True)}
+        )
+
+    def _fields(self, record: Any) -> tuple[Any, ...]:
+        fields = tuple(record) if isinstance(record, tuple) or hasattr(record, "as_dict") else ()
+        if len(fields) == len(self.names):
+            return fields
+        if not self._is_vertices and len(fields) == 2:
+            return (*fields, None)
+        what = "vertices" if self._is_vertices else "edges"
+        raise PlanError(
+            "GRAPH_RECORDS",
+            f"{what} have {len(self.names)} fields ({', '.join(self.names)}); {record!r} has not",
+            location=user_location(),
+            hint="make records of Vertex(id, value) and Edge(source, target, value)",
+        )
+
+    def _frame(self) -> Any:
+        data, parts = self.data(), self.parts()
+        if not all(map(is_known, parts)):
+            found = data.map_partition(_Kinds(len(self.names))).collect()
+            parts = [_merged([each[at] for each in found]) for at in range(len(self.names))]
+            kind = TupleTypeInfo([_stored(part) for part in parts])
+            data = data.map(tuple, kind)
+        return data.to_dataframe().toDF(*self.names)
 
 
-def data_set_of(context: ExecutionEnvironment, columns: Any) -> DataSet[Any]:
+def column_of(values: Iterable[Any]) -> pa.Array:
+    """Values as a column; whole numbers among others become others, and what has no type is pickled.
+
+    Examples
+    --------
+    >>> column_of([1, 2.5]).type, column_of([None]).type, column_of([{1}]).type
+    (DataType(double), DataType(null), DataType(binary))
+    """
+    values = list(values)
+    kind = _kind(values)
+    if kind == "none":
+        return pa.nulls(len(values))
+    if kind == "number":
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    (array,) = _stored(kind).to_arrow_arrays(values)
+    return array
+
+
+def _kind(values: list[Any]) -> Any:
+    present = [value for value in values if value is not None]
+    if not present:
+        return "none"
+    classes = set(map(type, present))
+    if classes == {int, float}:
+        return "number"
+    return infer_from_values(present)
+
+
+def _stored(kind: Any) -> TypeInformation:
+    if kind == "none":
+        return Types.PICKLED_BYTE_ARRAY()
+    return Types.DOUBLE() if kind == "number" else kind  # type: ignore[no-any-return]
+
+
+def _merged(kinds: list[Any]) -> Any:
+    """The kind of a column, from those of its parts."""
+    found = [kind for kind in kinds if kind != "none"]
+    if not found:
+        return "none"
+    if all(kind == found[0] for kind in found):
+        return found[0]
+    numbers = ("number", Types.LONG(), Types.DOUBLE())
+    return "number" if all(kind in numbers for kind in found) else Types.PICKLED_BYTE_ARRAY()
+
+
+class _Kinds:
+    """What kinds of values the fields of the records of a partition have."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def map_partition(self, records: Iterator[Any]) -> Iterator[Any]:
+        columns = list(zip(*records, strict=True)) or [()] * self.count
+        yield tuple(_kind(list(values)) for values in columns)
+
+
+def data_set_of(context: ExecutionEnvironment, columns: Any) -> DataSet:
     """Columns as a DataSet of rows."""
     if isinstance(columns, pa.Table):
         return context.from_arrow(columns)
