@@ -8,6 +8,7 @@ from millstream.graph.operations.sides import EDGE_COLUMNS, VERTEX_COLUMNS, Side
 
 if TYPE_CHECKING:
     from millstream.dataset import DataSet, ExecutionEnvironment
+    from millstream.graph.graph import Graph
 
 __all__ = ["EV", "VV", "GraphBase", "K"]
 
@@ -31,9 +32,10 @@ class GraphBase(Generic[K, VV, EV]):
         self._vertices = _side(context, VERTEX_COLUMNS, vertices)
         self._edges = _side(context, EDGE_COLUMNS, edges)
 
-    def _with(self, *, vertices: Any = None, edges: Any = None) -> Any:
+    def _with(self, *, vertices: Any = None, edges: Any = None) -> Graph[Any, Any, Any]:
         """A graph with other vertices or edges."""
-        return type(self)(
+        made: Any = type(self)
+        return made(  # type: ignore[no-any-return]
             self._vertices if vertices is None else vertices,
             self._edges if edges is None else edges,
             self._context,

@@ -28,7 +28,7 @@ from millstream.graph.loops.values import packed, unpacked
 from millstream.graph.loops.vertex_centric import VertexCentricLoop
 from millstream.graph.loops.vertex_loop import CELL, Settings
 from millstream.graph.operations.base import EV, VV, GraphBase, K
-from millstream.graph.operations.sides import as_vertex
+from millstream.graph.operations.sides import as_vertex, data_set_of
 from millstream.graph.operations.types import VertexTypeInfo, tuple_of
 
 if TYPE_CHECKING:
@@ -175,7 +175,9 @@ class Iterations(GraphBase[K, VV, EV]):
         program = VertexCentricLoop(settings, functions)
         return self._iterated("vertex-centric iteration", program, configuration)
 
-    def _iterated(self, name: str, program: Any, parameters: IterationConfiguration) -> Any:
+    def _iterated(
+        self, name: str, program: Any, parameters: IterationConfiguration
+    ) -> Graph[Any, Any, Any]:
         tasks = parameters.get_parallelism()
         result = run_vertices(
             parameters.get_name(name),
@@ -198,7 +200,7 @@ class Iterations(GraphBase[K, VV, EV]):
             ]
             return env.from_collection(found)
         kind = tuple_of(VertexTypeInfo, [key, Types.PICKLED_BYTE_ARRAY()])
-        return env.from_dataframe(result.to_dataframe()).flat_map(_unpacked, kind)
+        return data_set_of(env, result.to_dataframe()).flat_map(_unpacked, kind)
 
 
 def _packed(data: DataSet) -> Any:

@@ -61,7 +61,7 @@ class Joins(GraphBase[K, VV, EV]):
         mine, parts = self._vertices.data(), self._vertices.parts()
         kind = tuple_of(VertexTypeInfo, [parts[0], _kept(call, parts[1], return_type)])
         joined = mine.co_group(input_data_set).where(0).equal_to(0).using(call, kind)
-        return self._with(vertices=joined)  # type: ignore[no-any-return]
+        return self._with(vertices=joined)
 
     def join_with_edges(
         self, input_data_set: DataSet, edge_join_function: Any, return_type: Any = None
@@ -133,7 +133,7 @@ class Joins(GraphBase[K, VV, EV]):
 
     def _joined(
         self, others: DataSet, function: Any, return_type: Any, what: str, *places: int
-    ) -> Any:
+    ) -> Graph[Any, Any, Any]:
         call = JoinFirst(checked(function, what, "edge_join"), "edge_join")
         mine, parts = self._edges.data(), self._edges.parts()
         kind = tuple_of(EdgeTypeInfo, [*parts[:2], _kept(call, parts[2], return_type)])

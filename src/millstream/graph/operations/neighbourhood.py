@@ -175,8 +175,7 @@ class Neighbourhood(GraphBase[K, VV, EV]):
             call = OnGroup(neighbors_function, "iterate_neighbors")
             return records.group_by(0).reduce_group(call, output_type=type_info)  # type: ignore[no-any-return]
         groups = self._vertices.data().co_group(records).where(0).equal_to(0)
-        call = NeighboursOfVertex(neighbors_function, "iterate_neighbors")
-        return groups.using(call, type_info)
+        return groups.using(NeighboursOfVertex(neighbors_function, "iterate_neighbors"), type_info)
 
 
 class _PerEnd:

@@ -41,7 +41,8 @@ class Properties(GraphBase[K, VV, EV]):
         ...     graph.validate(InvalidVertexIdsValidator())
         False
         """
-        return validator.validate(self)
+        graph: Any = self
+        return validator.validate(graph)
 
     def get_vertices_as_tuple2(self) -> DataSet:
         """Return the vertices as tuples (id, value)."""
@@ -87,7 +88,7 @@ class Properties(GraphBase[K, VV, EV]):
             edges.join(vertices).where(0).equal_to(0)
             .project_first(0, 1).project_second(1).project_first(2)
         )  # fmt: skip
-        both = (
+        both: DataSet = (
             first.join(vertices).where(1).equal_to(0)
             .project_first(0, 1, 2).project_second(1).project_first(3)
         )  # fmt: skip

@@ -42,7 +42,7 @@ class Sets(GraphBase[K, VV, EV]):
         """
         vertices = graph._vertices.data().union(self._vertices.data()).distinct()
         edges = graph._edges.data().union(self._edges.data())
-        return self._with(vertices=vertices, edges=edges)  # type: ignore[no-any-return]
+        return self._with(vertices=vertices, edges=edges)
 
     def difference(self, graph: Graph[K, VV, EV]) -> Graph[K, VV, EV]:
         """Remove the vertices of another graph, and all edges that touch them.
@@ -59,7 +59,7 @@ class Sets(GraphBase[K, VV, EV]):
         """
         return self._without(graph._vertices.data())
 
-    def _without(self, vertices: DataSet) -> Any:
+    def _without(self, vertices: DataSet) -> Graph[Any, Any, Any]:
         mine = self._vertices.data()
         kept = mine.co_group(vertices).where(0).equal_to(0).using(_unmatched, mine.get_type())
         return self._with(vertices=kept, edges=with_both_ends(self._edges.data(), kept))
@@ -93,7 +93,7 @@ class Sets(GraphBase[K, VV, EV]):
         function = _one_of_pairs if distinct_edges else _pairs
         paired = mine.co_group(graph._edges.data()).where(0, 1, 2).equal_to(0, 1, 2)
         edges = Side(self._context, EDGE_COLUMNS, paired.using(function, kind))
-        return self._with(vertices=initialized(edges, None), edges=edges)  # type: ignore[no-any-return]
+        return self._with(vertices=initialized(edges, None), edges=edges)
 
     def add_vertex(self, vertex: Vertex[K, VV]) -> Graph[K, VV, EV]:
         """Add a vertex, unless there is one with its id."""
@@ -115,7 +115,7 @@ class Sets(GraphBase[K, VV, EV]):
         more = self._listed([as_vertex(each) for each in vertices_to_add])
         mine = self._vertices.data()
         added = mine.co_group(more).where(0).equal_to(0).using(_first_known, self._vertices.type())
-        return self._with(vertices=added)  # type: ignore[no-any-return]
+        return self._with(vertices=added)
 
     def _listed(self, records: Sequence[Any]) -> DataSet:
         return self.get_context().from_collection(list(records))
@@ -138,13 +138,13 @@ class Sets(GraphBase[K, VV, EV]):
         ends = [source] if source[0] == target[0] else [source, target]
         more = self._listed([Edge(source[0], target[0], edge_value)])
         edges = self._edges.data().union(more)
-        return self.add_vertices(ends)._with(edges=edges)  # type: ignore[no-any-return]
+        return self.add_vertices(ends)._with(edges=edges)
 
     def add_edges(self, new_edges: Iterable[Edge[K, EV]]) -> Graph[K, VV, EV]:
         """Add edges; those whose source or target is no vertex of the graph are left out."""
         more = self._listed([as_edge(each) for each in new_edges])
         valid = with_both_ends(more, self._vertices.data())
-        return self._with(edges=self._edges.data().union(valid))  # type: ignore[no-any-return]
+        return self._with(edges=self._edges.data().union(valid))
 
     def remove_vertex(self, vertex: Vertex[K, VV]) -> Graph[K, VV, EV]:
         """Remove the vertex with an id, and all its edges. The value does not matter."""
@@ -170,11 +170,11 @@ class Sets(GraphBase[K, VV, EV]):
         removed = vertices_to_be_removed
         if not hasattr(removed, "co_group"):
             removed = self._listed([as_vertex(each) for each in removed])
-        return self._without(removed)  # type: ignore[no-any-return]
+        return self._without(removed)
 
     def remove_edge(self, edge: Edge[K, EV]) -> Graph[K, VV, EV]:
         """Remove all edges with the same source and target."""
-        return self._with(edges=self._edges.data().filter(_OtherEnds(edge[0], edge[1])))  # type: ignore[no-any-return]
+        return self._with(edges=self._edges.data().filter(_OtherEnds(edge[0], edge[1])))
 
     def remove_edges(self, edges_to_be_removed: Iterable[Edge[K, EV]]) -> Graph[K, VV, EV]:
         """Remove all edges that have source and target of one in a list.
@@ -191,7 +191,7 @@ class Sets(GraphBase[K, VV, EV]):
         removed = self._listed([as_edge(each) for each in edges_to_be_removed])
         mine, kind = self._edges.data(), self._edges.type()
         kept = mine.co_group(removed).where(0, 1).equal_to(0, 1).using(_unmatched, kind)
-        return self._with(edges=kept)  # type: ignore[no-any-return]
+        return self._with(edges=kept)
 
 
 def _unmatched(mine: Iterable[Any], others: Iterable[Any]) -> Iterable[Any]:

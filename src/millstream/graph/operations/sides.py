@@ -30,6 +30,7 @@ __all__ = [
     "as_edge",
     "as_vertex",
     "context_of",
+    "data_set_of",
     "ids_of_edges",
 ]
 
@@ -228,7 +229,7 @@ def _kind(values: list[Any]) -> Any:
 def _stored(kind: Any) -> TypeInformation:
     if kind == "none":
         return Types.PICKLED_BYTE_ARRAY()
-    return Types.DOUBLE() if kind == "number" else kind  # type: ignore[no-any-return]
+    return Types.DOUBLE() if kind == "number" else kind
 
 
 def _merged(kinds: list[Any]) -> Any:
@@ -253,11 +254,11 @@ class _Kinds:
         yield tuple(_kind(list(values)) for values in columns)
 
 
-def data_set_of(context: ExecutionEnvironment, columns: Any) -> DataSet:
+def data_set_of(context: Any, columns: Any) -> DataSet:
     """Columns as a DataSet of rows."""
-    if isinstance(columns, pa.Table):
-        return context.from_arrow(columns)
-    return context.from_dataframe(columns)
+    is_table = isinstance(columns, pa.Table)
+    found: DataSet = context.from_arrow(columns) if is_table else context.from_dataframe(columns)
+    return found
 
 
 def ids_of_edges(columns: Any) -> Any:

@@ -19,7 +19,6 @@ from millstream.graph.operations.sides import as_edge
 from millstream.graph.operations.types import (
     EdgeTypeInfo,
     VertexTypeInfo,
-
     parts_of,
     produced,
     tuple_of,
@@ -65,7 +64,7 @@ class Transformations(GraphBase[K, VV, EV]):
         call = MapVertices(checked(mapper, "map_vertices", "map"), "map")
         return self._mapped(call, _value_type(return_type, VertexTypeInfo, 2))
 
-    def _mapped(self, call: Adapted, declared: TypeInformation | None) -> Any:
+    def _mapped(self, call: Adapted, declared: TypeInformation | None) -> Graph[Any, Any, Any]:
         is_vertices = isinstance(call, MapVertices | _TranslateVertexValues)
         side = self._vertices if is_vertices else self._edges
         value = produced(call.function, call.methods, declared)
@@ -97,7 +96,7 @@ class Transformations(GraphBase[K, VV, EV]):
         [Edge(1, 2, 6)]
         """
         call = MapEdges(checked(mapper, "map_edges", "map"), "map")
-        return self._mapped(call, _value_type(return_type, EdgeTypeInfo, 3))  # type: ignore[no-any-return]
+        return self._mapped(call, _value_type(return_type, EdgeTypeInfo, 3))
 
     def translate_graph_ids(
         self, translator: Any, return_type: TypeInformation | None = None
@@ -126,7 +125,7 @@ class Transformations(GraphBase[K, VV, EV]):
         vertices, edges = self._vertices, self._edges
         of_vertex = tuple_of(VertexTypeInfo, [key, vertices.parts()[1]])
         of_edge = tuple_of(EdgeTypeInfo, [key, key, edges.parts()[2]])
-        return self._with(  # type: ignore[no-any-return]
+        return self._with(
             vertices=vertices.data().map(_TranslateVertexIds(translator, *methods), of_vertex),
             edges=edges.data().map(_TranslateEdgeIds(translator, *methods), of_edge),
         )
@@ -145,7 +144,7 @@ class Transformations(GraphBase[K, VV, EV]):
         """
         checked(translator, "translate_vertex_values", "translate", "map")
         call = _TranslateVertexValues(translator, "translate", "map")
-        return self._mapped(call, return_type)  # type: ignore[no-any-return]
+        return self._mapped(call, return_type)
 
     def translate_edge_values(
         self, translator: Any, return_type: TypeInformation | None = None
@@ -160,7 +159,7 @@ class Transformations(GraphBase[K, VV, EV]):
             The type of a value.
         """
         checked(translator, "translate_edge_values", "translate", "map")
-        return self._mapped(_TranslateEdgeValues(translator, "translate", "map"), return_type)  # type: ignore[no-any-return]
+        return self._mapped(_TranslateEdgeValues(translator, "translate", "map"), return_type)
 
     def filter_on_vertices(self, vertex_filter: Any) -> Graph[K, VV, EV]:
         """Keep the vertices for which a function is true, and the edges between them.
@@ -181,7 +180,7 @@ class Transformations(GraphBase[K, VV, EV]):
         """
         checked(vertex_filter, "filter_on_vertices", "filter")
         kept = self._vertices.data().filter(FilterVertices(vertex_filter, "filter"))
-        return self._with(vertices=kept, edges=with_both_ends(self._edges.data(), kept))  # type: ignore[no-any-return]
+        return self._with(vertices=kept, edges=with_both_ends(self._edges.data(), kept))
 
     def filter_on_edges(self, edge_filter: Any) -> Graph[K, VV, EV]:
         """Keep all vertices, and the edges for which a function is true.
@@ -192,7 +191,7 @@ class Transformations(GraphBase[K, VV, EV]):
             A function of an `Edge`, or an object with a method ``filter``.
         """
         checked(edge_filter, "filter_on_edges", "filter")
-        return self._with(edges=self._edges.data().filter(FilterEdges(edge_filter, "filter")))  # type: ignore[no-any-return]
+        return self._with(edges=self._edges.data().filter(FilterEdges(edge_filter, "filter")))
 
     def subgraph(self, vertex_filter: Any, edge_filter: Any) -> Graph[K, VV, EV]:
         """Keep the vertices for which a function is true, and of the edges between them those for
@@ -218,7 +217,7 @@ class Transformations(GraphBase[K, VV, EV]):
         ...     Graph.from_collection([(1, 2, 0.5)]).reverse().get_edges().collect()
         [Edge(2, 1, 0.5)]
         """
-        return self._with(edges=self._edges.data().project(1, 0, 2))  # type: ignore[no-any-return]
+        return self._with(edges=self._edges.data().project(1, 0, 2))
 
     def get_undirected(self) -> Graph[K, VV, EV]:
         """Add the opposite of each edge. An edge from a vertex to itself is there twice then.
@@ -232,20 +231,22 @@ class Transformations(GraphBase[K, VV, EV]):
         [Edge(1, 2, 0.5), Edge(2, 1, 0.5)]
         """
         edges = self._edges.data()
-        return self._with(edges=edges.project(0, 1, 2).union(edges.project(1, 0, 2)))  # type: ignore[no-any-return]
+        return self._with(edges=edges.project(0, 1, 2).union(edges.project(1, 0, 2)))
 
 
 def _value_type(declared: Any, kind: type[Any], count: int) -> TypeInformation | None:
     """The type of a value: declared as such, or as the last part of an element."""
     if isinstance(declared, kind):
         return parts_of(declared, count)[-1]
-    return declared  # type: ignore[no-any-return]
+    given: TypeInformation | None = declared
+    return given
 
 
 def with_both_ends(edges: DataSet, vertices: DataSet) -> DataSet:
     """The edges whose source and target are among some vertices."""
-    from_known = edges.join(vertices).where(0).equal_to(0).project_first(0, 1, 2)
-    return from_known.join(vertices).where(1).equal_to(0).project_first(0, 1, 2)  # type: ignore[no-any-return]
+    first = edges.join(vertices).where(0).equal_to(0).project_first(0, 1, 2)
+    both: DataSet = first.join(vertices).where(1).equal_to(0).project_first(0, 1, 2)
+    return both
 
 
 class _TranslateVertexIds(Adapted):

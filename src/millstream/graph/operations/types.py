@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
-from millstream.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types, infer_return_type
+from millstream.common.typeinfo import (
+    RowTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+    Types,
+    infer_return_type,
+)
 from millstream.graph.elements import Edge, Triplet, Vertex
 
 __all__ = [
