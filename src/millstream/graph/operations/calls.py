@@ -9,6 +9,7 @@ from typing import Any
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.graph.elements import Edge, EdgeDirection, Vertex
 from millstream.graph.functions.configuration import checked_direction
+from millstream.graph.loops.values import isolated
 from millstream.graph.loops.vertex_loop import unknown_vertex
 from millstream.graph.operations.sides import as_edge, as_vertex
 
@@ -118,7 +119,7 @@ class MapVertices(Adapted):
 
     def map(self, record: Any) -> Vertex[Any, Any]:
         """The vertex with its new value."""
-        return Vertex(record[0], self.call(as_vertex(record)))
+        return Vertex(record[0], isolated(self.call(as_vertex(record))))
 
 
 class MapEdges(Adapted):
@@ -132,7 +133,7 @@ class MapEdges(Adapted):
 
     def map(self, record: Any) -> Edge[Any, Any]:
         """The edge with its new value."""
-        return Edge(record[0], record[1], self.call(as_edge(record)))
+        return Edge(record[0], record[1], isolated(self.call(as_edge(record))))
 
 
 class FilterVertices(Adapted):
@@ -180,7 +181,7 @@ class JoinFirst(Adapted):
             yield from mine
             return
         for *key, value in mine:
-            yield (*key, self.call(value, partner[-1]))
+            yield (*key, isolated(self.call(value, partner[-1])))
 
 
 def takes_vertex(function: Any, method: str, what: str) -> bool:

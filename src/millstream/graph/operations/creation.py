@@ -10,6 +10,7 @@ import pyarrow as pa
 from millstream.common.errors import PlanError, user_location
 from millstream.common.typeinfo import Types
 from millstream.graph.elements import Vertex
+from millstream.graph.loops.values import isolated
 from millstream.graph.operations.base import EV, VV, GraphBase, K
 from millstream.graph.operations.calls import Adapted
 from millstream.graph.operations.sides import (
@@ -108,7 +109,7 @@ class _Initialize(Adapted):
     """The first value of a vertex."""
 
     def map(self, vertex: Any) -> Vertex[Any, Any]:
-        return Vertex(vertex[0], self.call(vertex[0]))
+        return Vertex(vertex[0], isolated(self.call(vertex[0])))
 
 
 class Creation(GraphBase[K, VV, EV]):
