@@ -236,7 +236,7 @@ class Collected:
         self._values.append(value)
 
     def taken(self) -> list[Any]:
-        """What was collected since the last call."""
+        """Return what was collected since the last call."""
         values, self._values = self._values, []
         return values
 
@@ -292,7 +292,7 @@ class EdgesOfVertex(_Emitting):
         return self.emitted(as_vertex(vertex), self.others(records))
 
     def others(self, records: Iterable[Any]) -> Iterator[Any]:
-        """What the function reads."""
+        """The records that the function reads."""
         return (as_edge(record[1]) for record in records)
 
 
@@ -307,7 +307,7 @@ class NeighboursOfVertex(EdgesOfVertex):
     """
 
     def others(self, records: Iterable[Any]) -> Iterator[Any]:
-        """What the function reads."""
+        """The records that the function reads."""
         return (elements(record)[1:] for record in records)
 
 

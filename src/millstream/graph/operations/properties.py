@@ -1,4 +1,4 @@
-"""What a graph is: its ids, degrees, triplets and numbers."""
+"""Properties of a graph: its ids, degrees, triplets and numbers."""
 
 from __future__ import annotations
 

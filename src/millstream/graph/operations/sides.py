@@ -244,7 +244,7 @@ def _merged(kinds: list[Any]) -> Any:
 
 
 class _Kinds:
-    """What kinds of values the fields of the records of a partition have."""
+    """The kinds of values that the fields of the records of a partition have."""
 
     def __init__(self, count: int) -> None:
         self.count = count
