@@ -175,7 +175,7 @@ class JaccardProgram(PairsProgram):
     Parameters
     ----------
     lowest, highest
-        Fractions: shared neighbours of all of them are at least the first, less than the second;
+        Fractions: shared neighbours of all of them are at least the first, at most the second;
         None: no bound.
     """
 
@@ -195,7 +195,7 @@ class JaccardProgram(PairsProgram):
         if self.lowest is not None:
             keep &= sums * self.lowest[1] >= together * self.lowest[0]
         if self.highest is not None:
-            keep &= sums * self.highest[1] < together * self.highest[0]
+            keep &= sums * self.highest[1] <= together * self.highest[0]
         return keep
 
     def result(self) -> pa.Table:

@@ -38,7 +38,7 @@ Columns = Any
 ENDLESS = (1 << 31) - 1
 """As many iterations as an algorithm takes."""
 
-_Self = TypeVar("_Self", bound="_Configured")
+_Self = TypeVar("_Self", bound="Configured")
 
 
 def checked_iterations(name: str, number: Any) -> int:
@@ -91,7 +91,7 @@ def records_of(graph: Graph[Any, Any, Any], columns: Columns, make: Callable[...
     return data_set_of(graph.get_context(), columns).map(lambda row: make(*row))
 
 
-class _Configured:
+class Configured:
     """Settings that all algorithms have."""
 
     _parallelism: int | None = None
@@ -194,7 +194,7 @@ def result_columns(result: LoopResult) -> Columns:
     return result.to_arrow() if memory_tasks() is not None else result.to_dataframe()
 
 
-class LibraryAlgorithm(_Configured, GraphAlgorithm[Any, Any, Any, Any]):
+class LibraryAlgorithm(Configured, GraphAlgorithm[Any, Any, Any, Any]):
     """An algorithm of the library, whose result is a DataSet.
 
     Examples
@@ -229,7 +229,7 @@ class VertexAlgorithm(LibraryAlgorithm):
     RECORD = Vertex
 
 
-class Analytic(_Configured, GraphAnalytic[Any, Any, Any, Any]):
+class Analytic(Configured, GraphAnalytic[Any, Any, Any, Any]):
     """An analytic of the library: `run` takes the graph, `get_result` or `execute` computes.
 
     Examples

@@ -61,6 +61,13 @@ class GraphBase(Generic[K, VV, EV]):
         """
         return self._vertices.columns()
 
+    def vertices_are_ends_of_edges(self) -> bool:
+        """Whether the vertices were made of the edges, so that no vertex is without edges.
+
+        Algorithms then need not read the vertices. Gelly has no such method.
+        """
+        return bool(self._vertices.ends_of is self._edges)
+
     def edge_columns(self) -> Any:
         """Return the edges as columns ``source``, ``target`` and ``value``.
 

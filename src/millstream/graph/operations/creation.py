@@ -124,7 +124,10 @@ class Creation(GraphBase[K, VV, EV]):
     def _made(
         cls, vertices: Side | None, edges: Side, function: Any, context: Any
     ) -> Graph[Any, Any, Any]:
-        found = initialized(edges, function) if vertices is None else vertices
+        found = vertices
+        if found is None:
+            found = initialized(edges, function)
+            found.ends_of = edges
         graph: Any = cls(found, edges, context)
         return cast("Graph[Any, Any, Any]", graph)
 

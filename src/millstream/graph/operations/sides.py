@@ -110,6 +110,7 @@ class Side:
         self._data = data
         self._records: DataSet | None = None
         self._columns = columns
+        self.ends_of: Side | None = None
 
     @property
     def context(self) -> ExecutionEnvironment:
