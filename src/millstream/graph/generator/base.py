@@ -36,7 +36,7 @@ class GraphGenerator(ABC):
     >>> from millstream.testing import in_memory
     >>> env = ExecutionEnvironment.get_execution_environment()
     >>> with in_memory():
-    ...     PathGraph(env, 3).generate().get_edge_ids().collect()
+    ...     [edge[:2] for edge in PathGraph(env, 3).generate().get_edges().collect()]
     [(0, 1), (1, 0), (1, 2), (2, 1)]
     """
 

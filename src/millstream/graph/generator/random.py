@@ -69,9 +69,7 @@ class RandomGenerableFactory(ABC):
     def generator(seed: int) -> Stream:
         """Make the random generator of a seed."""
 
-    def get_random_generables(
-        self, element_count: int, cycles_per_element: int
-    ) -> list[BlockInfo]:
+    def get_random_generables(self, element_count: int, cycles_per_element: int) -> list[BlockInfo]:
         """Divide elements into blocks, and give each block a seed.
 
         Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from millstream.common.errors import PlanError, user_location
@@ -60,7 +61,8 @@ class CirculantGraph(_Regular):
     >>> from millstream.testing import in_memory
     >>> env = ExecutionEnvironment.get_execution_environment()
     >>> with in_memory():
-    ...     CirculantGraph(env, 5).add_range(1, 2).generate().get_edge_ids().collect()[:4]
+    ...     graph = CirculantGraph(env, 5).add_range(1, 2).generate()
+    ...     [edge[:2] for edge in graph.get_edges().first(4).collect()]
     [(0, 1), (0, 2), (1, 2), (1, 3)]
     """
 
@@ -93,7 +95,7 @@ class CirculantGraph(_Regular):
                 location=user_location(),
                 hint="call add_range() before generate()",
             )
-        for (first, length), (other, _) in zip(ranges, ranges[1:], strict=False):
+        for (first, length), (other, _) in pairwise(ranges):
             if first + length > other:
                 raise PlanError(
                     "GRAPH_GENERATOR",
@@ -113,7 +115,7 @@ class CompleteGraph(_Regular):
     >>> from millstream.testing import in_memory
     >>> env = ExecutionEnvironment.get_execution_environment()
     >>> with in_memory():
-    ...     sorted(CompleteGraph(env, 3).generate().get_edge_ids().collect())
+    ...     sorted(edge[:2] for edge in CompleteGraph(env, 3).generate().get_edges().collect())
     [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
     """
 
@@ -131,7 +133,7 @@ class CycleGraph(_Regular):
     >>> from millstream.testing import in_memory
     >>> env = ExecutionEnvironment.get_execution_environment()
     >>> with in_memory():
-    ...     sorted(CycleGraph(env, 4).generate().get_edge_ids().collect())[:4]
+    ...     sorted(edge[:2] for edge in CycleGraph(env, 4).generate().get_edges().collect())[:4]
     [(0, 1), (0, 3), (1, 0), (1, 2)]
     """
 
@@ -159,7 +161,7 @@ class EchoGraph(_Regular):
     >>> from millstream.testing import in_memory
     >>> env = ExecutionEnvironment.get_execution_environment()
     >>> with in_memory():
-    ...     EchoGraph(env, 9, 2).generate().get_edge_ids().collect()[:4]
+    ...     [edge[:2] for edge in EchoGraph(env, 9, 2).generate().get_edges().collect()][:4]
     [(0, 4), (0, 5), (1, 5), (1, 6)]
     """
 
@@ -196,7 +198,7 @@ class EmptyGraph(_Regular):
     >>> from millstream.testing import in_memory
     >>> env = ExecutionEnvironment.get_execution_environment()
     >>> with in_memory():
-    ...     EmptyGraph(env, 3).generate().number_of_vertices()
+    ...     EmptyGraph(env, 3).generate().get_vertices().count()
     3
     """
 
@@ -217,7 +219,7 @@ class GridGraph(GraphGenerator):
     >>> env = ExecutionEnvironment.get_execution_environment()
     >>> grid = GridGraph(env).add_dimension(2, False).add_dimension(3, False)
     >>> with in_memory():
-    ...     grid.generate().get_edge_ids().collect()[:5]
+    ...     [edge[:2] for edge in grid.generate().get_edges().collect()][:5]
     [(0, 3), (0, 1), (1, 4), (1, 0), (1, 2)]
     """
 
@@ -270,7 +272,7 @@ class HypercubeGraph(GraphGenerator):
     >>> from millstream.testing import in_memory
     >>> env = ExecutionEnvironment.get_execution_environment()
     >>> with in_memory():
-    ...     HypercubeGraph(env, 3).generate().number_of_edges()
+    ...     HypercubeGraph(env, 3).generate().get_edges().count()
     24
     """
 
@@ -302,7 +304,7 @@ class PathGraph(_Regular):
     >>> from millstream.testing import in_memory
     >>> env = ExecutionEnvironment.get_execution_environment()
     >>> with in_memory():
-    ...     PathGraph(env, 3).generate().get_edge_ids().collect()
+    ...     [edge[:2] for edge in PathGraph(env, 3).generate().get_edges().collect()]
     [(0, 1), (1, 0), (1, 2), (2, 1)]
     """
 
@@ -320,7 +322,7 @@ class SingletonEdgeGraph(GraphGenerator):
     >>> from millstream.testing import in_memory
     >>> env = ExecutionEnvironment.get_execution_environment()
     >>> with in_memory():
-    ...     SingletonEdgeGraph(env, 2).generate().get_edge_ids().collect()
+    ...     [edge[:2] for edge in SingletonEdgeGraph(env, 2).generate().get_edges().collect()]
     [(0, 1), (1, 0), (2, 3), (3, 2)]
     """
 
@@ -346,7 +348,7 @@ class StarGraph(_Regular):
     >>> from millstream.testing import in_memory
     >>> env = ExecutionEnvironment.get_execution_environment()
     >>> with in_memory():
-    ...     StarGraph(env, 3).generate().get_edge_ids().collect()
+    ...     [edge[:2] for edge in StarGraph(env, 3).generate().get_edges().collect()]
     [(0, 1), (1, 0), (0, 2), (2, 0)]
     """
 

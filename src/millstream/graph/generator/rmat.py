@@ -54,8 +54,8 @@ class RMatGraph(GraphGenerator):
     >>> env = ExecutionEnvironment.get_execution_environment()
     >>> with in_memory():
     ...     graph = RMatGraph(env, JDKRandomGeneratorFactory(), 1024, 16384).generate()
-    ...     graph.edge_columns().slice(0, 2).to_pylist()
-    []
+    ...     [edge[:2] for edge in graph.get_edges().first(3).collect()]
+    [(513, 192), (24, 0), (80, 97)]
     """
 
     MINIMUM_VERTEX_COUNT: ClassVar[int] = 1

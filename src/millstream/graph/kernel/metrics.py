@@ -104,7 +104,7 @@ class EdgeMetricsProgram(TrianglesProgram):
 
 
 class CensusProgram(TrianglesProgram):
-    """Triangles by the directions of their edges, and triplets by the directions of theirs."""
+    """Triangles and triplets by the directions of their edges."""
 
     def step(self, task: Task, inbox: Inbox) -> Outbox:
         return super().step(task, inbox) if task.superstep <= SETUP + 3 else Outbox()

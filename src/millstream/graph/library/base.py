@@ -30,6 +30,8 @@ __all__ = [
     "ids_of",
     "records_of",
     "schema_of",
+    "value_type",
+    "vertex_value_type",
 ]
 
 Columns = Any
@@ -68,6 +70,30 @@ def schema_of(columns: Columns) -> pa.Schema:
     """
     table = columns if isinstance(columns, pa.Table) else columns.limit(0).toArrow()
     return table.schema
+
+
+def value_type(columns: Columns) -> pa.DataType | None:
+    """The type of the values of vertices or edges; None if all are null.
+
+    Examples
+    --------
+    >>> value_type(pa.table({"value": [1]})), value_type(pa.table({"value": [None]}))
+    (DataType(int64), None)
+    """
+    kind = schema_of(columns).field("value").type
+    if kind == pa.null():
+        return None
+    # Values of no common type are bytes; so are those of which none was there to give a type.
+    if pa.types.is_binary(kind):
+        if isinstance(columns, pa.Table):
+            return None if columns["value"].null_count == len(columns) else kind
+        return kind if columns.where(columns["value"].isNotNull()).limit(1).count() else None
+    return kind
+
+
+def vertex_value_type(graph: Graph[Any, Any, Any]) -> pa.DataType | None:
+    """The type of the values of vertices; None if they have none."""
+    return value_type(graph.vertex_columns())
 
 
 def ids_of(graph: Graph[Any, Any, Any]) -> pa.DataType:

@@ -18,12 +18,12 @@ from millstream.graph.kernel.program import SETUP
 from millstream.graph.kernel.words import WORD_STEPS
 from millstream.graph.library.base import (
     Columns,
-    VertexAlgorithm,
     Configured,
+    VertexAlgorithm,
     checked_iterations,
     ids_of,
     result_columns,
-    schema_of,
+    vertex_value_type,
 )
 from millstream.graph.library.components import labels
 from millstream.graph.library.frames import both_ways, graph_of
@@ -32,8 +32,8 @@ __all__ = ["CommunityDetection", "CommunityDetectionLabelPropagation", "LabelPro
 
 
 class LabelPropagation(VertexAlgorithm):
-    """Labels of communities: a vertex takes over the label that is most frequent among the vertices whose
-    edges lead to it, the largest of several.
+    """Labels of communities: a vertex takes over the label that is most frequent among the vertices
+    whose edges lead to it, the largest of several.
 
     The first labels are the values of the vertices, which must be numbers or texts. Without values the
     ids take their place. A superstep reads all edges.
@@ -137,8 +137,8 @@ class CommunityDetection(Configured, GraphAlgorithm[Any, Any, Any, Any]):
 
     def columns(self, graph: Graph[Any, Any, Any]) -> Columns:
         """Run the algorithm, and return the columns ``id`` and ``value``."""
-        value = schema_of(graph.vertex_columns()).field("value").type
-        if not pa.types.is_integer(value) and value != pa.null():
+        value = vertex_value_type(graph)
+        if value is not None and not pa.types.is_integer(value):
             raise PlanError(
                 "GRAPH_VALUE_TYPE",
                 f"the values of vertices are labels, whole numbers; they are {value}",
@@ -147,7 +147,7 @@ class CommunityDetection(Configured, GraphAlgorithm[Any, Any, Any, Any]):
             )
         values, _, limit = labels(graph, self._rounds)
         ids = ids_of(graph)
-        if value == pa.null() and ids != pa.int64():
+        if value is None and ids != pa.int64():
             raise PlanError(
                 "GRAPH_VALUE_TYPE",
                 "the vertices have no values, and their ids are no numbers, so there are no labels",

@@ -17,20 +17,20 @@ from millstream.graph.library.base import (
     checked_iterations,
     ids_of,
     result_columns,
-    schema_of,
+    vertex_value_type,
 )
 
 __all__ = ["ConnectedComponents", "GSAConnectedComponents", "labels"]
 
 
 def labels(graph: Graph[Any, Any, Any], rounds: int) -> tuple[tuple[str, ...], pa.DataType, int]:
-    """Whose values an algorithm reads that passes labels, the type of the labels, and the most supersteps.
+    """For an algorithm that passes labels: whose values it reads, their type, the most supersteps.
 
     The first labels are the values of the vertices, or their ids if there are no values.
     """
     ids = ids_of(graph)
-    value = schema_of(graph.vertex_columns()).field("value").type
-    if value == pa.null():
+    value = vertex_value_type(graph)
+    if value is None:
         values: tuple[str, ...] = ()
         kind = ids
     else:

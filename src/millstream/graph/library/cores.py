@@ -11,8 +11,8 @@ from millstream.graph.graph_algorithm import GraphAlgorithm
 from millstream.graph.kernel.neighbours import CoresProgram
 from millstream.graph.library.base import (
     Columns,
-    VertexAlgorithm,
     Configured,
+    VertexAlgorithm,
     checked_iterations,
     ids_of,
     result_columns,
@@ -23,8 +23,8 @@ __all__ = ["CoreNumbers", "KCore"]
 
 
 class CoreNumbers(VertexAlgorithm):
-    """The largest k for each vertex, for which it is in the k-core: the largest part of the graph in which
-    all vertices have k or more neighbours.
+    """The largest k for each vertex, for which it is in the k-core: the largest part of the graph in
+    which all vertices have k or more neighbours.
 
     Directions of edges do not matter, several edges between two vertices count as one, and edges
     from a vertex to itself do not count. A superstep costs as much as numbers have changed in the

@@ -28,7 +28,9 @@ Columns = Any
 _ENDS = ("source", "target")
 
 
-def graph_of(graph: Graph[Any, Any, Any], vertices: Columns, edges: Columns) -> Graph[Any, Any, Any]:
+def graph_of(
+    graph: Graph[Any, Any, Any], vertices: Columns, edges: Columns
+) -> Graph[Any, Any, Any]:
     """A graph of other columns in the environment of a graph."""
     make = Graph.from_arrow if isinstance(edges, pa.Table) else Graph.from_dataframes
     return make(vertices, edges, graph.get_context())

@@ -163,7 +163,8 @@ def _fraction(what: str, numerator: int, denominator: int) -> tuple[int, int]:
 
 
 class AdamicAdar(_Similarity):
-    """The sum of 1 / log(degree) over the shared neighbours of two vertices, for all pairs that share some.
+    """The sum of 1 / log(degree) over the shared neighbours of two vertices, for all pairs that share
+    some.
 
     A shared neighbour with few neighbours counts more. Directions of edges do not matter, several
     edges between two vertices count as one, and edges from a vertex to itself do not count. The cost

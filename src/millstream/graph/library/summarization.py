@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.common.errors import PlanError, user_location
 from millstream.graph.elements import Edge, Vertex
 from millstream.graph.graph import Graph
 from millstream.graph.graph_algorithm import GraphAlgorithm
@@ -17,7 +18,7 @@ from millstream.graph.library.base import (
     ids_of,
     records_of,
     result_columns,
-    schema_of,
+    value_type,
 )
 from millstream.graph.library.frames import selected
 from millstream.graph.library.results import Result
@@ -69,8 +70,10 @@ class Summarization(Configured, GraphAlgorithm[Any, Any, Any, Any]):
     ...     vertices = [(0, "A"), (1, "A"), (2, "B")]
     ...     graph = Graph.from_collection(vertices, [(0, 1, "x"), (1, 2, "x"), (0, 2, "x")])
     ...     small = graph.run(Summarization())
-    ...     sorted(small.get_vertices().collect()), sorted(small.get_edges().collect())
-    ([(0, ('A', 2)), (2, ('B', 1))], [(0, 0, ('x', 1)), (0, 2, ('x', 2))])
+    ...     sorted(small.get_vertices().collect())
+    ...     sorted(small.get_edges().collect())
+    [Vertex(0, VertexValue('A', 2)), Vertex(2, VertexValue('B', 1))]
+    [Edge(0, 0, EdgeValue('x', 1)), Edge(0, 2, EdgeValue('x', 2))]
     """
 
     VertexValue: ClassVar[type] = VertexValue
@@ -90,13 +93,20 @@ class Summarization(Configured, GraphAlgorithm[Any, Any, Any, Any]):
         """Run the algorithm, and return the columns ``source``, ``target``, ``vertex_value``,
         ``edge_value`` and ``count``. Rows without a target are vertices.
         """
-        kinds = [
-            schema_of(columns).field("value").type
-            for columns in (graph.vertex_columns(), graph.edge_columns())
-        ]
-        schema = summary_schema(ids_of(graph), *kinds)
+        kinds = [value_type(columns) for columns in (graph.vertex_columns(), graph.edge_columns())]
+        for kind in kinds:
+            if kind is not None and pa.types.is_binary(kind):
+                raise PlanError(
+                    "GRAPH_VALUE_TYPE",
+                    "values of vertices and edges must be numbers, texts or other values that have a "
+                    "type of their own",
+                    location=user_location(),
+                    hint="map them to such values with map_vertices and map_edges",
+                )
+        schema = summary_schema(ids_of(graph), *(kind or pa.null() for kind in kinds))
         output = {field.name: field.type for field in schema}
-        values = ("vertices", "edges")
+        sides = ("vertices", "edges")
+        values = tuple(s for s, kind in zip(sides, kinds, strict=True) if kind is not None)
         return result_columns(self._loop(graph, SummaryProgram(schema), output, values=values))
 
 

@@ -85,7 +85,7 @@ class TriangleCountBase(Analytic):
     """The number of triangles of a graph."""
 
     def _compute(self, graph: Graph[Any, Any, Any]) -> int:
-        return census(self, graph)["triangles"]
+        return int(census(self, graph)["triangles"])
 
 
 def census(analytic: Analytic, graph: Graph[Any, Any, Any]) -> dict[str, Any]:
@@ -94,5 +94,10 @@ def census(analytic: Analytic, graph: Graph[Any, Any, Any]) -> dict[str, Any]:
     output: dict[str, pa.DataType] = dict.fromkeys(names, pa.int64())
     output |= {"triplets": pa.int64(), "triangles": pa.int64(), "masks": pa.list_(pa.int64())}
     rows = analytic._loop(graph, CensusProgram(), output, isolated=False).to_arrow().to_pylist()
-    found: dict[str, Any] = {name: sum(row[name] for row in rows) for name in output if name != "masks"}
-    return {**found, "masks": [sum(each) for each in zip(*(row["masks"] for row in rows), strict=True)]}
+    found: dict[str, Any] = {
+        name: sum(row[name] for row in rows) for name in output if name != "masks"
+    }
+    return {
+        **found,
+        "masks": [sum(each) for each in zip(*(row["masks"] for row in rows), strict=True)],
+    }

@@ -56,6 +56,7 @@ def inputs_of(
     found = dict(kwargs)
     unknown = sorted(set(found) - set(_NAMES))
     records = [each for each in args if not _is_context(each) and not _is_function(each)]
+    records = [each for each in records if each is not None]
     others = [each for each in args if _is_context(each) or _is_function(each)]
     places = ["edges"] if len(records) + len(found.keys() & {"vertices", "edges"}) < 2 else []
     places = places or [name for name in ("vertices", "edges") if name not in found]

@@ -170,9 +170,24 @@ class TriangleCount(TriangleCountBase):
     """
 
 
-_TRIADS = (
-    "003 012 102 021d 021u 021c 111d 111u 030t 030c 201 120d 120u 120c 210 300".split()  # fmt: skip
-)
+_TRIADS = [
+    "003",
+    "012",
+    "102",
+    "021d",
+    "021u",
+    "021c",
+    "111d",
+    "111u",
+    "030t",
+    "030c",
+    "201",
+    "120d",
+    "120u",
+    "120c",
+    "210",
+    "300",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

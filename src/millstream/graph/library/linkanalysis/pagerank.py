@@ -60,8 +60,8 @@ class PageRank(LibraryAlgorithm):
     ...     graph = Graph.from_collection([(1, 2, None), (3, 2, None), (2, 1, None)])
     ...     for result in sorted(graph.run(PageRank(0.85, 20)).collect()):
     ...         print(result.get_vertex_id0(), round(result.get_page_rank_score(), 3))
-    1 0.462
-    2 0.488
+    1 0.469
+    2 0.481
     3 0.05
     """
 

@@ -11,7 +11,13 @@ from millstream.graph.graph import Graph
 from millstream.graph.kernel.metrics import EdgeMetricsProgram, VertexMetricsProgram
 from millstream.graph.library.base import Analytic
 
-__all__ = ["EdgeMetricsBase", "EdgeMetricsResult", "VertexMetricsBase", "printable", "vertex_counts"]
+__all__ = [
+    "EdgeMetricsBase",
+    "EdgeMetricsResult",
+    "VertexMetricsBase",
+    "printable",
+    "vertex_counts",
+]
 
 Self = TypeVar("Self", bound="VertexMetricsBase")
 

@@ -23,7 +23,9 @@ Self = TypeVar("Self", bound="_Reduced")
 class _Reduced:
     def set_reduce_on_target_id(self: Self, reduce_on_target_id: bool) -> Self:
         """Accept Gelly's setting. It has no effect here."""
-        accepted_without_effect("set_reduce_on_target_id", "edges are counted at both of their ends")
+        accepted_without_effect(
+            "set_reduce_on_target_id", "edges are counted at both of their ends"
+        )
         return self
 
 
@@ -98,8 +100,8 @@ class VertexMetrics(_Reduced, VertexMetricsBase):
     >>> from millstream.graph.library.metric.undirected import VertexMetrics
     >>> from millstream.testing import in_memory
     >>> with in_memory():
-    ...     StarGraph(None, 5).generate().run(VertexMetrics()).get_result()
-    VertexMetricsResult(vertex_count=5, edge_count=4, triplet_count=6, maximum_degree=4, maximum_triplets=6)
+    ...     StarGraph(None, 5).generate().run(VertexMetrics()).get_result().get_number_of_triplets()
+    6
     """
 
     Result: ClassVar[type] = VertexMetricsResult
@@ -120,6 +122,7 @@ class EdgeMetrics(_Reduced, EdgeMetricsBase):
     >>> from millstream.graph.library.metric.undirected import EdgeMetrics
     >>> from millstream.testing import in_memory
     >>> with in_memory():
-    ...     CompleteGraph(None, 4).generate().run(EdgeMetrics()).get_result().to_printable_string()
-    'triangle triplet count: 4; rectangle triplet count: 8; maximum triangle triplets: 3; maximum rectangle triplets: 3'
+    ...     metrics = CompleteGraph(None, 4).generate().run(EdgeMetrics())
+    ...     metrics.get_result().get_number_of_rectangle_triplets()
+    8
     """
