@@ -84,6 +84,10 @@ def test_all_vertices_of_a_torus_have_the_same_degree() -> None:
     assert len(set(edges)) == len(edges) == 7 * 2 * 3 * 5 * 7
 
 
+def huge_grid() -> GridGraph:
+    return GridGraph(ENV).add_dimension(1 << 40, False).add_dimension(1 << 40, False)
+
+
 EVEN_AND_ODD = "Vertex count or vertex degree must be an even number but not both."
 WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: EchoGraph(ENV, 5, 3), EVEN_AND_ODD),
