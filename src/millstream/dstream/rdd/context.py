@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from millstream.common.errors import PlanError, user_location
 from millstream.common.memory_mode import memory_tasks
@@ -47,6 +47,8 @@ class SparkContext:
     [[1, 2], [3, 4]]
     """
 
+    _active: ClassVar[SparkContext | None] = None
+
     def __init__(
         self,
         master: str | None = None,
@@ -62,6 +64,7 @@ class SparkContext:
         self._ids = itertools.count()
         self._default: int | None = None
         self._checkpoint_dir: str | None = None
+        SparkContext._active = self
 
     @staticmethod
     def of(context: Any) -> SparkContext:
@@ -74,8 +77,8 @@ class SparkContext:
 
     @classmethod
     def getOrCreate(cls, conf: Any = None) -> SparkContext:
-        """A new context. It has no state that programs could share."""
-        return cls(conf=conf)
+        """The context that was made last and not stopped, or a new one."""
+        return SparkContext._active or cls(conf=conf)
 
     # What is known of it.
 
@@ -284,7 +287,9 @@ class SparkContext:
             self._session.sparkContext.setLogLevel(logLevel)
 
     def stop(self) -> None:
-        """Nothing: the session belongs to the program."""
+        """Let `getOrCreate` make a new one. Nothing else: the session belongs to the program."""
+        if SparkContext._active is self:
+            SparkContext._active = None
 
     def __enter__(self) -> SparkContext:
         return self
