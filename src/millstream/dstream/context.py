@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from millstream.dstream.clock import Clock, SystemClock
 from millstream.dstream.engine import BatchLoop, Checkpoint
 from millstream.dstream.engine.program import load_program, pickled_program
-from millstream.dstream.errors import DurationError, refused
+from millstream.dstream.errors import DurationError, call_error
 from millstream.dstream.inputs import Input
 from millstream.dstream.inputs.creation import InputMethods
 from millstream.dstream.listener import StreamingListener
@@ -197,7 +197,7 @@ class StreamingContext(InputMethods):
     def _check_open(self) -> None:
         if self._state != _NEW:
             done = "starting" if self._state == _ACTIVE else "stopping"
-            raise refused(
+            raise call_error(
                 "DSTREAM_STARTED" if self._state == _ACTIVE else "DSTREAM_STOPPED",
                 "Adding new inputs, transformations, and output operations after "
                 f"{done} a context is not supported",
@@ -225,20 +225,20 @@ class StreamingContext(InputMethods):
 
     def _check_start(self) -> None:
         if self._state == _STOPPED:
-            raise refused(
+            raise call_error(
                 "DSTREAM_STOPPED",
                 "StreamingContext has already been stopped",
                 "make a new one; getOrCreate goes on with the state of its checkpoint",
             )
         if not self._graph.outputs:
-            raise refused(
+            raise call_error(
                 "DSTREAM_NO_OUTPUT",
                 "No output operations registered, so nothing to execute",
                 "end a stream with foreachRDD, pprint or saveAsTextFiles",
             )
         active = StreamingContext._activeContext
         if active is not None:
-            raise refused(
+            raise call_error(
                 "DSTREAM_ACTIVE",
                 "Only one StreamingContext may be started in this process, and one is active",
                 "call StreamingContext.getActive().stop(False) first",

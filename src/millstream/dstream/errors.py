@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.common.errors import PlanError, user_location
 
-__all__ = ["DurationError", "refused"]
+__all__ = ["DurationError", "call_error"]
 
 
 class DurationError(PlanError, ValueError):
@@ -14,6 +14,6 @@ class DurationError(PlanError, ValueError):
         super().__init__(code, message, location=user_location(), hint=hint)
 
 
-def refused(code: str, message: str, hint: str) -> PlanError:
+def call_error(code: str, message: str, hint: str) -> PlanError:
     """The error of a call that is not possible, with the user's line."""
     return PlanError(code, message, location=user_location(), hint=hint)

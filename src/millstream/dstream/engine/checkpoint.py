@@ -24,7 +24,7 @@ from typing import Any
 from millstream.common.errors import CheckpointError, user_location
 from millstream.common.paths import local_path
 from millstream.common.pickling import dumps
-from millstream.dstream.errors import refused
+from millstream.dstream.errors import call_error
 from millstream.dstream.nodes import Graph, StatefulNode
 from millstream.dstream.receivers.write_ahead_log import WriteAheadLog, durable_write
 
@@ -49,7 +49,7 @@ class Checkpoint:
     def __init__(self, folder: str) -> None:
         local = local_path(folder)
         if local is None:
-            raise refused(
+            raise call_error(
                 "DSTREAM_CHECKPOINT_REMOTE",
                 f"the checkpoint of a StreamingContext cannot be at {folder}",
                 "use a folder of this machine, or one that is mounted here",

@@ -9,7 +9,7 @@ from typing import Any
 
 from millstream.common.errors import CheckpointError, MillstreamError, user_location
 from millstream.common.pickling import dumps
-from millstream.dstream.errors import refused
+from millstream.dstream.errors import call_error
 from millstream.dstream.nodes import Graph
 from millstream.dstream.rdd import RDD, SparkContext
 
@@ -35,7 +35,7 @@ def pickled_program(graph: Graph, streaming_context: object) -> bytes:
                 rdds.append(thing)
                 return (_RDD, len(rdds) - 1)
             if isinstance(thing, SparkContext):
-                raise refused(
+                raise call_error(
                     "DSTREAM_CONTEXT_IN_FUNCTION",
                     "It appears that you are attempting to reference SparkContext from a function of "
                     "the program. It cannot be kept in a checkpoint",
@@ -49,7 +49,7 @@ def pickled_program(graph: Graph, streaming_context: object) -> bytes:
     except MillstreamError:
         raise
     except Exception as error:
-        raise refused(
+        raise call_error(
             "DSTREAM_NOT_SERIALIZABLE",
             f"the program cannot be kept in a checkpoint: {error}",
             "open connections, files and locks inside of the functions that use them",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from millstream.dstream.errors import DurationError, refused
+from millstream.dstream.errors import DurationError, call_error
 from millstream.dstream.nodes import Node, TransformedNode
 from millstream.dstream.rdd import RDD, SparkContext, StorageLevel
 from millstream.dstream.state import positional_arguments
@@ -85,7 +85,7 @@ class StreamBase(Generic[T]):
     def _with(self, func: Callable[..., Any], other: StreamBase[Any], label: str) -> DStream[Any]:
         self._ssc._check_open()
         if other._ssc is not self._ssc:
-            raise refused(
+            raise call_error(
                 "DSTREAM_CONTEXTS",
                 f"{label} has streams of different contexts",
                 "make all streams of a program with one StreamingContext",
@@ -120,7 +120,7 @@ class StreamBase(Generic[T]):
         Only those are there that the stream remembers: see `StreamingContext.remember`.
         """
         if self._ssc._graph.zero_ms is None:
-            raise refused(
+            raise call_error(
                 "DSTREAM_NOT_STARTED",
                 "the stream has not been initialized: its context was not started",
                 "call slice after ssc.start()",
@@ -153,7 +153,7 @@ def _as_ms(when: datetime | float) -> int:
 def with_time(func: Callable[..., Any], rdds: int, label: str) -> Callable[..., Any]:
     """A function of the time and RDDs, from one with or without the time."""
     if not callable(func):
-        raise refused(
+        raise call_error(
             "DSTREAM_FUNCTION", f"{label} needs a function, not {func!r}", "give a function"
         )
     arguments = positional_arguments(func)
@@ -161,7 +161,7 @@ def with_time(func: Callable[..., Any], rdds: int, label: str) -> Callable[..., 
         return lambda _, *given: func(*given)
     if arguments == rdds + 1:
         return func
-    raise refused(
+    raise call_error(
         "DSTREAM_FUNCTION",
         f"the function of {label} should take {rdds} or {rdds + 1} arguments, not {arguments}",
         f"give a function of {'rdd' if rdds == 1 else 'two RDDs'}, with or without the time before",
