@@ -71,6 +71,9 @@ class BatchLoop:
             self._ended_ms = max([graph.zero_ms, *graph.taken])
         for number, source in enumerate(graph.inputs):
             source.open(self._site(number))
+            listener = source.listener()
+            if listener is not None:
+                self._listeners.append(listener)
         notify(self._listeners, "onStreamingStarted", time=BatchTime(graph.zero_ms).milliseconds())
         self._worker = threading.Thread(target=self._work, name="millstream outputs", daemon=True)
         for time_ms in again:

@@ -84,7 +84,7 @@ class Checkpoint:
         return (self._folder / _PROGRAM).read_bytes()
 
     def write_program(self, graph: Graph, program: bytes, context: dict[str, Any]) -> None:
-        """Make this the program of the folder. One that does not recover begins anew."""
+        """Make this the program of the folder. One that does not recover begins again."""
         if not self.recovers:
             self._clear()
         facts = {
