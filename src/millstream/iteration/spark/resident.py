@@ -7,8 +7,9 @@ import pickle
 import secrets
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -27,30 +28,26 @@ from millstream.iteration.kernel.mesh import (
 )
 from millstream.iteration.kernel.resident import mesh_exchange, run_over_mesh
 from millstream.iteration.program import LoopJob, LoopProgram, MeshProgram, Task
+from millstream.iteration.spark.obstacles import (
+    Needs,
+    NetworkBlocked,
+    StateTooLarge,
+    limit_of,
+    needs_of,
+    too_large,
+)
 from millstream.iteration.spark.packing import Unpacked, input_schemas, packed_inputs, unpacked
+from millstream.iteration.spark.ran import Ran, spark_schema
 from millstream.spark.tasks.memory import session_bytes
 from millstream.spark.tasks.worker import ProgramRef, errors_that_travel
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
-__all__ = ["NetworkBlocked", "Ran", "run_resident"]
+__all__ = ["run_resident"]
 
 TASK, REPORT = "_loop_task", "_loop_report"
 """Columns beside those of the result: which task a row is of, and what it reports at its end."""
-
-
-class NetworkBlocked(Exception):
-    """The tasks cannot reach each other; says why."""
-
-
-@dataclass(frozen=True)
-class Ran:
-    """A loop that has ended on Spark."""
-
-    frame: DataFrame
-    end: Merged
-    steps: Sequence[tuple[Merged, float]]
 
 
 # -- in the tasks ----------------------------------------------------------------------------------
@@ -60,12 +57,13 @@ class Ran:
 class Failure:
     """Why a task could not go on.
 
-    ``kind``: "error" for one of the program, "blocked" if tasks cannot reach each other, "lost" if
-    another task is gone.
+    ``kind``: "error" for one of the program, "blocked" if tasks cannot reach each other, "large" if
+    their memory is too small, "lost" if another task is gone.
     """
 
     kind: str
-    error: MillstreamError
+    why: str
+    error: MillstreamError | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +86,8 @@ class Resident:
     output: pa.Schema
     max_supersteps: int
     timeout: float
+    check_size: bool
+    memory: int | None
     schemas: Mapping[str, pa.Schema]
     broadcasts: frozenset[str]
     location: Location | None
@@ -126,36 +126,59 @@ class _Life:
         table, ending = None, None
         try:
             given = unpacked(batches, self._loop.schemas, self._loop.broadcasts)
-            with self._mesh() as mesh:
+            with self._mesh(given.size) as mesh:
                 body, merged = self._loop_over(mesh, given)
             table = body.result()
             steps = self._steps if self._index == 0 else ()
             ending = Ending(self._index, merged.step, merged, steps)
         except MeshBlocked as error:
-            ending = self._failed("blocked", MillstreamError("LOOP_NETWORK", str(error)))
+            ending = self._failed("blocked", str(error))
+        except StateTooLarge as error:
+            ending = self._failed("large", str(error))
         except PeerLost as error:
-            ending = self._failed("lost", MillstreamError("LOOP_TASK_LOST", str(error)))
+            ending = self._failed("lost", str(error))
         except MillstreamError as error:
-            ending = self._failed("error", error)
+            ending = self._failed("error", error.message, error)
         if table is not None:
             yield from _rows(self._loop.output, self._index, table)
         yield _words(self._loop.output, ending)
 
-    def _failed(self, kind: str, error: MillstreamError) -> Ending:
-        return Ending(self._index, self._step, failure=Failure(kind, error))
+    def _failed(self, kind: str, why: str, error: MillstreamError | None = None) -> Ending:
+        return Ending(self._index, self._step, failure=Failure(kind, why, error))
 
-    def _mesh(self) -> Mesh:
-        if self._tasks == 1:
-            return Mesh(0, [None], self._loop.timeout)
+    def _mesh(self, size: int) -> Mesh:
         host = self._context.getTaskInfos()[self._index].address.rpartition(":")[0].strip("[]")
-        with Listener(host) as listener:
-            words = [secrets.token_hex(32), *listener.address]
+        needs = needs_of(size, self._loop.memory, host)
+        if self._tasks == 1:
+            self._check_size([needs])
+            return Mesh(0, [None], self._loop.timeout)
+        listener = self._listener(host)
+        with nullcontext() if listener is None else listener:
+            address = None if listener is None else listener.address
+            words = [secrets.token_hex(32), address, needs]
             # It takes a second, so it is done once: all else goes over the sockets.
             told = [json.loads(text) for text in self._context.allGather(json.dumps(words))]
+            self._check_size([each for _, _, each in told])
+            silent = [task for task, (_, place, _) in enumerate(told) if place is None]
+            if listener is None or silent:
+                raise MeshBlocked(f"task {silent[0]} cannot listen at its address")
+            addresses = [(place[0], place[1]) for _, place, _ in told]
             secret = secret_of([word for word, *_ in told])
-            addresses = [(address, port) for _, address, port in told]
             sockets = connected(self._index, listener, addresses, secret)
         return Mesh(self._index, sockets, self._loop.timeout)
+
+    def _listener(self, host: str) -> Listener | None:
+        """The socket for others; None if there can be none, which all must hear."""
+        try:
+            return Listener(host)
+        except MeshBlocked:
+            return None
+
+    def _check_size(self, needs: Sequence[Needs]) -> None:
+        """All tasks look at the same numbers, so all decide equally."""
+        why = too_large(needs) if self._loop.check_size else None
+        if why is not None:
+            raise StateTooLarge(why)
 
     def _loop_over(self, mesh: Mesh, given: Unpacked) -> tuple[Body, Merged]:
         loop = self._loop
@@ -198,6 +221,8 @@ def run_resident(spark: SparkSession, job: LoopJob, tasks: int) -> Ran:
     ------
     NetworkBlocked
         If the tasks cannot reach each other.
+    StateTooLarge
+        If their memory is too small.
     """
     from pyspark.sql import functions as F
 
@@ -207,6 +232,8 @@ def run_resident(spark: SparkSession, job: LoopJob, tasks: int) -> Ran:
         job.output,
         job.max_supersteps,
         to_millis(job.options.timeout, "the timeout of a loop") / 1000,
+        job.options.mode != "resident",
+        limit_of(spark),
         input_schemas(job),
         frozenset(name for name, given in job.inputs.items() if given.broadcast),
         job.location,
@@ -231,20 +258,20 @@ def _refuse_failures(job: LoopJob, endings: Sequence[Ending]) -> None:
     failed = [(ending, ending.failure) for ending in endings if ending.failure is not None]
     if not failed:
         return
-    errors = [(e.step, e.task, f.error) for e, f in failed if f.kind == "error"]
+    errors = [(e.step, e.task, f.error) for e, f in failed if f.error is not None]
     if errors:
         raise min(errors, key=lambda each: each[:2])[2]
-    for _, failure in failed:
-        if failure.kind == "blocked":
-            raise NetworkBlocked(failure.error.message)
+    whys = {failure.kind: failure.why for _, failure in reversed(failed)}
+    if "large" in whys:
+        raise StateTooLarge(whys["large"])
+    if "blocked" in whys:
+        raise NetworkBlocked(whys["blocked"])
     ended = [ending.step for ending in endings if ending.failure is None]
     if ended and any(ending.step > min(ended) for ending, _ in failed):
         raise disagreement(job.name, min(ended))
-    raise failed[0][1].error
-
-
-def spark_schema(schema: pa.Schema) -> Any:
-    """Columns of Arrow as Spark knows them, all of which may be null."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return from_arrow_schema(pa.schema([field.with_nullable(True) for field in schema]))
+    raise MillstreamError(
+        "LOOP_TASK_LOST",
+        f"loop {job.name!r} has ended in superstep {failed[0][0].step}: {whys['lost']}",
+        location=job.location,
+        hint="see the log of its worker; raise LoopOptions.timeout if supersteps take longer than that",
+    )

@@ -1,0 +1,273 @@
+"""The driver loop: a Spark job per superstep, for clusters where tasks cannot stay or cannot talk.
+
+Between two supersteps the states and messages of the tasks are rows of a DataFrame. What a task has
+loaded is kept beside them, so that a superstep does not index the inputs again.
+"""
+
+from __future__ import annotations
+
+import pickle
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from millstream.common.errors import Location, MillstreamError
+from millstream.common.pickling import dumps
+from millstream.iteration.kernel.body import Body, Merged, Report
+from millstream.iteration.kernel.wire import decoded, encoded
+from millstream.iteration.program import LoopJob, LoopProgram, Task
+from millstream.iteration.spark.packing import input_schemas, packed_inputs, unpacked
+from millstream.iteration.spark.ran import Ran, spark_schema
+from millstream.spark.tasks.memory import session_bytes
+from millstream.spark.tasks.worker import ProgramRef, errors_that_travel
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["run_by_driver"]
+
+CELLS = pa.schema(
+    {
+        "task": pa.int32(),
+        "kind": pa.int32(),
+        "sender": pa.int32(),
+        "piece": pa.int32(),
+        "cell": pa.binary(),
+    }
+)
+CELLS_SQL = "task int, kind int, sender int, piece int, cell binary"
+
+LOADED, STATE, MESSAGE, REPORT, FAILURE = range(5)
+"""What a cell holds: a loaded program, its state, a message to it, the words of a task."""
+
+_MOST_BYTES = 16 << 20
+"""Of a cell: more are several pieces."""
+
+Batches = Iterator[pa.RecordBatch]
+
+
+# -- in the tasks ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Driven:
+    """The parts of a loop that its tasks need."""
+
+    name: str
+    program: LoopProgram
+    output: pa.Schema
+    tasks: int
+    schemas: Mapping[str, pa.Schema]
+    broadcasts: frozenset[str]
+    location: Location | None
+
+
+class _Work:
+    """A function that Spark calls for each task: all of its cells in, cells or rows out."""
+
+    def __init__(self, ref: ProgramRef) -> None:
+        self._ref = ref
+
+    def __call__(self, batches: Batches) -> Batches:
+        with errors_that_travel(self._ref):
+            self._ref.forget()
+            loop: Driven = self._ref.get()
+            self._ref.forget()
+            index = _index()
+            try:
+                yield from self.work(loop, index, batches)
+            except MillstreamError as error:
+                # The driver raises the one of the first task, as in memory. No task is run again.
+                yield from self.failed(loop, index, error)
+
+    def work(self, loop: Driven, index: int, batches: Batches) -> Batches:
+        raise NotImplementedError
+
+    def failed(self, loop: Driven, index: int, error: MillstreamError) -> Batches:
+        return _cells(index, FAILURE, index, dumps(error))
+
+
+class _Load(_Work):
+    """Let the programs index their inputs."""
+
+    def work(self, loop: Driven, index: int, batches: Batches) -> Batches:
+        given = unpacked(batches, loop.schemas, loop.broadcasts)
+        body = _body(loop, loop.program, Task(index, loop.tasks, given.broadcasts))
+        body.load(given.inputs)
+        # Together: a program may have kept its task.
+        yield from _cells(index, LOADED, index, dumps((body.program, body.task)))
+
+
+@dataclass
+class _Kept:
+    """The cells of a task."""
+
+    loaded: bytes
+    state: bytearray | None
+    inbox: list[Any]
+
+    @staticmethod
+    def of(batches: Batches, tasks: int) -> _Kept:
+        pieces: dict[tuple[int, int], dict[int, Any]] = {}
+        for batch in batches:
+            names = [batch.column(name).to_pylist() for name in ("kind", "sender", "piece")]
+            for kind, sender, piece, cell in zip(*names, batch.column("cell"), strict=True):
+                pieces.setdefault((kind, sender), {})[piece] = cell.as_buffer()
+        # Rows come in no order.
+        cells = {
+            key: bytearray().join(found[piece] for piece in sorted(found))
+            for key, found in pieces.items()
+        }
+        state = [cell for (kind, _), cell in cells.items() if kind == STATE]
+        loaded = [cell for (kind, _), cell in cells.items() if kind == LOADED]
+        messages = {sender: cell for (kind, sender), cell in cells.items() if kind == MESSAGE}
+        inbox = [decoded(messages[s]) if s in messages else None for s in range(tasks)]
+        return _Kept(bytes(loaded[0]), state[0] if state else None, inbox)
+
+
+def _restored(loop: Driven, kept: _Kept, step: int, aggregates: Mapping[str, Any]) -> Body:
+    """A task as it was after a superstep."""
+    program, place = pickle.loads(kept.loaded)
+    body = _body(loop, program, place)
+    if step:
+        place.superstep, place.aggregates = step, aggregates
+        body.inbox = kept.inbox
+        body.restore(decoded(kept.state) if kept.state is not None else None)
+    return body
+
+
+class _Superstep(_Work):
+    """One superstep of each task."""
+
+    def __init__(self, ref: ProgramRef, step: int, aggregates: bytes) -> None:
+        super().__init__(ref)
+        self._step = step
+        self._aggregates = aggregates
+
+    def work(self, loop: Driven, index: int, batches: Batches) -> Batches:
+        kept = _Kept.of(batches, loop.tasks)
+        body = _restored(loop, kept, self._step - 1, pickle.loads(self._aggregates))
+        outbox = body.step()
+        for target, part in enumerate(outbox.parts):
+            if part is not None:
+                yield from _cells(target, MESSAGE, index, b"".join(encoded(part)))
+        yield from _cells(index, STATE, index, b"".join(encoded(body.state())))
+        report = Report(dict(outbox.aggregates), outbox.active)
+        yield from _cells(index, REPORT, index, dumps(report))
+
+
+class _Result(_Work):
+    """The rows of the result."""
+
+    def __init__(self, ref: ProgramRef, step: int, aggregates: bytes) -> None:
+        super().__init__(ref)
+        self._step = step
+        self._aggregates = aggregates
+
+    def work(self, loop: Driven, index: int, batches: Batches) -> Batches:
+        kept = _Kept.of(batches, loop.tasks)
+        body = _restored(loop, kept, self._step, pickle.loads(self._aggregates))
+        yield from body.result().to_batches()
+
+    def failed(self, loop: Driven, index: int, error: MillstreamError) -> Batches:
+        raise error
+
+
+def _index() -> int:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    if context is None:
+        raise RuntimeError("not in a task of Spark")
+    return int(context.partitionId())
+
+
+def _body(loop: Driven, program: LoopProgram, place: Task) -> Body:
+    return Body(loop.name, program, place, loop.output, loop.location)
+
+
+def _cells(task: int, kind: int, sender: int, data: bytes) -> Batches:
+    for piece, begin in enumerate(range(0, len(data), _MOST_BYTES)):
+        row = [[task], [kind], [sender], [piece], [data[begin : begin + _MOST_BYTES]]]
+        columns = [pa.array(value, field.type) for value, field in zip(row, CELLS, strict=True)]
+        yield pa.record_batch(columns, schema=CELLS)
+
+
+# -- in the driver ---------------------------------------------------------------------------------
+
+
+def run_by_driver(spark: SparkSession, job: LoopJob, tasks: int) -> Ran:
+    """Run a loop as a job per superstep."""
+    return _DriverLoop(spark, job, tasks).run()
+
+
+class _DriverLoop:
+    """The driver's side: it starts supersteps, merges what the tasks report, and decides."""
+
+    def __init__(self, spark: SparkSession, job: LoopJob, tasks: int) -> None:
+        loop = Driven(
+            job.name,
+            job.program,
+            job.output,
+            tasks,
+            input_schemas(job),
+            frozenset(name for name, given in job.inputs.items() if given.broadcast),
+            job.location,
+        )
+        self._job = job
+        self._tasks = tasks
+        self._spark = spark
+        self._ref = ProgramRef.of(f"loop{uuid.uuid4().hex}", loop, session_bytes(spark))
+        # Merges and decides as a task would.
+        copy = pickle.loads(dumps(job.program))
+        self._body = _body(loop, copy, Task(0, tasks))
+
+    def run(self) -> Ran:
+        inputs = packed_inputs(self._spark, self._job, self._tasks)
+        self._loaded = inputs.mapInArrow(_Load(self._ref), CELLS_SQL).localCheckpoint()
+        self._words(self._loaded)
+        cells, steps = self._loaded, []
+        while True:
+            started = perf_counter()
+            cells, merged = self._superstep(cells)
+            steps.append((merged, perf_counter() - started))
+            if merged.finished or merged.step >= self._job.max_supersteps:
+                return Ran(self._result(cells), merged, steps)
+
+    def _superstep(self, before: DataFrame) -> tuple[DataFrame, Merged]:
+        place = self._body.task
+        work = _Superstep(self._ref, place.superstep + 1, dumps(dict(place.aggregates)))
+        cells = self._together(before).mapInArrow(work, CELLS_SQL).localCheckpoint()
+        reports = self._words(cells)
+        place.superstep += 1
+        return cells, self._body.take([], reports)
+
+    def _result(self, cells: DataFrame) -> DataFrame:
+        place = self._body.task
+        work = _Result(self._ref, place.superstep, dumps(dict(place.aggregates)))
+        schema = spark_schema(self._job.output)
+        return self._together(cells).mapInArrow(work, schema).localCheckpoint()
+
+    def _together(self, cells: DataFrame) -> DataFrame:
+        """All cells of each task in its partition."""
+        from pyspark.sql import functions as F
+
+        changing = cells.where(F.col("kind").isin(STATE, MESSAGE))
+        every = self._loaded.union(changing)
+        return every.repartitionById(self._tasks, every["task"])
+
+    def _words(self, cells: DataFrame) -> list[Report]:
+        """The reports of all tasks; raises the failure of the first one that has failed."""
+        from pyspark.sql import functions as F
+
+        words = cells.where(F.col("kind").isin(REPORT, FAILURE)).collect()
+        words.sort(key=lambda row: row["task"])
+        for row in words:
+            if row["kind"] == FAILURE:
+                error: MillstreamError = pickle.loads(row["cell"])
+                raise error
+        return [pickle.loads(row["cell"]) for row in words]
