@@ -112,6 +112,7 @@ FOLDERS = {
         "operations",
         "generator",
         "library",
+        "asm",
     ),
     "ml": (
         "kernel",

@@ -21,6 +21,7 @@ __all__ = [
     "joined",
     "renamed",
     "selected",
+    "without",
     "without_loops",
 ]
 
@@ -203,3 +204,17 @@ def at_least(columns: Columns, name: str, least: int) -> Columns:
     if isinstance(columns, pa.Table):
         return columns.filter(pc.greater_equal(columns[name], least))
     return columns.where(columns[name] >= least)
+
+
+def without(left: Columns, ids: Columns, key: str) -> Columns:
+    """The rows of the left side whose key is not among some ids.
+
+    Examples
+    --------
+    >>> without(pa.table({"source": [1, 2]}), pa.table({"id": [1]}), "source").to_pydict()
+    {'source': [2]}
+    """
+    if isinstance(left, pa.Table):
+        found = pc.index_in(left[key], value_set=ids["id"].combine_chunks())
+        return left.filter(pc.is_null(found))
+    return left.join(renamed(ids, [key]), key, "left_anti").select(*_names(left))

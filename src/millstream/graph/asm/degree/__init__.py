@@ -1,0 +1,1 @@
+"""Degrees of vertices: as values, and as a condition."""

@@ -1,0 +1,1 @@
+"""Degrees as values of vertices and edges."""

@@ -1,0 +1,1 @@
+"""Graphs without vertices of too high degree."""
