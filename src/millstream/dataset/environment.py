@@ -14,7 +14,7 @@ from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types, from
 from millstream.dataset.data_set import DataSet
 from millstream.dataset.execution import Engine, Settings, engine_for, result_of
 from millstream.dataset.operations.base import checked_size
-from millstream.dataset.plan.nodes import FromRecords, FromTable, Node, NumberSequence
+from millstream.dataset.plan.nodes import FromFrame, FromRecords, FromTable, Node, NumberSequence
 from millstream.dataset.plan.records import coerced, records_type
 
 if TYPE_CHECKING:
@@ -143,6 +143,16 @@ class ExecutionEnvironment:
     def from_pandas(self, frame: pd.DataFrame) -> DataSet:
         """The rows of a DataFrame of pandas, as Rows with its names; its index is left out."""
         return self.from_arrow(pa.Table.from_pandas(frame, preserve_index=False))
+
+    def from_dataframe(self, frame: DataFrame) -> DataSet:
+        """The rows of a DataFrame of Spark, as Rows with its names."""
+        from millstream.dataset.spark.columns import frame_type
+
+        location = user_location()
+        node = FromFrame(type=frame_type(frame), location=location, name="DataFrame", frame=frame)
+        if self._settings.session is None:
+            self._settings.session = frame.sparkSession
+        return DataSet(self, node)
 
     def execute(self, job_name: str = "") -> JobExecutionResult:
         """Run all sinks that wait."""

@@ -117,7 +117,9 @@ def engine_for(settings: Settings) -> Engine:
     tasks = memory_tasks()
     if tasks is not None:
         return MemoryEngine(settings.parallelism or tasks)
-    raise NotImplementedError("data sets on Spark are not there yet")
+    from millstream.dataset.spark.running import SparkEngine
+
+    return SparkEngine(settings.parallelism, settings.session, settings.configuration)
 
 
 def result_of(engine: Engine, started: float) -> JobExecutionResult:

@@ -13,7 +13,7 @@ from millstream.dataset.operations.base import sort_key
 from millstream.dataset.plan.calls import return_type, user_function
 from millstream.dataset.plan.keys import Keys, SortKey, keys_of
 from millstream.dataset.plan.nodes import CoGroup, Join, Node
-from millstream.dataset.plan.records import PICKLED, field_index, field_types, is_pickled
+from millstream.dataset.plan.records import PICKLED, field_index, field_types
 
 if TYPE_CHECKING:
     from millstream.dataset.environment import ExecutionEnvironment
@@ -38,8 +38,6 @@ def pair_type(left: TypeInformation, right: TypeInformation, kind: str) -> TypeI
     >>> pair_type(Types.LONG(), Types.STRING(), "inner")
     TUPLE(LONG, STRING)
     """
-    if is_pickled(left) or is_pickled(right):
-        return PICKLED
     return TupleTypeInfo([left, right])
 
 
@@ -139,12 +137,9 @@ class _Paired(OperatorSet):
         found = []
         for side, field in picks:
             kind = self._node.inputs[side].type
-            if is_pickled(kind):
-                return PICKLED
             if field is not None:
                 index = field_index(kind, field, None)
-                assert index is not None
-                kind = field_types(kind)[index]
+                kind = PICKLED if index is None else field_types(kind)[index]
             found.append(kind)
         return TupleTypeInfo(found)
 

@@ -19,7 +19,7 @@ class Step:
     Parameters
     ----------
     kind
-        map, flat_map, filter, map_partition, join (of pairs), flat_join.
+        map, flat_map, filter, map_partition, group (of iterators), join (of pairs), flat_join.
     function
         The function.
     name
@@ -146,6 +146,13 @@ def _map_partition(step: Step, records: Iterator[Any]) -> Iterator[Any]:
     yield from guarded(step, "(a partition)", lambda: call(Elements(records)))
 
 
+def _group(step: Step, groups: Iterator[Any]) -> Iterator[Any]:
+    call = step.function.emitting()
+    for lists in groups:
+        elements = [Elements(each) for each in lists]
+        yield from guarded(step, "(a group)", partial(call, *elements))
+
+
 def guarded(step: Step, record: Any, call: Callable[[], Iterable[Any]]) -> Iterator[Any]:
     """The results of a call; an exception of the function names the operator and the element."""
     try:
@@ -167,6 +174,7 @@ _KINDS: dict[str, Callable[[Step, Iterator[Any]], Iterator[Any]]] = {
     "filter": _filter,
     "flat_map": _flat_map,
     "map_partition": _map_partition,
+    "group": _group,
     "join": _join,
     "flat_join": _flat_join,
 }

@@ -120,7 +120,7 @@ class ElementOperations(Operations):
                 location=location,
                 hint="use map() for anything else",
             )
-        found = PICKLED if is_pickled(self._node.type) else TupleTypeInfo(keys.types)
+        found = TupleTypeInfo(keys.types)
         return self._set(Project(inputs=(self._node,), type=found, location=location, fields=keys))
 
     def union(self, other_set: DataSet) -> DataSet:
@@ -226,7 +226,7 @@ class ElementOperations(Operations):
 
     def _numbered(self, consecutive: bool) -> DataSet:
         mine = self._node.type
-        found = PICKLED if is_pickled(mine) else TupleTypeInfo([Types.LONG(), mine])
+        found = TupleTypeInfo([Types.LONG(), mine])
         return self._set(
             Numbered(
                 inputs=(self._node,), type=found, location=user_location(), consecutive=consecutive

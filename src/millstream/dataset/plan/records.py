@@ -189,7 +189,7 @@ def table_of(type_info: TypeInformation, records: list[Any]) -> pa.Table:
     >>> table_of(PICKLED, [("a", 1)]).to_pylist()
     [{'f0': 'a', 'f1': 1}]
     """
-    if is_pickled(type_info):
+    if any(map(is_pickled, field_types(type_info))):
         plain = [tuple(r) if isinstance(r, tuple) else r for r in records]
         found = records_type(plain)
         if found != PICKLED or not records:
