@@ -64,7 +64,7 @@ def _has_none(key: Any) -> bool:
 
 @dataclass
 class Place:
-    """What a pass knows about the run: how many tasks there are, and where accumulators go."""
+    """The surroundings of a pass: how many tasks there are, and where accumulators go."""
 
     count: int
     number: int = 0
