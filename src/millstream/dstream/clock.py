@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any, Protocol
 
 __all__ = ["Clock", "ManualClock", "SystemClock", "Ticking"]
 
@@ -16,8 +17,14 @@ class Ticking(Protocol):
     def next_ms(self) -> int | None:
         """When the next batch ends; None if there is no next one."""
 
-    def tick(self, *, inline: bool) -> None:
-        """End the batch; process it before returning if ``inline``."""
+    def tick(self) -> None:
+        """End the batch, which is processed in another thread."""
+
+    def settle(self) -> None:
+        """Wait until all batches that have ended are processed."""
+
+    def held(self) -> AbstractContextManager[Any]:
+        """No batch is processed inside the block."""
 
 
 class Clock(Protocol):
@@ -55,7 +62,7 @@ class SystemClock:
                 if stopping.wait(max(0, due - self.now_ms()) / 1000):
                     return
                 if self.now_ms() >= due:
-                    context.tick(inline=False)
+                    context.tick()
 
         threading.Thread(target=run, name="millstream batches", daemon=True).start()
 
@@ -96,16 +103,29 @@ class ManualClock:
         """The time that it was moved to."""
         return self._now_ms
 
-    def advance(self, seconds: float) -> None:
-        """Move the clock: all batches that end until then are processed in this thread."""
-        self.move_to(self._now_ms + int(seconds * 1000))
+    def advance(self, seconds: float, *, late: bool = False) -> None:
+        """Move the clock, and return when all batches that end until then are processed.
 
-    def move_to(self, time_ms: int) -> None:
-        """Move the clock to a time in milliseconds."""
+        With ``late`` all of them end before the first one is processed, as in a slow program.
+        """
+        time_ms = self._now_ms + int(seconds * 1000)
+        if late:
+            with ExitStack() as stack:
+                for context in self._contexts:
+                    stack.enter_context(context.held())
+                self._tick_until(time_ms, settle=False)
+            for context in list(self._contexts):
+                context.settle()
+        else:
+            self._tick_until(time_ms, settle=True)
+
+    def _tick_until(self, time_ms: int, *, settle: bool) -> None:
         while (due := self._first_due(time_ms)) is not None:
             at, context = due
             self._now_ms = max(self._now_ms, at)
-            context.tick(inline=True)
+            context.tick()
+            if settle:
+                context.settle()
         self._now_ms = max(self._now_ms, time_ms)
 
     def _first_due(self, time_ms: int) -> tuple[int, Ticking] | None:
@@ -116,7 +136,8 @@ class ManualClock:
     def start(self, context: Ticking) -> None:
         """Drive a context from now on. Batches that should have ended already do."""
         self._contexts.append(context)
-        self.move_to(self._now_ms)
+        context.settle()
+        self._tick_until(self._now_ms, settle=True)
 
     def stop(self, context: Ticking) -> None:
         """Leave a context alone."""

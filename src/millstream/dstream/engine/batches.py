@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+from contextlib import AbstractContextManager
 from typing import Any
 
 from millstream.dstream.clock import Clock
@@ -105,8 +106,8 @@ class BatchLoop:
         stops = self._halted or self._stopped
         return None if stops else self._ended_ms + self._graph.batch_ms
 
-    def tick(self, *, inline: bool) -> None:
-        """End a batch; ``inline`` waits until it is processed."""
+    def tick(self) -> None:
+        """End a batch, which is processed in another thread."""
         with self._lock:
             time_ms = self.next_ms()
             if time_ms is None:
@@ -116,9 +117,14 @@ class BatchLoop:
             except Exception as error:
                 self._fail(error, time_ms)
                 self._halted = True
-                return
-        if inline:
-            self._waiting.join()
+
+    def settle(self) -> None:
+        """Wait until all batches that have ended are processed."""
+        self._waiting.join()
+
+    def held(self) -> AbstractContextManager[Any]:
+        """No batch is processed inside the block."""
+        return self.processing
 
     def _take(self, time_ms: int) -> None:
         graph = self._graph
@@ -205,7 +211,7 @@ class BatchLoop:
         in_worker = threading.current_thread() is self._worker
         if graceful and not in_worker:
             while not self._halted and not all(source.idle() for source in self._graph.inputs):
-                self.tick(inline=True)
+                self.tick()
             self._waiting.join()
         self._stopped = True
         if not graceful:
