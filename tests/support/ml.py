@@ -11,7 +11,6 @@ from millstream.common.typeinfo import TypeInformation, Types
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.ml.linalg import DenseVectorTypeInfo, SparseVectorTypeInfo, Vector, VectorTypeInfo
 from millstream.table import StreamTableEnvironment, Table
-from millstream.testing import in_memory
 
 INT, LONG, DOUBLE = Types.INT(), Types.LONG(), Types.DOUBLE()
 TEXT, BOOLEAN = Types.STRING(), Types.BOOLEAN()
@@ -20,7 +19,7 @@ TEXTS = Types.OBJECT_ARRAY(Types.STRING())
 
 
 class Tables:
-    """Tables of one environment. Their jobs run in memory."""
+    """Tables of one environment."""
 
     def __init__(self) -> None:
         self.env = StreamExecutionEnvironment.get_execution_environment()
@@ -34,8 +33,7 @@ class Tables:
 
     def rows(self, table: Table) -> list[Any]:
         """The rows of a table."""
-        with in_memory():
-            return list(self.t_env.to_data_stream(table).execute_and_collect())
+        return list(self.t_env.to_data_stream(table).execute_and_collect())
 
     def column(self, table: Table, name: str) -> list[Any]:
         """One column of a table."""

@@ -114,7 +114,7 @@ class Stage(WithParams[T], ABC):
         shown = (
             f"{name}={value!r}"
             for name, value in self.get_params(deep=False).items()
-            if name not in defaults or value != defaults[name]
+            if name not in defaults or not (value is defaults[name] or value == defaults[name])
         )
         return f"{type(self).__name__}({', '.join(shown)})"
 

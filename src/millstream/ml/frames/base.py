@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from millstream.ml.errors import ml_value_error
 from millstream.ml.kernel.batch import Batch, Made
 
-__all__ = ["Frame", "Step"]
+__all__ = ["Frame", "Step", "is_planning", "planning"]
+
+_PLANNING: ContextVar[bool] = ContextVar("planning", default=False)
+
+
+@contextmanager
+def planning() -> Iterator[None]:
+    """A time in which functions are pickled only to see whether they can be: nothing is learned."""
+    token = _PLANNING.set(True)
+    try:
+        yield
+    finally:
+        _PLANNING.reset(token)
+
+
+def is_planning() -> bool:
+    """Whether it is such a time."""
+    return _PLANNING.get()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from millstream.common.types import Row
 from millstream.ml.errors import ml_error
-from millstream.ml.frames.base import Frame, Step
+from millstream.ml.frames.base import Frame, Step, planning
 from millstream.ml.kernel.batch import Batch, Column
 from millstream.ml.kernel.kinds import AnyTypeInfo, kind_of_info, type_info_of
 from millstream.ml.linalg import (
@@ -114,7 +114,8 @@ def _mapped(stream: Any, info: RowTypeInfo, step: Step) -> Any:
     names = [*info.get_field_names(), *step.outputs]
     types = [*info.get_field_types(), *map(type_info_of, step.outputs.values())]
     function = _RowStep(step, tuple(info.get_field_names()))
-    return stream.flat_map(function, Types.ROW_NAMED(names, types))
+    with planning():
+        return stream.flat_map(function, Types.ROW_NAMED(names, types))
 
 
 class TableFrame(Frame):

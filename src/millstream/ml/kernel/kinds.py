@@ -53,6 +53,7 @@ _ARROW: dict[str, pa.DataType] = {
     "array<array<double>>": pa.list_(pa.list_(pa.float64())),
     "array<array<string>>": pa.list_(pa.list_(pa.string())),
     "map<string,double>": pa.map_(pa.string(), pa.float64()),
+    "map<int,map<double,int>>": pa.map_(pa.int32(), pa.map_(pa.float64(), pa.int32())),
     "any": pa.binary(),
 }
 
@@ -78,6 +79,7 @@ _INFOS: dict[str, TypeInformation] = {
     "array<array<double>>": Types.LIST(Types.LIST(Types.DOUBLE())),
     "array<array<string>>": Types.LIST(Types.LIST(Types.STRING())),
     "map<string,double>": Types.MAP(Types.STRING(), Types.DOUBLE()),
+    "map<int,map<double,int>>": Types.MAP(Types.INT(), Types.MAP(Types.DOUBLE(), Types.INT())),
     "any": AnyTypeInfo(),
 }
 
@@ -213,8 +215,15 @@ def arrow_of(column: Column, kind: str) -> pa.Array:
     if kind == "array<vector>":
         rows = [None if value is None else [*map(_vector_row, value)] for value in column]
         return pa.array(rows, _ARROW[kind])
-    values = [value.tolist() if isinstance(value, np.ndarray) else value for value in column]
+    values = [_plain_value(value) for value in column]
     return pa.array(values, _ARROW[kind])
+
+
+def _plain_value(value: Any) -> Any:
+    """A value as Arrow takes it: maps are pairs."""
+    if isinstance(value, Mapping):
+        return [(key, _plain_value(each)) for key, each in value.items()]
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _arrow_of_vectors(column: Column) -> pa.Array:

@@ -48,6 +48,7 @@ _TYPES: dict[str, DataType] = {
     "array<array<double>>": ArrayType(ArrayType(DoubleType())),
     "array<array<string>>": ArrayType(ArrayType(StringType())),
     "map<string,double>": MapType(StringType(), DoubleType()),
+    "map<int,map<double,int>>": MapType(IntegerType(), MapType(DoubleType(), IntegerType())),
     "any": BinaryType(),
 }
 

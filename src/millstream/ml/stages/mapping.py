@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from millstream.ml.frames.base import Frame, Step
+from millstream.ml.frames.base import Frame, Step, is_planning
 from millstream.ml.kernel.batch import Batch, Made
 from millstream.ml.stages.base import ColumnModel, ColumnStage, ColumnTransformer
 
@@ -66,8 +66,8 @@ class _LaterWork:
         return self.work(batch)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _same, (self.work,)
+        return _same, (None if is_planning() else self.work,)
 
 
-def _same(work: Work) -> Work:
+def _same(work: Work | None) -> Work | None:
     return work
