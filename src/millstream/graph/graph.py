@@ -6,7 +6,8 @@ from typing import Any
 
 from millstream.graph.graph_algorithm import GraphAlgorithm, GraphAnalytic
 from millstream.graph.operations.base import EV, VV, K
-from millstream.graph.operations.creation import Creation
+from millstream.graph.operations.display import Display
+from millstream.graph.operations.interop import Interop
 from millstream.graph.operations.iterations import Iterations
 from millstream.graph.operations.joins import Joins
 from millstream.graph.operations.neighbourhood import Neighbourhood
@@ -18,13 +19,14 @@ __all__ = ["Graph"]
 
 
 class Graph(
-    Creation[K, VV, EV],
+    Interop[K, VV, EV],
     Properties[K, VV, EV],
     Transformations[K, VV, EV],
     Joins[K, VV, EV],
     Sets[K, VV, EV],
     Neighbourhood[K, VV, EV],
     Iterations[K, VV, EV],
+    Display[K, VV, EV],
 ):
     """A graph: a DataSet of vertices and a DataSet of edges.
 

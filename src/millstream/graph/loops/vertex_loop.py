@@ -15,7 +15,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.common.errors import MillstreamError, PlanError, UserCodeError, user_code_error
+from millstream.common.errors import (
+    MillstreamError,
+    PlanError,
+    UserCodeError,
+    user_code_error,
+    user_location,
+)
 from millstream.common.pickling import dumps, dumps_apart
 from millstream.graph.elements import Edge, EdgeDirection, Vertex
 from millstream.graph.functions.base import IterationContext, IterationFunction
@@ -63,6 +69,38 @@ def unknown_vertex(vertex: Any, why: str) -> PlanError:
         f"no vertex has the id {vertex!r}: {why}",
         hint="graph.validate(InvalidVertexIdsValidator()) finds such edges; add the vertices, or "
         "remove the edges",
+    )
+
+
+def bad_id(key: Any) -> PlanError:
+    """The error of an id that can change.
+
+    Examples
+    --------
+    >>> print(bad_id([1]).message)
+    [1] cannot be the id of a vertex: a list can change
+    """
+    return PlanError(
+        "GRAPH_BAD_ID",
+        f"{key!r} cannot be the id of a vertex: a {type(key).__name__} can change",
+        location=user_location(),
+        hint="use whole numbers, strings, or tuples of them",
+    )
+
+
+def duplicate_vertex(first: Vertex[Any, Any], second: Vertex[Any, Any]) -> PlanError:
+    """The error of two vertices with one id.
+
+    Examples
+    --------
+    >>> print(duplicate_vertex(Vertex(1, "a"), Vertex(1, "b")).message)
+    two vertices have the id 1: Vertex(1, 'a') and Vertex(1, 'b')
+    """
+    return PlanError(
+        "GRAPH_DUPLICATE_VERTEX",
+        f"two vertices have the id {first[0]!r}: {first!r} and {second!r}",
+        location=user_location(),
+        hint="make the ids unique, for example by graph.get_vertices().distinct(0)",
     )
 
 
@@ -204,18 +242,9 @@ class VertexLoop(LoopProgram):
             try:
                 twice = key in values
             except TypeError:
-                raise PlanError(
-                    "GRAPH_BAD_ID",
-                    f"{key!r} cannot be the id of a vertex: a {type(key).__name__} can change",
-                    hint="use whole numbers, strings, or tuples of them",
-                ) from None
+                raise bad_id(key) from None
             if twice:
-                both = f"{Vertex(key, values[key])!r} and {Vertex(key, value)!r}"
-                raise PlanError(
-                    "GRAPH_DUPLICATE_VERTEX",
-                    f"two vertices have the id {key!r}: {both}",
-                    hint="make the ids unique, for example by graph.get_vertices().distinct(0)",
-                )
+                raise duplicate_vertex(Vertex(key, values[key]), Vertex(key, value))
             values[key] = value
 
     def _add_edges(self, edges: Iterable[tuple[Any, Any, Any]], end: int) -> None:

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from millstream.common.errors import PlanError, user_location
 from millstream.common.typeinfo import Types
 from millstream.graph.elements import Vertex
 from millstream.graph.loops.values import isolated
+from millstream.graph.loops.vertex_loop import bad_id, duplicate_vertex
 from millstream.graph.operations.base import EV, VV, GraphBase, K
 from millstream.graph.operations.calls import Adapted
 from millstream.graph.operations.sides import (
@@ -200,8 +202,9 @@ class Creation(GraphBase[K, VV, EV]):
         data = env.from_collection([as_edge(each) for each in edges])
         own = None
         if vertices is not None:
-            records = env.from_collection([as_vertex(each) for each in vertices])
-            own = Side(context, VERTEX_COLUMNS, records)
+            records = [as_vertex(each) for each in vertices]
+            unique(records)
+            own = Side(context, VERTEX_COLUMNS, env.from_collection(records))
         return cls._made(own, Side(context, EDGE_COLUMNS, data), function, context)
 
     @classmethod
@@ -239,8 +242,38 @@ class Creation(GraphBase[K, VV, EV]):
         own = None
         if vertices is not None:
             columns = _selected(method, vertices, VERTEX_COLUMNS)
+            if isinstance(columns, pa.Table):
+                _unique_columns(columns)
             own = Side(context, VERTEX_COLUMNS, columns=columns)
         return cls._made(own, side, function, context)
+
+
+def unique(vertices: Iterable[Vertex[Any, Any]]) -> None:
+    """Fail if two vertices have the same id, or if one has an id that can change.
+
+    Examples
+    --------
+    >>> unique([Vertex(1), Vertex(2)])
+    """
+    seen: dict[Any, Vertex[Any, Any]] = {}
+    for vertex in vertices:
+        try:
+            known = seen.get(vertex[0])
+        except TypeError:
+            raise bad_id(vertex[0]) from None
+        if known is not None:
+            raise duplicate_vertex(known, vertex)
+        seen[vertex[0]] = vertex
+
+
+def _unique_columns(columns: pa.Table) -> None:
+    ids = columns["id"]
+    if pc.count_distinct(ids, mode="all").as_py() == len(ids):
+        return
+    counts = pc.value_counts(ids)
+    counts = counts.filter(pc.greater(counts.field(1), 1))
+    chosen = columns.filter(pc.equal(ids, counts.field(0)[0])).slice(0, 2).select(VERTEX_COLUMNS)
+    raise duplicate_vertex(*(Vertex(*row.values()) for row in chosen.to_pylist()))
 
 
 def with_values(edges: Any) -> Any:
