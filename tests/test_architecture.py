@@ -125,6 +125,11 @@ FOLDERS = {
         "core",
         "feature",
         "stats",
+        "evaluation",
+        "classification",
+        "clustering",
+        "regression",
+        "recommendation",
     ),
     "datastream": (
         "functions",

@@ -46,3 +46,14 @@ def arrays(vectors: Sequence[Any]) -> list[list[float]]:
     return [
         v.to_array().tolist() if isinstance(v, Vector) else list(np.asarray(v)) for v in vectors
     ]
+
+
+def table_of(rows: Sequence[Any], names: Sequence[str], types: Sequence[Any]) -> tuple[Any, Table]:
+    """An environment of tables, and a table in it."""
+    tables = Tables()
+    return tables.t_env, tables.of(dict(zip(names, types, strict=True)), rows)
+
+
+def rows_of_table(table: Table) -> list[Any]:
+    """The rows of a table, in its own environment."""
+    return list(table._t_env.to_data_stream(table).execute_and_collect())

@@ -138,7 +138,7 @@ SHARED = [
     ("HasMaxIter", "max_iter", 20, 50),
     ("HasMultiClass", "multi_class", "auto", "binomial"),
     ("HasPredictionCol", "prediction_col", "prediction", "test"),
-    ("HasRawPredictionCol", "raw_prediction_col", "raw_prediction", "test"),
+    ("HasRawPredictionCol", "raw_prediction_col", "rawPrediction", "test"),
     ("HasReg", "reg", 0.0, 0.4),
     ("HasSeed", "seed", None, 1),
     ("HasTol", "tol", 1e-6, 1e-5),

@@ -42,6 +42,7 @@ __all__ = [
     "HasReg",
     "HasRelativeError",
     "HasSeed",
+    "HasSolver",
     "HasTol",
     "HasWeightCol",
     "HasWindows",
@@ -179,7 +180,7 @@ class HasRawPredictionCol(WithParams[Any]):
     """The parameter ``raw_prediction_col``."""
 
     RAW_PREDICTION_COL = StringParam(
-        "raw_prediction_col", "Raw prediction column name.", "raw_prediction"
+        "raw_prediction_col", "Raw prediction column name.", "rawPrediction"
     )
 
 
@@ -193,6 +194,21 @@ class HasSeed(WithParams[Any]):
     """The parameter ``seed``; None is the same seed in all runs."""
 
     SEED = IntParam("seed", "The random seed.", None)
+
+
+class HasSolver(WithParams[Any]):
+    """The parameter ``solver``, which flink-ml does not have.
+
+    ``sgd`` makes ``max_iter`` steps by batches, as flink-ml does. ``exact`` finds where the loss is
+    smallest; steps, rates and batches play no part.
+    """
+
+    SOLVER = StringParam(
+        "solver",
+        "How the coefficient is found: 'sgd' as in flink-ml, or 'exact'.",
+        "sgd",
+        ParamValidators.in_array(["sgd", "exact"]),
+    )
 
 
 class HasTol(WithParams[Any]):

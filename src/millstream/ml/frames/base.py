@@ -71,6 +71,15 @@ class Frame(ABC):
     def batch(self, names: Sequence[str] | None = None) -> Batch:
         """All rows, in this process."""
 
+    @property
+    def dataframe(self) -> Any:
+        """The DataFrame of Spark, None if the data are no such thing."""
+        return None
+
+    def head(self, rows: int, names: Sequence[str]) -> Batch:
+        """The first rows, or more of them."""
+        return self.batch(names)
+
     def reduce(self, partial: Callable[[Batch], Any], names: Sequence[str]) -> list[Any]:
         """Return the results of a function for each part of the data."""
         batch = self.batch(names)
@@ -79,6 +88,10 @@ class Frame(ABC):
     @abstractmethod
     def mapped(self, step: Step) -> Frame:
         """The data with further columns."""
+
+    @abstractmethod
+    def only(self, names: Sequence[str]) -> Frame:
+        """Some of the columns."""
 
     @abstractmethod
     def made(self, batch: Batch, kinds: Mapping[str, str]) -> Frame:

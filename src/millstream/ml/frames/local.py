@@ -42,6 +42,9 @@ class ArrayFrame(Frame):
     def mapped(self, step: Step) -> Frame:
         return ArrayFrame(step.applied(self._batch))
 
+    def only(self, names: Sequence[str]) -> Frame:
+        return ArrayFrame(Batch({name: self._batch.column(name) for name in names}))
+
     def made(self, batch: Batch, kinds: Mapping[str, str]) -> Frame:
         return ArrayFrame(batch)
 
@@ -96,6 +99,9 @@ class ArrowFrame(Frame):
             table = table.append_column(name, added.column(name))
         return ArrowFrame(table)
 
+    def only(self, names: Sequence[str]) -> Frame:
+        return ArrowFrame(self._table.select(list(names)))
+
     def made(self, batch: Batch, kinds: Mapping[str, str]) -> Frame:
         return ArrowFrame(batch_to_arrow(batch, kinds))
 
@@ -131,6 +137,9 @@ class PandasFrame(Frame):
         after = step.applied(before.with_columns({"": np.arange(len(before))}))
         frame = self._frame.iloc[after.columns[""]] if step.drops else self._frame
         return PandasFrame(frame.assign(**{name: after.values(name) for name in step.outputs}))
+
+    def only(self, names: Sequence[str]) -> Frame:
+        return PandasFrame(self._frame[list(names)])
 
     def made(self, batch: Batch, kinds: Mapping[str, str]) -> Frame:
         import pandas as pd

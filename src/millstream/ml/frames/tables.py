@@ -20,6 +20,7 @@ from millstream.ml.linalg import (
     SparseVectorTypeInfo,
     VectorTypeInfo,
 )
+from millstream.table.expressions import col
 from millstream.table.table import Table
 from millstream.table.types.type_infos import info_of_type
 
@@ -71,6 +72,19 @@ class _RowStep:
             yield found
 
 
+@dataclass(frozen=True)
+class _Chosen:
+    """Some of the fields of rows."""
+
+    places: tuple[int, ...]
+    names: tuple[str, ...]
+
+    def __call__(self, row: Any) -> Row:
+        found = Row(*(row[at] for at in self.places))
+        found.set_field_names([*self.names])
+        return found
+
+
 class StreamFrame(Frame):
     """A stream of rows. Nothing is fitted on it; what a model makes of its rows is a stream."""
 
@@ -96,6 +110,12 @@ class StreamFrame(Frame):
 
     def mapped(self, step: Step) -> Frame:
         return StreamFrame(_mapped(self._stream, self._info, step))
+
+    def only(self, names: Sequence[str]) -> Frame:
+        all_names, types = self._info.get_field_names(), self._info.get_field_types()
+        places = [all_names.index(name) for name in names]
+        info = Types.ROW_NAMED(list(names), [types[at] for at in places])
+        return StreamFrame(self._stream.map(_Chosen(tuple(places), tuple(names)), info))
 
     def made(self, batch: Batch, kinds: Mapping[str, str]) -> Frame:
         raise ml_error(
@@ -152,6 +172,9 @@ class TableFrame(Frame):
     def _info(self) -> RowTypeInfo:
         fields = self._table.relation.row_type.fields
         return RowTypeInfo([_info_of(each.type) for each in fields], [each.name for each in fields])
+
+    def only(self, names: Sequence[str]) -> Frame:
+        return TableFrame(self._table.select(*map(col, names)))
 
     def made(self, batch: Batch, kinds: Mapping[str, str]) -> Frame:
         names = list(batch.columns)

@@ -48,11 +48,11 @@ def least_squares(
     """
     for part in parts[1:]:
         same_length(parts[0][0], part[0])
-    whole = np.linalg.qr(np.vstack(parts), mode="r")
+    whole = np.asarray(np.linalg.qr(np.vstack(parts), mode="r"))
     rows, size = whole.shape
     if rows < size:
         whole = np.vstack([whole, np.zeros((size - rows, size))])
-    first, total = whole[0], whole[0, 0] ** 2
+    first, total = whole[0], float(whole[0, 0]) ** 2
     # Below the row of the ones are the features and labels less their means.
     used = whole[1:, 1:] if intercept else whole[:, 1:]
     features, labels = used[:, :-1], used[:, -1]
@@ -138,9 +138,7 @@ def logistic_coefficient(
     return found
 
 
-def _newton(
-    curve: Floats, slope: Floats, found: Floats, absolute: float, squared: float
-) -> Floats:
+def _newton(curve: Floats, slope: Floats, found: Floats, absolute: float, squared: float) -> Floats:
     """The step to where the parabola at a place is smallest."""
     if absolute:
         return _descended(curve, curve @ found - slope, absolute, squared) - found

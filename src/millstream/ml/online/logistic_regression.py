@@ -31,7 +31,7 @@ class _ModelParams(HasFeaturesCol, HasPredictionCol, HasRawPredictionCol):
     MODEL_VERSION_COL = StringParam(
         "model_version_col",
         "Model version column name.",
-        "model_version",
+        "modelVersion",
         ParamValidators.not_null(),
     )
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.common.errors import user_location
-from millstream.datastream import window as stream_windows
-from millstream.datastream.data_stream import DataStream
 from millstream.ml.api import Estimator
 from millstream.ml.common.param import (
     HasInputCol,
@@ -15,22 +13,16 @@ from millstream.ml.common.param import (
     HasOutputCol,
     HasWindows,
 )
-from millstream.ml.common.window import (
-    CountTumblingWindows,
-    EventTimeSessionWindows,
-    EventTimeTumblingWindows,
-    ProcessingTimeSessionWindows,
-    ProcessingTimeTumblingWindows,
-    Windows,
-)
+from millstream.ml.common.window import EventTimeSessionWindows, EventTimeTumblingWindows
 from millstream.ml.online.learners import MomentsLearner, MomentsScorer, Scorer
 from millstream.ml.online.models import OnlineModel
 from millstream.ml.online.records import Fields
 from millstream.ml.online.streams import input_of
 from millstream.ml.online.training import WindowTrainer
+from millstream.ml.online.windows import windowed
 from millstream.ml.param import BooleanParam
 
-__all__ = ["OnlineStandardScaler", "OnlineStandardScalerModel", "windowed"]
+__all__ = ["OnlineStandardScaler", "OnlineStandardScalerModel"]
 
 
 class _ModelParams(HasInputCol, HasOutputCol, HasModelVersionCol, HasMaxAllowedModelDelayMs):
@@ -104,18 +96,3 @@ class OnlineStandardScaler(_ModelParams, HasWindows, Estimator[Any, OnlineStanda
         model = OnlineStandardScalerModel().set_model_data(source.given(named))
         model._take_params(self)
         return model
-
-
-def windowed(stream: DataStream[Any], windows: Windows) -> Any:
-    """Return a stream in windows of flink-ml."""
-    if isinstance(windows, CountTumblingWindows):
-        return stream.count_window_all(windows.size)
-    if isinstance(windows, EventTimeTumblingWindows):
-        return stream.window_all(stream_windows.TumblingEventTimeWindows.of(windows.size))
-    if isinstance(windows, ProcessingTimeTumblingWindows):
-        return stream.window_all(stream_windows.TumblingProcessingTimeWindows.of(windows.size))
-    if isinstance(windows, EventTimeSessionWindows):
-        return stream.window_all(stream_windows.EventTimeSessionWindows.with_gap(windows.gap))
-    if isinstance(windows, ProcessingTimeSessionWindows):
-        return stream.window_all(stream_windows.ProcessingTimeSessionWindows.with_gap(windows.gap))
-    return stream.window_all(stream_windows.EndOfStreamWindows.get())

@@ -90,6 +90,17 @@ class DataFrameFrame(Frame):
         quoted = ["`" + name.replace("`", "``") + "`" for name in names]
         return self._frame.select(*quoted)
 
+    @property
+    def dataframe(self) -> DataFrame:
+        return self._frame
+
+    def head(self, rows: int, names: Sequence[str]) -> Batch:
+        self.require(names)
+        return batch_of(self._selected(names).limit(rows).toArrow())
+
+    def only(self, names: Sequence[str]) -> Frame:
+        return DataFrameFrame(self._selected(names))
+
     def reduce(self, partial: Callable[[Batch], Any], names: Sequence[str]) -> list[Any]:
         self.require(names)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from pickle import loads
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -95,6 +96,8 @@ def split_arguments(inputs: Sequence[Any], y: Any) -> tuple[list[Any], Any, Any]
     found, params = list(inputs), None
     if len(found) > 1 and isinstance(found[-1], Mapping):
         params = found.pop()
+    if len(found) == 2 and found[1] is None:
+        found.pop()  # fit(X, None), as scikit-learn calls it without labels
     if len(found) == 2 and y is None and _is_labels(found):
         y = found.pop()
     return found, y, params
@@ -217,7 +220,7 @@ class ColumnModel(_Applies, Model[Any]):
         frame.require(list(self.DATA))
         batch = frame.batch()
         names = list(self.DATA)
-        columns = [batch.values(name) for name in names]
+        columns = [[*map(_object, batch.values(name))] for name in names]
         rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
         if not rows:
             raise ml_error("ML_MODEL_DATA", "the model data have no rows")
@@ -253,6 +256,11 @@ class ColumnModel(_Applies, Model[Any]):
 
         path = str(args[-1])
         return super().load(path).learned(load_model_rows(path))
+
+
+def _object(value: Any) -> Any:
+    """An object of model data; Arrow and Spark keep some of them pickled."""
+    return loads(value) if isinstance(value, (bytes, bytearray)) else value
 
 
 class Learner(ColumnStage, Estimator[Any, Any]):

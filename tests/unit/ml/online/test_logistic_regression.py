@@ -47,8 +47,8 @@ def test_parameters_of_flink_ml() -> None:
     assert found == {
         "features_col": "features",
         "prediction_col": "prediction",
-        "raw_prediction_col": "raw_prediction",
-        "model_version_col": "model_version",
+        "raw_prediction_col": "rawPrediction",
+        "model_version_col": "modelVersion",
         "batch_strategy": "count",
         "label_col": "label",
         "weight_col": None,
@@ -170,14 +170,14 @@ def test_tables() -> None:
     model = regression().set_initial_model_data(initial).fit(table)
     (result,) = model.transform(table)
     (versions,) = model.get_model_data()
-    names = ["id", "features", "label", "prediction", "raw_prediction", "model_version"]
+    names = ["id", "features", "label", "prediction", "rawPrediction", "modelVersion"]
     assert result.get_schema().get_field_names() == names
     assert versions.get_schema().get_field_names() == ["coefficient", "modelVersion"]
     with in_memory():
         found = t_env.to_data_stream(result).execute_and_collect()
         rows_found = sorted(found, key=lambda row: row.id)
         assert [row.prediction for row in rows_found] == [row.label for row in rows_found]
-        assert {row.model_version for row in rows_found} == {1}
+        assert {row.modelVersion for row in rows_found} == {1}
 
 
 @pytest.mark.parametrize(

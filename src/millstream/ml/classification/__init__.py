@@ -1,0 +1,1 @@
+"""Classification: nearest neighbours, support vectors, logistic regression, naive Bayes."""

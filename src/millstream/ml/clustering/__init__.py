@@ -1,0 +1,1 @@
+"""Clustering: k-means, and hierarchies from below."""

@@ -1,0 +1,1 @@
+"""Recommendation: similar items, and factors of users and items."""
