@@ -16,7 +16,7 @@ from millstream.ml.kernel.statistics import same_length
 from millstream.ml.linalg import DenseMatrix, DenseVector
 from millstream.ml.param import IntParam, ParamValidators
 from millstream.ml.stages.mapping import Work
-from millstream.ml.stages.predictors import Classifier, Predictor
+from millstream.ml.stages.predictors import Classifier, LabelLearner
 
 __all__ = ["KNN", "KNNModel"]
 
@@ -50,7 +50,7 @@ def _predicted(column: str, output: str, points: Any, labels: Any, k: int, batch
     return Made({output: vote(labels[places])})
 
 
-class KNN(Predictor, _ModelParams):
+class KNN(LabelLearner, _ModelParams):
     """The ``k`` nearest neighbours by Euclidean distance vote; equal votes go to the nearest one.
 
     Learning packs all rows into the model, which goes to every task.

@@ -7,6 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from millstream.ml.common.linear import (
+    LinearLearner,
+    LinearModelParams,
+    checked_examples,
+    products,
+)
 from millstream.ml.common.param import HasRawPredictionCol
 from millstream.ml.errors import ml_value_error
 from millstream.ml.frames.base import Frame
@@ -14,12 +20,6 @@ from millstream.ml.kernel.batch import Batch, Made
 from millstream.ml.kernel.examples import Columns
 from millstream.ml.kernel.margins import hinge_coefficient
 from millstream.ml.param import FloatParam, ParamValidators
-from millstream.ml.stages.linear import (
-    LinearLearner,
-    LinearModelParams,
-    checked_examples,
-    products,
-)
 from millstream.ml.stages.mapping import Work
 from millstream.ml.stages.predictors import Classifier
 

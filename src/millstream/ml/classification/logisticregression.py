@@ -7,6 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from millstream.ml.common.linear import (
+    LinearLearner,
+    LinearModelParams,
+    checked_examples,
+    products,
+)
 from millstream.ml.common.param import HasMultiClass, HasRawPredictionCol
 from millstream.ml.errors import ml_value_error
 from millstream.ml.frames.base import Frame
@@ -18,12 +24,6 @@ from millstream.ml.linalg import DenseVector
 from millstream.ml.online.logistic_regression import (
     OnlineLogisticRegression,
     OnlineLogisticRegressionModel,
-)
-from millstream.ml.stages.linear import (
-    LinearLearner,
-    LinearModelParams,
-    checked_examples,
-    products,
 )
 from millstream.ml.stages.mapping import Work
 from millstream.ml.stages.predictors import Classifier

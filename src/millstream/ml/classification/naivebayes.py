@@ -13,7 +13,7 @@ from millstream.ml.kernel.examples import Columns, some_rows
 from millstream.ml.linalg import DenseVector
 from millstream.ml.param import FloatParam, ParamValidators, StringParam
 from millstream.ml.stages.mapping import Work
-from millstream.ml.stages.predictors import Classifier, Predictor
+from millstream.ml.stages.predictors import Classifier, LabelLearner
 
 __all__ = ["NaiveBayes", "NaiveBayesModel"]
 
@@ -47,7 +47,7 @@ def _predicted(column: str, output: str, bayes: Bayes, batch: Batch) -> Made:
     return Made({output: bayes.predicted(batch.finite(column))})
 
 
-class NaiveBayes(Predictor, _ModelParams):
+class NaiveBayes(LabelLearner, _ModelParams):
     """Naive Bayes. As in flink-ml, the numbers of a feature are classes, each with its own probability.
 
     Labels are numbers. A value that no training row has cannot be predicted for: an error says so.

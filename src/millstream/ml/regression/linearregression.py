@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from millstream.ml.common.linear import LinearLearner, LinearModelParams, products
 from millstream.ml.frames.base import Frame
 from millstream.ml.kernel.batch import Batch, Made
 from millstream.ml.kernel.exact import least_squares, triangle
 from millstream.ml.kernel.examples import Columns, some_rows
-from millstream.ml.stages.linear import LinearLearner, LinearModelParams, products
 from millstream.ml.stages.mapping import Work
 from millstream.ml.stages.predictors import Regressor
 

@@ -13,7 +13,7 @@ from millstream.ml.kernel.examples import some_rows
 from millstream.ml.stages.base import Learner, given_outputs, split_arguments
 from millstream.ml.stages.mapping import FeatureModel
 
-__all__ = ["Classifier", "Predictor", "Regressor"]
+__all__ = ["Classifier", "LabelLearner", "Regressor"]
 
 
 class _Predicts(FeatureModel):
@@ -65,7 +65,7 @@ class Regressor(_Predicts):
         return float(1.0 - left / whole)
 
 
-class Predictor(Learner):
+class LabelLearner(Learner):
     """An estimator whose model predicts labels."""
 
     def score(self, *inputs: Any, y: Any = None) -> float:

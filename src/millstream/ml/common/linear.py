@@ -28,7 +28,7 @@ from millstream.ml.kernel.examples import Columns, Examples, some_rows, two_clas
 from millstream.ml.kernel.sgd import Descent
 from millstream.ml.kernel.statistics import same_length
 from millstream.ml.linalg import DenseVector
-from millstream.ml.stages.predictors import Predictor
+from millstream.ml.stages.predictors import LabelLearner
 
 __all__ = ["LinearLearner", "LinearModelParams", "checked_examples", "products"]
 
@@ -40,7 +40,7 @@ class LinearModelParams(HasFeaturesCol, HasLabelCol, HasPredictionCol):
 
 
 class LinearLearner(
-    Predictor,
+    LabelLearner,
     LinearModelParams,
     HasWeightCol,
     HasMaxIter,
