@@ -131,6 +131,7 @@ FOLDERS = {
         "regression",
         "recommendation",
     ),
+    "dstream": ("rdd", "receivers", "inputs", "nodes", "streams", "engine"),
     "datastream": (
         "functions",
         "building",

@@ -104,5 +104,5 @@ def test_a_program_that_depends_on_the_schedule_is_found() -> None:
             lambda n: (seen.append(n), len(seen))[1]
         )
 
-    with pytest.raises(AssertionError, match="depends on the schedule|came again"):
+    with pytest.raises(AssertionError, match=r"depends on the schedule|came again"):
         rebatch(program, batches=5)

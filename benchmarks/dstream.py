@@ -1,0 +1,88 @@
+"""CPU seconds of DStreams with state: ``python benchmarks/dstream.py``.
+
+- `updateStateByKey` with many keys: batches without records visit all of them.
+- `mapWithState` with the same keys: batches of 1 to 10,000 records visit those only, also with a timeout.
+- What a checkpoint adds: the batch log, and snapshots of all keys or of those that have changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+from millstream.dstream import DStream, ManualClock, SparkContext, StateSpec, StreamingContext
+
+Program = Callable[[DStream[Any]], DStream[Any]]
+SIZES = (0, 1, 100, 10_000)
+
+
+def count(values: list[int], state: int | None) -> int:
+    """The function of `updateStateByKey`."""
+    return (state or 0) + sum(values) if values else state or 0
+
+
+def add(key: int, value: int, state: Any) -> tuple[int, int]:
+    """The function of `mapWithState`."""
+    state.update(state.getOption(0) + (value or 0))
+    return key, state.get()
+
+
+def cpu_of_batches(
+    program: Program, keys: int, sizes: tuple[int, ...], checkpoint: str | None = None
+) -> list[float]:
+    """CPU seconds of the batch that makes the keys, and then of batches of these sizes."""
+    clock = ManualClock()
+    ssc = StreamingContext(SparkContext("local[2]"), 1, clock=clock)
+    if checkpoint is not None:
+        ssc.checkpoint(checkpoint)
+    batches = [[(key, 1) for key in range(size)] for size in (keys, *sizes)]
+    stream = program(ssc.queueStream(batches))
+    if checkpoint is not None:
+        stream.checkpoint(1)
+    stream.foreachRDD(lambda rdd: None)
+    ssc.start()
+    found = []
+    for _ in batches:
+        gc.collect()
+        begun = time.process_time()
+        clock.advance(1)
+        found.append(time.process_time() - begun)
+    ssc.awaitTerminationOrTimeout(0)
+    ssc.stop()
+    return found
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keys", type=int, default=1_000_000)
+    keys = parser.parse_args().keys
+    programs: dict[str, Program] = {
+        "updateStateByKey": lambda stream: stream.updateStateByKey(count),
+        "mapWithState": lambda stream: stream.mapWithState(StateSpec.function(add)),
+        "mapWithState, timeout": lambda stream: stream.mapWithState(
+            StateSpec.function(add).timeout(60)
+        ),
+    }
+    print(f"CPU seconds per batch, {keys:,} keys")
+    print("| program | first batch | " + " | ".join(f"{size:,} records" for size in SIZES) + " |")
+    print("|---|" + "---:|" * (len(SIZES) + 1))
+    for name, program in programs.items():
+        show(name, cpu_of_batches(program, keys, SIZES))
+    for name in ("updateStateByKey", "mapWithState"):
+        with tempfile.TemporaryDirectory() as folder:
+            found = cpu_of_batches(programs[name], keys, SIZES, folder)
+            show(f"{name}, a snapshot in each batch", found)
+
+
+def show(name: str, seconds: list[float]) -> None:
+    """Print a row."""
+    print(f"| {name} | " + " | ".join(f"{each:.4f}" for each in seconds) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
