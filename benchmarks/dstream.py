@@ -1,7 +1,7 @@
 """CPU seconds of DStreams with state: ``python benchmarks/dstream.py``.
 
 - `updateStateByKey` with many keys: batches without records visit all of them.
-- `mapWithState` with the same keys: batches of 1 to 10,000 records visit those only, also with a timeout.
+- `mapWithState` with the same keys: batches of 1 to 10,000 records visit those only.
 - What a checkpoint adds: the batch log, and snapshots of all keys or of those that have changed.
 """
 

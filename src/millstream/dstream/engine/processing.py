@@ -13,7 +13,7 @@ from millstream.dstream.listener import (
     OutputOperationInfo,
     StreamInputInfo,
 )
-from millstream.dstream.nodes import Graph, Output
+from millstream.dstream.nodes import Graph, OutputNode
 from millstream.dstream.nodes.base import moment
 from millstream.dstream.rdd import RDD
 
@@ -41,7 +41,7 @@ def described(graph: Graph, time_ms: int, now_ms: int) -> Batch:
     return Batch(time_ms, BatchInfo(BatchTime(time_ms), now_ms, inputs=inputs, outputs=outputs))
 
 
-def _info(output: Output, time_ms: int) -> OutputOperationInfo:
+def _info(output: OutputNode, time_ms: int) -> OutputOperationInfo:
     place = "" if output.place is None else f" at {output.place.file}:{output.place.line}"
     return OutputOperationInfo(
         BatchTime(time_ms), output.number, f"{output.label}{place}", str(output.place or "")
@@ -73,7 +73,7 @@ def process(
 
 
 def _run(
-    output: Output,
+    output: OutputNode,
     rdd: RDD[Any],
     info: OutputOperationInfo,
     tell: Tell,

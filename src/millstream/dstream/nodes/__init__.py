@@ -1,6 +1,6 @@
 """Nodes of a streaming program: each makes one RDD per batch."""
 
-from millstream.dstream.nodes.base import Graph, Node, Output, StatefulNode
+from millstream.dstream.nodes.base import Graph, Node, OutputNode, StatefulNode
 from millstream.dstream.nodes.basic import InputNode, TransformedNode
 from millstream.dstream.nodes.mapped_state import MapWithStateNode, StateSnapshotsNode
 from millstream.dstream.nodes.update_state import UpdateStateNode
@@ -11,7 +11,7 @@ __all__ = [
     "InputNode",
     "MapWithStateNode",
     "Node",
-    "Output",
+    "OutputNode",
     "ReducedWindowNode",
     "StateSnapshotsNode",
     "StatefulNode",

@@ -12,7 +12,7 @@ from millstream.common.errors import Location, user_location
 from millstream.dstream.inputs import Input
 from millstream.dstream.rdd import RDD, SparkContext, StorageLevel
 
-__all__ = ["Graph", "Node", "Output", "StatefulNode", "moment"]
+__all__ = ["Graph", "Node", "OutputNode", "StatefulNode", "moment"]
 
 
 def moment(time_ms: int) -> datetime:
@@ -21,7 +21,7 @@ def moment(time_ms: int) -> datetime:
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputNode:
     """A function that gets the RDD of a node in every batch."""
 
     number: int
@@ -46,7 +46,7 @@ class Graph:
         self.remember_ms = 0
         self.nodes: list[Node] = []
         self.inputs: list[Input[Any]] = []
-        self.outputs: list[Output] = []
+        self.outputs: list[OutputNode] = []
         self.reset()
 
     def reset(self) -> None:
@@ -67,7 +67,7 @@ class Graph:
         self, node: Node, function: Callable[[datetime, RDD[Any]], Any], label: str
     ) -> None:
         """Add an output behind all others."""
-        self.outputs.append(Output(len(self.outputs), node, function, label, user_location()))
+        self.outputs.append(OutputNode(len(self.outputs), node, function, label, user_location()))
 
     def begin(self, zero_ms: int) -> None:
         """Fix the time of the first batch, and how long each node keeps its RDDs."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from millstream.dstream.nodes import Node
 from millstream.dstream.streams.outputs import Outputs
 from millstream.dstream.streams.pairs import Pairs
-from millstream.dstream.streams.transformations import Transformations
+from millstream.dstream.streams.transformations import BatchTransformations
 from millstream.dstream.streams.windows import Windows
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ __all__ = ["DStream", "MapWithStateDStream"]
 T = TypeVar("T")
 
 
-class DStream(Transformations[T], Pairs[T], Windows[T], Outputs[T]):
+class DStream(BatchTransformations[T], Pairs[T], Windows[T], Outputs[T]):
     """A stream of batches, each an RDD, with the methods of PySpark's DStream and some of Scala's.
 
     Examples

@@ -1,4 +1,4 @@
-"""Transformations of streams of pairs: a key and a value."""
+"""BatchTransformations of streams of pairs: a key and a value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Pairs(StreamBase[T]):
-    """Transformations of streams of pairs, batch by batch, and with state."""
+    """BatchTransformations of streams of pairs, batch by batch, and with state."""
 
     def mapValues(self, f: Callable[[Any], Any]) -> DStream[Any]:
         """Call a function with each value; keys, and their partitions, stay."""

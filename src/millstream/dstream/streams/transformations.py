@@ -1,4 +1,4 @@
-"""Transformations of the batches of a stream, each by itself."""
+"""BatchTransformations of the batches of a stream, each by itself."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from millstream.dstream.streams.base import StreamBase
 if TYPE_CHECKING:
     from millstream.dstream.streams.dstream import DStream
 
-__all__ = ["Transformations"]
+__all__ = ["BatchTransformations"]
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 
-class Transformations(StreamBase[T]):
-    """Transformations of the batches of a stream, each by itself."""
+class BatchTransformations(StreamBase[T]):
+    """BatchTransformations of the batches of a stream, each by itself."""
 
     def map(self, f: Callable[[T], U], preservesPartitioning: bool = False) -> DStream[U]:
         """Call a function with each value.
