@@ -37,6 +37,8 @@ APART = {"01_word_count.py", "05_existing_session.py", "06_testing.py"}
 PROGRAM = "app.py"
 NEEDS_SERVER = re.compile(r"(?:<!--|#) needs (\w+) at (\S+)")
 NEEDS_SPARK = re.compile(r"\.execute\w*\(|\bSparkSession\b|\bspark\b")
+# Programs of these run on Spark without such words, unless a block says that it is in memory.
+LIBRARIES = re.compile(r"\bmillstream\.(dataset|graph|ml)\b")
 GENERATED = {ROOT / "benchmarks/RESULTS.md"}
 TIMEOUT_SECONDS = 600
 
@@ -110,11 +112,16 @@ def _marked(paths: list[Path]) -> list[Any]:
     for path in paths:
         text = path.read_text(encoding="utf-8")
         code = text if path.suffix == ".py" else "".join(b.source for b in blocks_of(text))
-        marks = [pytest.mark.spark] if NEEDS_SPARK.search(_without_docstring(code)) else []
+        marks = [pytest.mark.spark] if _needs_spark(_without_docstring(code)) else []
         marks += [pytest.mark.servers] if NEEDS_SERVER.search(text) else []
         if code:
             found.append(pytest.param(path, id=str(path.relative_to(ROOT)), marks=marks))
     return found
+
+
+def _needs_spark(code: str) -> bool:
+    batch = LIBRARIES.search(code) and "in_memory" not in code
+    return bool(batch or NEEDS_SPARK.search(code))
 
 
 def _without_docstring(code: str) -> str:
