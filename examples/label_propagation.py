@@ -1,8 +1,8 @@
 """Label propagation: who belongs together, by who knows whom.
 
-Each person begins with an own label. In a superstep all tell their friends their label, and take over the
-label that they hear most often, the largest of several. Labels stay inside of groups that know each other
-well. The library has the algorithm; the same one is written below with two functions, to show how it is done.
+Each person begins with an own label. In a superstep all tell their friends their label, and take over
+the label that they hear most often, the largest of several. Labels stay inside of groups that know each
+other well. The library has the algorithm; below it is written with two functions, too.
 
 Prints:
     Ann, Ben, Cem, Dan
