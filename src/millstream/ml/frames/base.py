@@ -101,6 +101,14 @@ class Frame(ABC):
     def given(self, outputs: Sequence[str]) -> Any:
         """The data as the program gets it; ``outputs`` are the columns that a stage has made."""
 
+    @abstractmethod
+    def split(self, weights: Sequence[float], seed: int) -> list[Frame]:
+        """The data in random parts; the weights add up to 1."""
+
+    @abstractmethod
+    def smallest(self, name: str, count: int) -> Frame:
+        """The rows with the smallest numbers of a column, in their order."""
+
     def transformed(self, step: Step) -> Frame:
         """`mapped`, but columns that are there already are not overwritten."""
         both = [name for name in step.outputs if name in self.names]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from millstream.ml.frames.base import Frame, Step
+from millstream.ml.frames.splitting import parts_of_rows
 from millstream.ml.kernel.batch import Batch, matrix_of
 from millstream.ml.kernel.kinds import (
     batch_of,
@@ -20,7 +23,24 @@ from millstream.ml.linalg import SparseVector, Vector
 __all__ = ["ArrayFrame", "ArrowFrame", "PandasFrame"]
 
 
-class ArrayFrame(Frame):
+class _LocalFrame(Frame):
+    """Rows that can be taken by their places."""
+
+    @abstractmethod
+    def taken(self, places: NDArray[np.int64]) -> Frame:
+        """The rows at some places."""
+
+    def split(self, weights: Sequence[float], seed: int) -> list[Frame]:
+        count = len(self.batch())
+        parts = parts_of_rows(count, weights, seed)
+        return [self.taken(np.flatnonzero(parts == each)) for each in range(len(weights))]
+
+    def smallest(self, name: str, count: int) -> Frame:
+        numbers = self.batch([name]).numbers(name)
+        return self.taken(np.argsort(numbers, kind="stable")[:count])
+
+
+class ArrayFrame(_LocalFrame):
     """Arrays of numpy, and sequences. The result of a stage is an array of what it has made.
 
     Dense vectors become a matrix; sparse vectors stay objects, a matrix of them could be very large.
@@ -38,6 +58,9 @@ class ArrayFrame(Frame):
 
     def batch(self, names: Sequence[str] | None = None) -> Batch:
         return self._batch
+
+    def taken(self, places: NDArray[np.int64]) -> Frame:
+        return ArrayFrame(self._batch.take(places))
 
     def mapped(self, step: Step) -> Frame:
         return ArrayFrame(step.applied(self._batch))
@@ -71,7 +94,7 @@ def _as_array(column: Any) -> np.ndarray[Any, Any]:
     return array
 
 
-class ArrowFrame(Frame):
+class ArrowFrame(_LocalFrame):
     """A table of Arrow."""
 
     def __init__(self, table: Any) -> None:
@@ -88,6 +111,9 @@ class ArrowFrame(Frame):
         if names is not None:
             self.require(names)
         return batch_of(self._table if names is None else self._table.select(list(names)))
+
+    def taken(self, places: NDArray[np.int64]) -> Frame:
+        return ArrowFrame(self._table.take(places))
 
     def mapped(self, step: Step) -> Frame:
         before = self.batch()
@@ -109,7 +135,7 @@ class ArrowFrame(Frame):
         return self._table
 
 
-class PandasFrame(Frame):
+class PandasFrame(_LocalFrame):
     """A frame of pandas. A frame without the column of features has them in its numeric columns."""
 
     def __init__(self, frame: Any) -> None:
@@ -131,6 +157,9 @@ class PandasFrame(Frame):
             numbers = array.dtype.kind in "fiub"
             columns[name] = array if numbers else [_or_none(each) for each in array.tolist()]
         return Batch(columns, len(self._frame))
+
+    def taken(self, places: NDArray[np.int64]) -> Frame:
+        return PandasFrame(self._frame.iloc[places])
 
     def mapped(self, step: Step) -> Frame:
         before = self.batch()

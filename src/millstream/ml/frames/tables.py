@@ -12,6 +12,7 @@ from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from millstream.common.types import Row
 from millstream.ml.errors import ml_error
 from millstream.ml.frames.base import Frame, Step, planning
+from millstream.ml.frames.splitting import split_stream
 from millstream.ml.kernel.batch import Batch, Column
 from millstream.ml.kernel.kinds import AnyTypeInfo, kind_of_info, type_info_of
 from millstream.ml.linalg import (
@@ -22,6 +23,7 @@ from millstream.ml.linalg import (
 )
 from millstream.table.expressions import col
 from millstream.table.table import Table
+from millstream.table.types.logical import ArrayType
 from millstream.table.types.type_infos import info_of_type
 
 __all__ = ["StreamFrame", "TableFrame", "columns_of_rows"]
@@ -122,6 +124,13 @@ class StreamFrame(Frame):
             "ML_INPUT_KIND", "this operator has results for whole tables, not for streams"
         )
 
+    def split(self, weights: Sequence[float], seed: int) -> list[Frame]:
+        parts = split_stream(self._stream, self._info, weights, seed)
+        return [StreamFrame(each) for each in parts]
+
+    def smallest(self, name: str, count: int) -> Frame:
+        raise ml_error("ML_INPUT_KIND", "a stream has no smallest rows", "give a table or a frame")
+
     def given(self, outputs: Sequence[str]) -> Any:
         return self._stream
 
@@ -178,15 +187,31 @@ class TableFrame(Frame):
 
     def made(self, batch: Batch, kinds: Mapping[str, str]) -> Frame:
         names = list(batch.columns)
-        columns = [batch.values(name) for name in names]
+        return self._of_rows(
+            batch, Types.ROW_NAMED(names, [type_info_of(kinds[name]) for name in names])
+        )
+
+    def _of_rows(self, batch: Batch, info: TypeInformation) -> Frame:
+        columns = [batch.values(name) for name in batch.columns]
         rows = [Row(*values) for values in zip(*columns, strict=True)]
-        info = Types.ROW_NAMED(names, [type_info_of(kinds[name]) for name in names])
         env = self._env._statements.env
         return TableFrame(self._env.from_data_stream(env.from_collection(rows, info)))
+
+    def split(self, weights: Sequence[float], seed: int) -> list[Frame]:
+        stream = self._env.to_data_stream(self._table)
+        parts = split_stream(stream, self._info(), weights, seed)
+        return [TableFrame(self._env.from_data_stream(each)) for each in parts]
+
+    def smallest(self, name: str, count: int) -> Frame:
+        batch = self.batch()
+        places = np.argsort(batch.numbers(name), kind="stable")[:count]
+        return self._of_rows(batch.take(places), self._info())
 
     def given(self, outputs: Sequence[str]) -> Any:
         return self._table
 
 
 def _info_of(type_: Any) -> TypeInformation:
+    if isinstance(type_, ArrayType):
+        return Types.LIST(_info_of(type_.element))
     return _RAW.get(getattr(type_, "class_name", ""), info_of_type(type_))

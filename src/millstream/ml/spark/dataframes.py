@@ -128,8 +128,20 @@ class DataFrameFrame(Frame):
         # Arrow knows the layout of vectors, and not that they are vectors.
         return DataFrameFrame(plain.mapInArrow(lambda batches: batches, schema))
 
+    def split(self, weights: Sequence[float], seed: int) -> list[Frame]:
+        return [DataFrameFrame(each) for each in self._frame.randomSplit(list(weights), seed)]
+
+    def smallest(self, name: str, count: int) -> Frame:
+        return DataFrameFrame(self._frame.orderBy(self._frame[name]).limit(count))
+
     def given(self, outputs: Sequence[str]) -> Any:
         return self._frame
+
+
+def queried_frame(frame: DataFrame, statement: str, place: str) -> DataFrame:
+    """The result of a query in which a word stands for a frame."""
+    query = statement.replace("{", "{{").replace("}", "}}").replace(place, "{this}")
+    return frame.sparkSession.sql(query, this=frame)
 
 
 def _applied(step: Step, batch: pa.RecordBatch) -> pa.RecordBatch:
