@@ -36,7 +36,8 @@ ALLOWED = {
         "datastream",
     },
     "table": {"common", "connectors", "kernel", "plan", "datastream", "table"},
-    "iteration": {"common", "spark", "iteration"},
+    # Snapshots of loops lie in checkpoint folders.
+    "iteration": {"common", "checkpoint", "spark", "iteration"},
     # Of the kernel, the identity of keys.
     "dataset": {
         "common",

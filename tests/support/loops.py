@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -134,6 +137,33 @@ class Failing(Counting):
         if (task.index, task.superstep) == (1, 3):
             raise ValueError("a bad day")
         return super().superstep(task, inbox)
+
+
+class Crashing(Counting):
+    """Notes each superstep in a folder, and kills a process in one of them, once."""
+
+    def __init__(self, folder: str, task: int, step: int, victim: int | None = None) -> None:
+        super().__init__(until=7)
+        self.folder = folder
+        self.where = (task, step)
+        self.victim = victim
+
+    def superstep(self, task: Task, inbox: Sequence[Any]) -> Outbox:
+        with open(f"{self.folder}/task-{task.index}", "a") as file:
+            file.write(f"{task.superstep}\n")
+        marker = Path(self.folder, "killed")
+        if (task.index, task.superstep) == self.where and not marker.exists():
+            marker.touch()
+            if self.victim is not None:
+                os.kill(self.victim, signal.SIGKILL)
+            # Also without its driver a task may go on for a moment.
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().superstep(task, inbox)
+
+
+def noted(folder: Path, task: int) -> list[int]:
+    """The supersteps that a task of `Crashing` has begun."""
+    return [int(line) for line in (folder / f"task-{task}").read_text().split()]
 
 
 class Disagreeing(Counting):

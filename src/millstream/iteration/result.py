@@ -58,6 +58,10 @@ class LoopResult:
         Whether the program said that it is finished; False if it ended at ``max_supersteps``.
     aggregates : Mapping[str, Any]
         The aggregates of the last superstep.
+    restarts : int
+        How often the loop was started again after a failure.
+    resumed_from : int
+        The superstep of the snapshot that the last start went on from; 0: from the beginning.
 
     Examples
     --------
@@ -77,12 +81,16 @@ class LoopResult:
         *,
         converged: bool,
         aggregates: Mapping[str, Any] | None = None,
+        restarts: int = 0,
+        resumed_from: int = 0,
     ) -> None:
         self.mode = mode
         self.reason = reason
         self.supersteps = list(supersteps)
         self.converged = converged
         self.aggregates = dict(aggregates or {})
+        self.restarts = restarts
+        self.resumed_from = resumed_from
         self._rows = rows
         self._schema = schema
 

@@ -18,10 +18,12 @@ import pyarrow as pa
 from millstream.common.errors import Location, MillstreamError
 from millstream.common.pickling import dumps
 from millstream.iteration.kernel.body import Body, Merged, Report
+from millstream.iteration.kernel.resident import Steps, snapshot_of
+from millstream.iteration.kernel.snapshots import Snapshot, Snapshots
 from millstream.iteration.kernel.wire import decoded, encoded
 from millstream.iteration.program import LoopJob, LoopProgram, Task
 from millstream.iteration.spark.packing import input_schemas, packed_inputs, unpacked
-from millstream.iteration.spark.ran import Ran, spark_schema
+from millstream.iteration.spark.ran import Ran, rhythm_of, spark_schema
 from millstream.spark.tasks.memory import session_bytes
 from millstream.spark.tasks.worker import ProgramRef, errors_that_travel
 
@@ -64,6 +66,8 @@ class Driven:
     schemas: Mapping[str, pa.Schema]
     broadcasts: frozenset[str]
     location: Location | None
+    snapshots: Snapshots | None
+    start: Snapshot | None
 
 
 class _Work:
@@ -92,7 +96,7 @@ class _Work:
 
 
 class _Load(_Work):
-    """Let the programs index their inputs."""
+    """Let the programs index their inputs, and take up the states of a snapshot."""
 
     def work(self, loop: Driven, index: int, batches: Batches) -> Batches:
         given = unpacked(batches, loop.schemas, loop.broadcasts)
@@ -100,6 +104,12 @@ class _Load(_Work):
         body.load(given.inputs)
         # Together: a program may have kept its task.
         yield from _cells(index, LOADED, index, dumps((body.program, body.task)))
+        if loop.snapshots is not None and loop.start is not None:
+            part = loop.snapshots.read(loop.start, index)
+            yield from _cells(index, STATE, index, b"".join(encoded(part["state"])))
+            for sender, message in part["inbox"].items():
+                if message is not None:
+                    yield from _cells(index, MESSAGE, int(sender), b"".join(encoded(message)))
 
 
 @dataclass
@@ -107,7 +117,7 @@ class _Kept:
     """The cells of a task."""
 
     loaded: bytes
-    state: bytearray | None
+    state: Any
     inbox: list[Any]
 
     @staticmethod
@@ -126,7 +136,9 @@ class _Kept:
         loaded = [cell for (kind, _), cell in cells.items() if kind == LOADED]
         messages = {sender: cell for (kind, sender), cell in cells.items() if kind == MESSAGE}
         inbox = [decoded(messages[s]) if s in messages else None for s in range(tasks)]
-        return _Kept(bytes(loaded[0]), state[0] if state else None, inbox)
+        return _Kept(
+            bytes(loaded[0]) if loaded else b"", decoded(state[0]) if state else None, inbox
+        )
 
 
 def _restored(loop: Driven, kept: _Kept, step: int, aggregates: Mapping[str, Any]) -> Body:
@@ -136,7 +148,7 @@ def _restored(loop: Driven, kept: _Kept, step: int, aggregates: Mapping[str, Any
     if step:
         place.superstep, place.aggregates = step, aggregates
         body.inbox = kept.inbox
-        body.restore(decoded(kept.state) if kept.state is not None else None)
+        body.restore(kept.state)
     return body
 
 
@@ -158,6 +170,25 @@ class _Superstep(_Work):
         yield from _cells(index, STATE, index, b"".join(encoded(body.state())))
         report = Report(dict(outbox.aggregates), outbox.active)
         yield from _cells(index, REPORT, index, dumps(report))
+
+
+class _Write(_Work):
+    """Write the parts of a snapshot."""
+
+    def __init__(self, ref: ProgramRef, step: int, aggregates: bytes, steps: bytes) -> None:
+        super().__init__(ref)
+        self._step = step
+        self._aggregates = aggregates
+        self._steps = steps
+
+    def work(self, loop: Driven, index: int, batches: Batches) -> Batches:
+        kept = _Kept.of(batches, loop.tasks)
+        body = _body(loop, loop.program, Task(index, loop.tasks))
+        body.task.aggregates = pickle.loads(self._aggregates)
+        part = snapshot_of(body, kept.state, kept.inbox, pickle.loads(self._steps))
+        if loop.snapshots is not None:
+            checksum = loop.snapshots.write(self._step, index, part)
+            yield from _cells(index, REPORT, index, dumps(checksum))
 
 
 class _Result(_Work):
@@ -200,15 +231,28 @@ def _cells(task: int, kind: int, sender: int, data: bytes) -> Batches:
 # -- in the driver ---------------------------------------------------------------------------------
 
 
-def run_by_driver(spark: SparkSession, job: LoopJob, tasks: int) -> Ran:
-    """Run a loop as a job per superstep."""
-    return _DriverLoop(spark, job, tasks).run()
+def run_by_driver(
+    spark: SparkSession,
+    job: LoopJob,
+    tasks: int,
+    snapshots: Snapshots | None = None,
+    start: Snapshot | None = None,
+) -> Ran:
+    """Run a loop as a job per superstep, from its beginning or from a snapshot."""
+    return _DriverLoop(spark, job, tasks, snapshots, start).run()
 
 
 class _DriverLoop:
     """The driver's side: it starts supersteps, merges what the tasks report, and decides."""
 
-    def __init__(self, spark: SparkSession, job: LoopJob, tasks: int) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        job: LoopJob,
+        tasks: int,
+        snapshots: Snapshots | None,
+        start: Snapshot | None,
+    ) -> None:
         loop = Driven(
             job.name,
             job.program,
@@ -217,7 +261,12 @@ class _DriverLoop:
             input_schemas(job),
             frozenset(name for name, given in job.inputs.items() if given.broadcast),
             job.location,
+            snapshots,
+            start,
         )
+        self._rhythm = rhythm_of(job)
+        self._snapshots = snapshots
+        self._start = start
         self._job = job
         self._tasks = tasks
         self._spark = spark
@@ -230,13 +279,33 @@ class _DriverLoop:
         inputs = packed_inputs(self._spark, self._job, self._tasks)
         self._loaded = inputs.mapInArrow(_Load(self._ref), CELLS_SQL).localCheckpoint()
         self._words(self._loaded)
-        cells, steps = self._loaded, []
+        cells, steps = self._loaded, self._steps_before()
         while True:
             started = perf_counter()
             cells, merged = self._superstep(cells)
             steps.append((merged, perf_counter() - started))
             if merged.finished or merged.step >= self._job.max_supersteps:
                 return Ran(self._result(cells), merged, steps)
+            if self._snapshots is not None and self._rhythm.is_due(merged.step):
+                self._write(self._snapshots, cells, steps)
+
+    def _steps_before(self) -> Steps:
+        """The supersteps until the snapshot that the loop goes on from."""
+        if self._snapshots is None or self._start is None:
+            return []
+        part = self._snapshots.read(self._start, 0)
+        place = self._body.task
+        place.superstep, place.aggregates = self._start.step, part["aggregates"]
+        steps: Steps = part["steps"]
+        return steps
+
+    def _write(self, snapshots: Snapshots, cells: DataFrame, steps: Steps) -> None:
+        place = self._body.task
+        aggregates = dumps(dict(place.aggregates))
+        work = _Write(self._ref, place.superstep, aggregates, dumps(steps))
+        changing = _changing(cells)
+        own = changing.repartitionById(self._tasks, changing["task"])
+        snapshots.commit(place.superstep, self._words(own.mapInArrow(work, CELLS_SQL)))
 
     def _superstep(self, before: DataFrame) -> tuple[DataFrame, Merged]:
         place = self._body.task
@@ -254,14 +323,12 @@ class _DriverLoop:
 
     def _together(self, cells: DataFrame) -> DataFrame:
         """All cells of each task in its partition."""
-        from pyspark.sql import functions as F
-
-        changing = cells.where(F.col("kind").isin(STATE, MESSAGE))
-        every = self._loaded.union(changing)
+        loaded = self._loaded.where(self._loaded["kind"] == LOADED)
+        every = loaded.union(_changing(cells))
         return every.repartitionById(self._tasks, every["task"])
 
-    def _words(self, cells: DataFrame) -> list[Report]:
-        """The reports of all tasks; raises the failure of the first one that has failed."""
+    def _words(self, cells: DataFrame) -> list[Any]:
+        """The words of all tasks; raises the failure of the first one that has failed."""
         from pyspark.sql import functions as F
 
         words = cells.where(F.col("kind").isin(REPORT, FAILURE)).collect()
@@ -271,3 +338,8 @@ class _DriverLoop:
                 error: MillstreamError = pickle.loads(row["cell"])
                 raise error
         return [pickle.loads(row["cell"]) for row in words]
+
+
+def _changing(cells: DataFrame) -> DataFrame:
+    """The states of tasks, and the messages to them."""
+    return cells.where(cells["kind"].isin(STATE, MESSAGE))

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from millstream.common.time import to_millis
 from millstream.iteration.kernel.body import Merged
+from millstream.iteration.kernel.resident import Rhythm
+from millstream.iteration.program import LoopJob
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["Ran", "spark_schema"]
+__all__ = ["Ran", "rhythm_of", "spark_schema"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,13 @@ class Ran:
     frame: DataFrame
     end: Merged
     steps: Sequence[tuple[Merged, float]]
+
+
+def rhythm_of(job: LoopJob) -> Rhythm:
+    """When a loop has its snapshots."""
+    options = job.options
+    interval = to_millis(options.snapshot_interval, "the interval of snapshots")
+    return Rhythm(options.snapshot_every, interval / 1000)
 
 
 def spark_schema(schema: pa.Schema) -> Any:

@@ -26,7 +26,8 @@ from millstream.iteration.kernel.mesh import (
     connected,
     secret_of,
 )
-from millstream.iteration.kernel.resident import mesh_exchange, run_over_mesh
+from millstream.iteration.kernel.resident import Rhythm, Stayer, Steps, mesh_exchange
+from millstream.iteration.kernel.snapshots import Snapshot, Snapshots
 from millstream.iteration.program import LoopJob, LoopProgram, MeshProgram, Task
 from millstream.iteration.spark.obstacles import (
     Needs,
@@ -37,7 +38,7 @@ from millstream.iteration.spark.obstacles import (
     too_large,
 )
 from millstream.iteration.spark.packing import Unpacked, input_schemas, packed_inputs, unpacked
-from millstream.iteration.spark.ran import Ran, spark_schema
+from millstream.iteration.spark.ran import Ran, rhythm_of, spark_schema
 from millstream.spark.tasks.memory import session_bytes
 from millstream.spark.tasks.worker import ProgramRef, errors_that_travel
 
@@ -91,6 +92,9 @@ class Resident:
     schemas: Mapping[str, pa.Schema]
     broadcasts: frozenset[str]
     location: Location | None
+    snapshots: Snapshots | None
+    rhythm: Rhythm
+    start: Snapshot | None
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ class _Life:
         self._context = BarrierTaskContext.get()
         self._index = self._context.partitionId()
         self._step = 0
-        self._steps: list[tuple[Merged, float]] = []
+        self._steps: Steps = []
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         table, ending = None, None
@@ -129,8 +133,7 @@ class _Life:
             with self._mesh(given.size) as mesh:
                 body, merged = self._loop_over(mesh, given)
             table = body.result()
-            steps = self._steps if self._index == 0 else ()
-            ending = Ending(self._index, merged.step, merged, steps)
+            ending = Ending(self._index, merged.step, merged, self._steps)
         except MeshBlocked as error:
             ending = self._failed("blocked", str(error))
         except StateTooLarge as error:
@@ -189,13 +192,16 @@ class _Life:
         try:
             body.load(given.inputs)
             given.inputs.clear()
-            return body, run_over_mesh(body, mesh, loop.max_supersteps, self._watch)
+            stayer = Stayer(body, mesh, loop.snapshots, loop.rhythm, self._watch)
+            stayer.begin(loop.start)
+            merged = stayer.run(loop.max_supersteps)
+            self._steps = stayer.steps
+            return body, merged
         finally:
             self._step = place.superstep
 
     def _watch(self, merged: Merged, seconds: float) -> None:
-        if self._index == 0:
-            self._steps.append((merged, seconds))
+        pass
 
 
 def _rows(output: pa.Schema, index: int, table: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -214,8 +220,14 @@ def _words(output: pa.Schema, ending: Ending) -> pa.RecordBatch:
 # -- in the driver ---------------------------------------------------------------------------------
 
 
-def run_resident(spark: SparkSession, job: LoopJob, tasks: int) -> Ran:
-    """Run a loop as one job.
+def run_resident(
+    spark: SparkSession,
+    job: LoopJob,
+    tasks: int,
+    snapshots: Snapshots | None = None,
+    start: Snapshot | None = None,
+) -> Ran:
+    """Run a loop as one job, from its beginning or from a snapshot.
 
     Raises
     ------
@@ -237,6 +249,9 @@ def run_resident(spark: SparkSession, job: LoopJob, tasks: int) -> Ran:
         input_schemas(job),
         frozenset(name for name, given in job.inputs.items() if given.broadcast),
         job.location,
+        snapshots,
+        rhythm_of(job),
+        start,
     )
     ref = ProgramRef.of(f"loop{uuid.uuid4().hex}", loop, session_bytes(spark))
     inputs = packed_inputs(spark, job, tasks)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from millstream.common.errors import PlanError
+from millstream.common.errors import CheckpointError, PlanError
+from millstream.iteration.kernel.snapshots import Snapshot
 from millstream.iteration.program import LoopJob, MeshProgram
 from millstream.iteration.result import LoopResult, Superstep
+from millstream.iteration.spark.attempts import Attempts
 from millstream.iteration.spark.driver import run_by_driver
 from millstream.iteration.spark.obstacles import NetworkBlocked, StateTooLarge, obstacle, slots_of
 from millstream.iteration.spark.ran import Ran
 from millstream.iteration.spark.resident import run_resident
 from millstream.spark.session.session import get_session
-from millstream.spark.tasks.failures import readable_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,23 +30,25 @@ def run_on_spark(job: LoopJob) -> LoopResult:
     """Run a loop on Spark."""
     spark = session_of(job)
     slots = slots_of(spark)
-    tasks = job.tasks or slots
+    attempts = Attempts(job)
+    tasks = _tasks(job, attempts.first, slots)
     if job.options.mode == "driver":
-        return _by_driver(spark, job, tasks, ASKED)
+        return _by_driver(spark, attempts, tasks, ASKED)
     why = obstacle(spark, tasks, slots)
     if why is None:
         try:
-            with readable_errors():
-                ran = run_resident(spark, job, tasks)
+            ran = attempts.run(
+                lambda start: run_resident(spark, job, tasks, attempts.snapshots, start)
+            )
         except NetworkBlocked as error:
             why = f"tasks cannot reach each other: {error}"
         except StateTooLarge as error:
             why = str(error)
-            tasks = job.tasks or slots * MORE_TASKS
+            tasks = tasks if job.tasks or attempts.first else tasks * MORE_TASKS
         else:
             forced = job.options.mode == "resident"
             reason = ASKED if forced else f"{tasks} tasks run at once, in {slots} slots"
-            return _result(job, ran, "resident", reason)
+            return _result(attempts, ran, "resident", reason)
     if job.options.mode == "resident":
         raise PlanError(
             "LOOP_NOT_RESIDENT",
@@ -53,7 +56,21 @@ def run_on_spark(job: LoopJob) -> LoopResult:
             location=job.location,
             hint='remove the cause, or leave out mode="resident": the driver loop gives the same result',
         )
-    return _by_driver(spark, job, tasks, why)
+    return _by_driver(spark, attempts, tasks, why)
+
+
+def _tasks(job: LoopJob, snapshot: Snapshot | None, slots: int) -> int:
+    """How many tasks a loop has: those of its snapshot, whose parts are by task."""
+    if snapshot is None:
+        return job.tasks or slots
+    if job.tasks is not None and job.tasks != snapshot.tasks:
+        raise CheckpointError(
+            "LOOP_SNAPSHOT_TASKS",
+            f"loop {job.name!r} was to go on with {job.tasks} tasks from a snapshot of {snapshot.tasks}",
+            location=job.location,
+            hint="give it as many tasks as before, or delete the snapshot to start from the beginning",
+        )
+    return snapshot.tasks
 
 
 def session_of(job: LoopJob) -> SparkSession:
@@ -63,7 +80,8 @@ def session_of(job: LoopJob) -> SparkSession:
     return get_session(given, job.tasks or os.cpu_count() or 1, {})
 
 
-def _by_driver(spark: SparkSession, job: LoopJob, tasks: int, reason: str) -> LoopResult:
+def _by_driver(spark: SparkSession, attempts: Attempts, tasks: int, reason: str) -> LoopResult:
+    job = attempts.job
     if isinstance(job.program, MeshProgram):
         raise PlanError(
             "LOOP_MESH_PROGRAM",
@@ -72,19 +90,20 @@ def _by_driver(spark: SparkSession, job: LoopJob, tasks: int, reason: str) -> Lo
             location=job.location,
             hint="run it where all tasks run at once and reach each other, or make it a LoopProgram",
         )
-    with readable_errors():
-        ran = run_by_driver(spark, job, tasks)
-    return _result(job, ran, "driver", reason)
+    ran = attempts.run(lambda start: run_by_driver(spark, job, tasks, attempts.snapshots, start))
+    return _result(attempts, ran, "driver", reason)
 
 
-def _result(job: LoopJob, ran: Ran, mode: str, reason: str) -> LoopResult:
+def _result(attempts: Attempts, ran: Ran, mode: str, reason: str) -> LoopResult:
     steps = [Superstep(m.step, m.active, seconds, m.aggregates) for m, seconds in ran.steps]
     return LoopResult(
         ran.frame,
-        job.output,
+        attempts.job.output,
         mode,
         reason,
         steps,
         converged=ran.end.finished,
         aggregates=ran.end.aggregates,
+        restarts=attempts.restarts,
+        resumed_from=attempts.resumed_from,
     )
