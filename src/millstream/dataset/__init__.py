@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from millstream.dataset.aggregators import (
+    Aggregator,
+    ConvergenceCriterion,
+    DoubleSumAggregator,
+    DoubleZeroConvergence,
+    LongMaxAggregator,
+    LongMinAggregator,
+    LongSumAggregator,
+    LongZeroConvergence,
+)
 from millstream.dataset.data_set import (
     AggregateOperator,
     DataSet,
@@ -34,16 +44,22 @@ from millstream.dataset.functions import (
     WriteMode,
 )
 from millstream.dataset.grouping import Grouping, SortedGrouping, UnsortedGrouping
+from millstream.dataset.iterations import DeltaIteration, IterativeDataSet
 from millstream.dataset.joins import CrossOperator, JoinOperator
 
 __all__ = [
     "AggregateOperator",
     "Aggregation",
+    "Aggregator",
     "CoGroupFunction",
     "Collector",
+    "ConvergenceCriterion",
     "CrossFunction",
     "CrossOperator",
     "DataSet",
+    "DeltaIteration",
+    "DoubleSumAggregator",
+    "DoubleZeroConvergence",
     "ExecutionEnvironment",
     "FilterFunction",
     "FlatJoinFunction",
@@ -53,10 +69,15 @@ __all__ = [
     "GroupReduceFunction",
     "Grouping",
     "IterationRuntimeContext",
+    "IterativeDataSet",
     "JoinFunction",
     "JoinHint",
     "JoinOperator",
     "KeySelector",
+    "LongMaxAggregator",
+    "LongMinAggregator",
+    "LongSumAggregator",
+    "LongZeroConvergence",
     "MapFunction",
     "MapPartitionFunction",
     "OperatorSet",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.typeinfo import TypeInformation
@@ -14,6 +14,9 @@ from millstream.dataset.operations.groups import SetOperations, checked_aggregat
 from millstream.dataset.operations.pairs import PairOperations
 from millstream.dataset.operations.results import ResultOperations
 from millstream.dataset.plan.nodes import SortPartition
+
+if TYPE_CHECKING:
+    from millstream.dataset.iterations import DeltaIteration, IterativeDataSet
 
 __all__ = ["AggregateOperator", "DataSet", "OperatorSet", "SortPartitionOperator"]
 
@@ -52,6 +55,35 @@ class DataSet(ElementOperations, SetOperations, PairOperations, ResultOperations
         """Let the operator run in so many tasks."""
         self._node.parallelism = checked_size(parallelism, "set_parallelism()", 1)
         return self
+
+    def iterate(self, max_iterations: int) -> IterativeDataSet:
+        """Begin an iteration: a step that is repeated on all elements.
+
+        Parameters
+        ----------
+        max_iterations
+            After how many supersteps it ends at the latest.
+        """
+        from millstream.dataset.iterations import IterativeDataSet
+
+        most = checked_size(max_iterations, "iterate()", 1)
+        return IterativeDataSet(self._env, self._node, most)
+
+    def iterate_delta(self, workset: DataSet, max_iterations: int, *keys: Any) -> DeltaIteration:
+        """Begin a delta iteration whose solution set is this set.
+
+        Parameters
+        ----------
+        workset
+            What there is to do in the first superstep.
+        max_iterations
+            After how many supersteps it ends at the latest.
+        *keys
+            The key of the solution set: fields, or one key selector.
+        """
+        from millstream.dataset.iterations import begin_delta
+
+        return begin_delta(self, workset, max_iterations, self._keys(keys, "iterate_delta"))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._node.title}, {self._node.type})"

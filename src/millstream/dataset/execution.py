@@ -12,7 +12,7 @@ import pyarrow as pa
 from millstream.common.accumulators import Accumulator
 from millstream.common.job import JobExecutionResult, JobID
 from millstream.common.memory_mode import memory_tasks
-from millstream.dataset.kernel import elements, groups, pairs, sources  # noqa: F401
+from millstream.dataset.kernel import elements, groups, loops, pairs, sources  # noqa: F401
 from millstream.dataset.kernel.evaluate import Evaluator
 from millstream.dataset.kernel.places import AllPlaces
 from millstream.dataset.plan.nodes import Node

@@ -13,7 +13,7 @@ from millstream.dataset.plan.keys import Keys, identity, slot_of
 from millstream.dataset.plan.nodes import Node
 from millstream.dataset.plan.records import coerced
 
-__all__ = ["Evaluator", "operator_of"]
+__all__ = ["Constants", "Evaluator", "matches_nothing", "operator_of", "records_by_key"]
 
 Operator = Callable[["Evaluator", Any], Parts]
 OPERATORS: dict[type[Node], Operator] = {}
@@ -30,6 +30,29 @@ def operator_of(kind: type[Node]) -> Callable[[F], F]:
     return register
 
 
+class Constants:
+    """The sets of an iteration that do not change, or that have an index of their own.
+
+    Parameters
+    ----------
+    nodes
+        The static sets.
+    solution
+        The solution set, its keys, and its records by key.
+    """
+
+    def __init__(
+        self,
+        nodes: Iterable[Node] = (),
+        solution: tuple[Node, Keys, dict[Any, list[Any]]] | None = None,
+    ) -> None:
+        self.nodes = frozenset(nodes)
+        self.solution = solution
+        self.routed: dict[Any, Parts] = {}
+        self.indexed: dict[Any, list[dict[Any, list[Any]]]] = {}
+        self.everywhere: dict[Node, list[Any]] = {}
+
+
 class Evaluator:
     """The results of nodes, each computed once.
 
@@ -43,6 +66,8 @@ class Evaluator:
         The totals of the job, per task that is here.
     context
         Makes contexts of functions; in an iteration it knows the superstep.
+    constants
+        In an iteration, what stays the same from superstep to superstep.
     """
 
     def __init__(
@@ -51,8 +76,10 @@ class Evaluator:
         bound: Mapping[Node, Parts] | None = None,
         accumulators: list[dict[str, Accumulator[Any, Any]]] | None = None,
         context: Callable[..., RuntimeContext] = RuntimeContext,
+        constants: Constants | None = None,
     ) -> None:
         self.places = places
+        self.constants = constants
         self.accumulators = accumulators or [{} for _ in places.own]
         self.make_context = context
         self._results: dict[Node, Parts] = dict(bound or {})
@@ -90,12 +117,16 @@ class Evaluator:
 
     def all_of(self, node: Node) -> list[Any]:
         """All records of a node, in every task."""
-        if node not in self._everywhere:
-            self._everywhere[node] = self.places.everywhere(self.parts(node))[0]
-        return self._everywhere[node]
+        static = self.constants is not None and node in self.constants.nodes
+        known = self.constants.everywhere if static and self.constants else self._everywhere
+        if node not in known:
+            known[node] = self.places.everywhere(self.parts(node))[0]
+        return known[node]
 
     def width(self, node: Node) -> int:
-        """How many tasks an operator uses."""
+        """How many tasks an operator uses; in an iteration all."""
+        if self.constants is not None:
+            return self.places.count
         return min(node.parallelism or self.places.count, self.places.count)
 
     def by_key(self, node: Node, parts: Parts, keys: Keys | None) -> Parts:
@@ -104,6 +135,42 @@ class Evaluator:
             return self.places.gathered(parts)
         extract, width = keys.extractor(), self.width(node)
         return self.places.route(parts, lambda record: slot_of(extract(record), width))
+
+    def routed(self, node: Node, source: Node, keys: Keys) -> Parts:
+        """The records of a source, by key; those of a static set are moved once."""
+        if self.constants is None:
+            return self.by_key(node, self.parts(source), keys)
+        if self._is_solution(source, keys):
+            return self.parts(source)  # it is where its keys are
+        if source not in self.constants.nodes:
+            return self.by_key(node, self.parts(source), keys)
+        known = self.constants.routed
+        if (source, keys) not in known:
+            known[source, keys] = self.by_key(node, self.parts(source), keys)
+        return known[source, keys]
+
+    def index(self, node: Node, source: Node, keys: Keys) -> list[dict[Any, list[Any]]] | None:
+        """The records of a set by key, if it is kept from superstep to superstep."""
+        if self.constants is None:
+            return None
+        if self._is_solution(source, keys):
+            assert self.constants.solution is not None
+            return [self.constants.solution[2]]
+        if source not in self.constants.nodes:
+            return None
+        known = self.constants.indexed
+        if (source, keys) not in known:
+            known[source, keys] = [
+                records_by_key(part, keys) for part in self.routed(node, source, keys)
+            ]
+        return known[source, keys]
+
+    def _is_solution(self, source: Node, keys: Keys) -> bool:
+        assert self.constants is not None
+        if self.constants.solution is None:
+            return False
+        node, own, _ = self.constants.solution
+        return source is node and keys.same_as(own)
 
     def groups(self, part: list[Any], keys: Keys | None) -> dict[Any, list[Any]]:
         """The records of each key, keys in order of their first record."""
@@ -114,3 +181,19 @@ class Evaluator:
         for record in part:
             found.setdefault(identity(extract(record)), []).append(record)
         return found
+
+
+def records_by_key(records: list[Any], keys: Keys) -> dict[Any, list[Any]]:
+    """The records of each key, without those whose key equals no other."""
+    extract = keys.extractor()
+    found: dict[Any, list[Any]] = {}
+    for record in records:
+        key = extract(record)
+        if not matches_nothing(key):
+            found.setdefault(identity(key), []).append(record)
+    return found
+
+
+def matches_nothing(key: Any) -> bool:
+    """Whether a key is None or has a None: in a join it equals no other key."""
+    return key is None or (key.__class__ is tuple and None in key)

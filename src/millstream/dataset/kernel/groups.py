@@ -151,8 +151,8 @@ def _combined(run: Evaluator, node: GroupCombine, parts: Parts) -> Parts:
 @operator_of(CoGroup)
 def _co_group(run: Evaluator, node: CoGroup) -> Parts:
     left, right = node.inputs
-    lefts = run.by_key(node, run.parts(left), node.left)
-    rights = run.by_key(node, run.parts(right), node.right)
+    lefts = run.routed(node, left, node.left)
+    rights = run.routed(node, right, node.right)
 
     def pairs(one: list[Any], other: list[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
         first, second = run.groups(one, node.left), run.groups(other, node.right)

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from millstream.dataset.kernel.evaluate import Evaluator, operator_of
+from millstream.dataset.kernel.evaluate import (
+    Evaluator,
+    matches_nothing,
+    operator_of,
+    records_by_key,
+)
 from millstream.dataset.kernel.places import Parts
 from millstream.dataset.kernel.steps import Step
 from millstream.dataset.plan.keys import Keys, identity
-from millstream.dataset.plan.nodes import Cross, Join
+from millstream.dataset.plan.nodes import Cross, Join, Node
 from millstream.dataset.plan.records import field_of
 
-__all__ = ["matches_nothing", "pair_step", "picked"]
+__all__ = ["pair_step", "picked"]
 
 Pair = tuple[Any, Any]
 
@@ -20,10 +25,43 @@ Pair = tuple[Any, Any]
 @operator_of(Join)
 def _join(run: Evaluator, node: Join) -> Parts:
     left, right = node.inputs
-    lefts = run.by_key(node, run.parts(left), node.left)
-    rights = run.by_key(node, run.parts(right), node.right)
+    kept = run.index(node, right, node.right) if node.kind in ("inner", "left") else None
+    if kept is not None:
+        return _looked_up(run, node, left, node.left, kept, "left")
+    # An index of the left set that is kept: read the right one.
+    kept = run.index(node, left, node.left) if node.kind in ("inner", "right") else None
+    if kept is not None:
+        return _looked_up(run, node, right, node.right, kept, "right")
+    lefts = run.routed(node, left, node.left)
+    rights = run.routed(node, right, node.right)
     pairs = [list(_pairs(node, one, other)) for one, other in zip(lefts, rights, strict=True)]
     return _finished(run, node, pairs)
+
+
+def _looked_up(
+    run: Evaluator,
+    node: Join,
+    source: Node,
+    keys: Keys,
+    kept: list[dict[Any, list[Any]]],
+    side: str,
+) -> Parts:
+    """The pairs by an index of the other set."""
+    parts = zip(run.routed(node, source, keys), kept, strict=True)
+    pairs = [list(_matches(keys, part, table, side, node.kind)) for part, table in parts]
+    return _finished(run, node, pairs)
+
+
+def _matches(
+    keys: Keys, records: list[Any], table: dict[Any, list[Any]], side: str, kind: str
+) -> Iterator[Pair]:
+    """The pairs of the records of one side, by an index of the other."""
+    extract, swap, outer = keys.extractor(), side == "right", kind == side
+    for record in records:
+        key = extract(record)
+        partners = () if matches_nothing(key) else table.get(identity(key), ())
+        for partner in partners or ((None,) if outer else ()):
+            yield (partner, record) if swap else (record, partner)
 
 
 def _finished(run: Evaluator, node: Join | Cross, pairs: Parts) -> Parts:
@@ -56,23 +94,8 @@ def picked(pick: tuple[tuple[int, int | str | None], ...]) -> Callable[[Pair], t
     return make
 
 
-def matches_nothing(key: Any) -> bool:
-    """Whether a key is None or has a None: in a join it equals no other key."""
-    return key is None or (key.__class__ is tuple and None in key)
-
-
-def _by_key(records: list[Any], keys: Keys) -> dict[Any, list[Any]]:
-    extract = keys.extractor()
-    found: dict[Any, list[Any]] = {}
-    for record in records:
-        key = extract(record)
-        if not matches_nothing(key):
-            found.setdefault(identity(key), []).append(record)
-    return found
-
-
 def _pairs(node: Join, lefts: list[Any], rights: list[Any]) -> Iterator[Pair]:
-    table = _by_key(rights, node.right)
+    table = records_by_key(rights, node.right)
     extract = node.left.extractor()
     seen: set[Any] = set()
     for record in lefts:

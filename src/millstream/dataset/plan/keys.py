@@ -54,6 +54,15 @@ class Keys:
             return "a key selector"
         return ", ".join(map(str, self.fields)) or "the whole record"
 
+    def same_as(self, other: Keys) -> bool:
+        """Whether both are the same for each record."""
+        if self.selector is not None or other.selector is not None:
+            mine, theirs = self.selector, other.selector
+            return mine is not None and theirs is not None and mine.function is theirs.function
+        return self.fields == other.fields or (
+            self.positions is not None and self.positions == other.positions
+        )
+
     def extractor(self) -> Callable[[Any], Any]:
         """The function from a record to its key: one value, or a tuple of several."""
         if self.selector is not None:

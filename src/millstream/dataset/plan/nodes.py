@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from millstream.common.errors import Location
@@ -262,6 +262,23 @@ class DeltaLoop(Node):
     most: int
     aggregators: Mapping[str, Any]
     convergence: tuple[str, Any] | None
+
+
+def cut(results: Sequence[Node], puts: Mapping[Node, Node]) -> list[Node]:
+    """Copies of a step plan in which other nodes stand for some of its nodes."""
+    made: dict[Node, Node] = dict(puts)
+
+    def copy(node: Node) -> Node:
+        if node not in made:
+            if isinstance(node, Placeholder):
+                made[node] = node
+            else:
+                broadcasts = {name: copy(other) for name, other in node.broadcasts.items()}
+                inputs = tuple(copy(other) for other in node.inputs)
+                made[node] = replace(node, inputs=inputs, broadcasts=broadcasts)
+        return made[node]
+
+    return [copy(result) for result in results]
 
 
 def upstream(node: Node) -> Sequence[Node]:

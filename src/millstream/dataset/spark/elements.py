@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from millstream.dataset.kernel.elements import custom_place
 from millstream.dataset.plan.calls import user_function
+from millstream.dataset.plan.columns import arrow_schema, column_names, stored
 from millstream.dataset.plan.keys import SortKey
 from millstream.dataset.plan.nodes import (
     Each,
@@ -30,13 +31,7 @@ from millstream.dataset.plan.nodes import (
     Union,
 )
 from millstream.dataset.plan.records import encoded, has_fields
-from millstream.dataset.spark.columns import (
-    arrow_schema,
-    column_names,
-    stored,
-    stored_frame,
-    value_of,
-)
+from millstream.dataset.spark.columns import stored_frame, value_of
 from millstream.dataset.spark.engine import Flow, SparkEngine, compiles
 from millstream.dataset.spark.passes import Extra
 

@@ -15,7 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millstream.common.typeinfo import TypeInformation
 from millstream.dataset.execution import merged
+from millstream.dataset.functions import RuntimeContext
 from millstream.dataset.kernel.steps import Step
+from millstream.dataset.plan.columns import column_names, is_plain, stored
 from millstream.dataset.plan.keys import Keys, SortKey
 from millstream.dataset.plan.nodes import Node
 from millstream.dataset.plan.records import (
@@ -25,7 +27,7 @@ from millstream.dataset.plan.records import (
     field_types,
     table_of,
 )
-from millstream.dataset.spark.columns import column_names, is_plain, spark_schema, stored
+from millstream.dataset.spark.columns import spark_schema
 from millstream.dataset.spark.passes import Extra, Groups, Output, Pass, Place, Task
 from millstream.spark.session.session import get_session
 from millstream.spark.tasks.failures import readable_errors
@@ -104,7 +106,11 @@ class SparkEngine:
         self._broadcasts: dict[Node, list[Any]] = {}
         self._kept: list[DataFrame] = []
         self._totals = self.spark.sparkContext.accumulator({}, _Totals())
-        self.consumers: dict[Node, int] = {}
+        self._context: Callable[..., RuntimeContext] = RuntimeContext
+        self._aggregators: dict[str, Any] = {}
+        self.loop_tasks = parallelism
+        self.notes: dict[Node, tuple[str, str]] = {}
+        self.more_accumulators: list[dict[str, Any]] = []
 
     # -- flows -------------------------------------------------------------------------------------
 
@@ -129,7 +135,14 @@ class SparkEngine:
         kind = stored(flow.result)
         location = flow.node.location if flow.node is not None else None
         output = Output(kind, tuple(extras), location)
-        place = Place(self.parallelism, next(self._numbers), self._totals)
+        place = Place(
+            self.parallelism,
+            next(self._numbers),
+            self._totals,
+            self._context,
+            {},
+            self._aggregators,
+        )
         if flow.groups is not None:
             sides, keys, step = flow.groups
             work: Any = Groups(sides, keys, step, flow.steps, output, place)
@@ -245,7 +258,32 @@ class SparkEngine:
         return kept
 
     def accumulators(self) -> dict[str, Any]:
-        return merged([pickle.loads(found) for found in self._totals.value.values()])
+        return merged([*self.own_accumulators(), *self.more_accumulators])
+
+    def own_accumulators(self) -> list[dict[str, Any]]:
+        """The accumulators of each task."""
+        return [pickle.loads(told)[0] for told in self._totals.value.values()]
+
+    def aggregates(self) -> list[dict[str, Any]]:
+        """The values of the aggregators of each task of a superstep."""
+        found = [pickle.loads(told)[1] for told in self._totals.value.values()]
+        return [values for values in found if values]
+
+    def inner(
+        self,
+        bound: Mapping[Node, Flow],
+        context: Callable[..., RuntimeContext],
+        aggregators: dict[str, Any],
+    ) -> SparkEngine:
+        """An engine for one superstep."""
+        engine = SparkEngine(self.parallelism, self.spark, {})
+        engine._flows.update(bound)
+        engine._context, engine._aggregators = context, aggregators
+        return engine
+
+    def note(self, node: Node, way: str, reason: str) -> None:
+        """Remember how a node was run, and why."""
+        self.notes[node] = (way, reason)
 
     def close(self) -> None:
         for frame in self._kept:

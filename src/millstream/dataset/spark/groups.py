@@ -13,6 +13,7 @@ from millstream.dataset.functions import Aggregation
 from millstream.dataset.kernel.groups import aggregated, extreme_of, reduced
 from millstream.dataset.kernel.steps import Step
 from millstream.dataset.plan.calls import UserFunction
+from millstream.dataset.plan.columns import column_names, is_plain, stored
 from millstream.dataset.plan.keys import Keys, SortKey, identity
 from millstream.dataset.plan.nodes import (
     Aggregate,
@@ -26,7 +27,7 @@ from millstream.dataset.plan.nodes import (
     Reduce,
 )
 from millstream.dataset.plan.records import field_types, has_fields
-from millstream.dataset.spark.columns import column_names, is_plain, spark_type, stored
+from millstream.dataset.spark.columns import spark_type
 from millstream.dataset.spark.elements import directed
 from millstream.dataset.spark.engine import Flow, SparkEngine, compiles
 

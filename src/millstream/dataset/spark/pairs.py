@@ -12,9 +12,10 @@ from millstream.common.typeinfo import TupleTypeInfo, TypeInformation
 from millstream.dataset.functions import JoinHint
 from millstream.dataset.kernel.pairs import pair_step, picked
 from millstream.dataset.plan.calls import user_function
+from millstream.dataset.plan.columns import column_names, stored
 from millstream.dataset.plan.nodes import Cross, Join
 from millstream.dataset.plan.records import field_index, field_types, has_fields, is_pickled
-from millstream.dataset.spark.columns import column_names, spark_type, stored, value_of
+from millstream.dataset.spark.columns import spark_type, value_of
 from millstream.dataset.spark.engine import Flow, SparkEngine, compiles
 from millstream.dataset.spark.groups import same_keys
 

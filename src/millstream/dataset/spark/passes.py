@@ -17,9 +17,9 @@ from millstream.common.typeinfo import TypeInformation
 from millstream.dataset.functions import RuntimeContext
 from millstream.dataset.kernel.ordering import ordered
 from millstream.dataset.kernel.steps import Step, run_steps
+from millstream.dataset.plan.columns import column_names
 from millstream.dataset.plan.keys import Keys, encoded_key, identity
 from millstream.dataset.plan.records import decoded, encoded
-from millstream.dataset.spark.columns import column_names
 from millstream.spark.tasks.worker import ProgramRef, errors_that_travel
 
 __all__ = ["Extra", "Groups", "Pass", "Place", "Task"]
@@ -71,6 +71,7 @@ class Place:
     totals: Any = None
     context: Callable[..., RuntimeContext] = RuntimeContext
     opened: dict[str, Any] = field(default_factory=dict)
+    aggregators: dict[str, Any] = field(default_factory=dict)
 
     def opener(self) -> Callable[[Step], RuntimeContext]:
         """The giver of contexts in this task."""
@@ -82,9 +83,11 @@ class Place:
         return context_of
 
     def report(self) -> None:
-        """Send the accumulators of this task to the driver."""
-        if self.opened and self.totals is not None:
-            self.totals.add({(self.number, _partition()): pickle.dumps(self.opened)})
+        """Send the accumulators of this task, and what it has aggregated, to the driver."""
+        if self.totals is not None and (self.opened or self.aggregators):
+            values = {name: each.get_aggregate() for name, each in self.aggregators.items()}
+            told = pickle.dumps((self.opened, values))
+            self.totals.add({(self.number, _partition()): told})
 
 
 def _partition() -> int:
