@@ -102,6 +102,7 @@ FOLDERS = {
         "execution",
         "fluent",
         "environment",
+        "outputs",
     ),
     "iteration": ("kernel", "spark"),
     "dataset": ("plan", "kernel", "optimizer", "spark", "operations"),

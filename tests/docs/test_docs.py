@@ -180,7 +180,7 @@ def test_an_example_prints_the_same_in_memory(
     example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with in_memory(parallelism=2, epochs=3):
+    with in_memory(parallelism=2):
         printed = _printed(example)
     assert _trimmed(printed).split("\n") == _promised(example.read_text(encoding="utf-8"))
 

@@ -13,7 +13,9 @@ from millstream.common.types import Row, RowKind, like
 from millstream.common.typesystem.composites import ChangesTypeInfo
 from millstream.connectors.sink import Changelog
 from millstream.datastream.streams.data_stream import DataStream
+from millstream.kernel.tables.materialize import MaterializeSpec
 from millstream.plan.graph import StatelessNode
+from millstream.plan.tables import add_table, free_uid
 from millstream.table.catalog.manager import CatalogManager
 from millstream.table.changelog_mode import ChangelogMode
 from millstream.table.connectors.changes import changes_in_place
@@ -24,6 +26,7 @@ from millstream.table.execution.statements import Statements
 from millstream.table.expression import Expression
 from millstream.table.logical.algebra import Relation, TablePath
 from millstream.table.logical.entries import TableEntry
+from millstream.table.physical.compiled import row_info
 from millstream.table.schema import Schema, SchemaColumn
 from millstream.table.table_descriptor import TableDescriptor
 from millstream.table.types.logical import RowField, RowType
@@ -31,7 +34,7 @@ from millstream.table.types.parsing import parse_logical_type
 from millstream.table.types.type_infos import columns_of_stream, info_of_type
 from millstream.table.types.values import given_row
 
-__all__ = ["changelog_of_table", "stream_of_table", "table_of_stream"]
+__all__ = ["changelog_of_table", "stream_of_table", "table_of_stream", "whole_table"]
 
 
 # -- from streams --------------------------------------------------------------------------------
@@ -217,6 +220,16 @@ def changelog_of_table(
         function=_Changes(_Given(relation.row_type), planned.upsert_key, upsert),
         output_type=ChangesTypeInfo(_row_info(relation.row_type)),
     )
+
+
+def whole_table(statements: Statements, relation: Relation) -> DataStream:
+    """A table as a stream of all its rows, sorted, in each epoch that has changed them."""
+    stream, planned = _rows(statements, relation)
+    graph = stream._graph
+    spec = MaterializeSpec(row_info(relation.row_type), changes=planned.traits.updating)
+    whole = add_table(graph, "Whole Table", [stream._id], spec, uid=free_uid(graph, "whole-table"))
+    rows = DataStream(stream._env, graph, whole.id)
+    return rows.map(_Given(relation.row_type), _row_info(relation.row_type)).name("Table to Rows")
 
 
 def _row_info(row_type: RowType) -> RowTypeInfo:
