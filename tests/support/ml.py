@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ class Tables:
         return [row[at] for row in self.rows(table)]
 
 
-def arrays(vectors: Sequence[Any]) -> list[list[float]]:
+def arrays(vectors: Iterable[Any]) -> list[list[float]]:
     """Vectors as lists."""
     return [
         v.to_array().tolist() if isinstance(v, Vector) else list(np.asarray(v)) for v in vectors
