@@ -19,12 +19,16 @@ from millstream.graph import (
 )
 from millstream.iteration import Aggregator
 from tests.support.gelly import CASES, outcome
-from tests.support.strategies import thinned
+from tests.support.strategies import scaled
 
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("name", thinned(list(CASES), "gelly on spark"))
+# MILLSTREAM_EXAMPLES=3 runs all.
+STEP = max(1, len(CASES) // scaled(26, fewest=4))
+
+
+@pytest.mark.parametrize("name", list(CASES)[::STEP])
 def test_operations_give_what_gelly_expects(spark: SparkSession, name: str) -> None:
     found, expected = outcome(name, ExecutionEnvironment.get_execution_environment())
     assert found == expected
