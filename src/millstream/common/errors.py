@@ -96,8 +96,10 @@ def user_location() -> Location | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__")
-        # Millstream's own calls may go through it.
-        if name != "functools" and not _in_package(frame.f_code.co_filename, name):
+        # Millstream's own calls may go through them.
+        if name not in ("functools", "threading") and not _in_package(
+            frame.f_code.co_filename, name
+        ):
             return _location(frame.f_code, frame.f_lineno, frame.f_globals)
         frame = frame.f_back
     return None

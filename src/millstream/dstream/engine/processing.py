@@ -86,11 +86,11 @@ def _run(
         output.function(moment(info.batch_time.time_ms), rdd)
     except MillstreamError as error:
         failed = error
+        error.location = error.location or output.place
     except Exception as error:
         failed = user_code_error(error, output.label)
         failed.__cause__ = error
-        if failed.location is None:
-            failed.location = output.place
+        failed.location = failed.location or output.place
     info = replace(info, ended_ms=now_ms(), failure=None if failed is None else str(failed))
     tell("onOutputOperationCompleted", outputOperationInfo=info)
     return info, failed

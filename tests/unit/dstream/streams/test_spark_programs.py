@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from millstream.dstream import DStream
-from tests.support.dstreams import run_batches
+from tests.support.dstream.batches import run_batches
 
 Stream = DStream[Any]
 NUMBERS = [range(1, 5), range(5, 9), range(9, 13)]
