@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millstream.common.errors import PlanError, user_location
 from millstream.connectors.kafka.cluster import consumer_properties
@@ -20,6 +20,10 @@ from millstream.dstream.inputs.kafka_ranges import (
     utf8_decoder,
 )
 from millstream.dstream.rdd import SparkContext
+
+if TYPE_CHECKING:
+    from millstream.dstream.context import StreamingContext
+    from millstream.dstream.streams import DStream
 
 __all__ = [
     "KafkaMessageAndMetadata",
@@ -50,14 +54,14 @@ class KafkaUtils:
 
     @staticmethod
     def createDirectStream(
-        ssc: Any,
+        ssc: StreamingContext,
         topics: Iterable[str],
         kafkaParams: Mapping[str, Any],
         fromOffsets: Mapping[TopicAndPartition, int] | None = None,
         keyDecoder: Decoder = utf8_decoder,
         valueDecoder: Decoder = utf8_decoder,
         messageHandler: Handler | None = None,
-    ) -> Any:
+    ) -> DStream[Any]:
         """A DStream of pairs of key and value.
 
         Batches are ranges of offsets. They are in the batch log of a context with a checkpoint, so each
@@ -83,8 +87,8 @@ class KafkaUtils:
         """
         channels = _channels(kafkaParams, topics, fromOffsets)
         records = KafkaRecords(channels, _maker(keyDecoder, valueDecoder, messageHandler))
-        conf = ssc.sparkContext.getConf()
-        return ssc._input_stream(KafkaInput(records, conf), "createDirectStream")
+        conf = ssc._rdds.getConf()
+        return ssc._add_input(KafkaInput(records, conf))
 
     @staticmethod
     def createRDD(

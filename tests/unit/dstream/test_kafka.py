@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -23,14 +23,14 @@ MESSAGE = KafkaMessageAndMetadata("t", 0, 5, b"k", "wört".encode(), 1000)
 class Context:
     """A context that keeps its input."""
 
-    sparkContext = SparkContext("local[2]")
+    _rdds = SparkContext("local[2]")
 
-    def _input_stream(self, source: KafkaInput[Any], name: str) -> KafkaInput[Any]:
+    def _add_input(self, source: KafkaInput[Any]) -> KafkaInput[Any]:
         return source
 
 
 def direct(topics: Any = ("t",), params: Any = SERVERS, *more: Any, **named: Any) -> Any:
-    return KafkaUtils.createDirectStream(Context(), topics, params, *more, **named)
+    return KafkaUtils.createDirectStream(cast(Any, Context()), topics, params, *more, **named)
 
 
 def made(**named: Any) -> Any:

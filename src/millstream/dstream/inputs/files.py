@@ -115,6 +115,9 @@ class FileInput(Input[T]):
 
     def open(self, site: InputSite) -> None:
         """Learn how long a batch is."""
+        if self._last_ms is not None and self._last_ms < self._since_ms:
+            # The program was made again after a crash; files of the time between are new.
+            self._since_ms = site.start_ms
         self._batch_ms = site.batch_ms
         self._remember_ms = math.ceil(self._least_ms / site.batch_ms) * site.batch_ms
 

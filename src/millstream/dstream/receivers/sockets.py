@@ -70,6 +70,9 @@ class SocketReceiver(Receiver):
             return
         connected.settimeout(None)  # A quiet server is no error.
         self._socket = connected
+        if self.isStopped():  # Nobody may have closed it.
+            self.onStop()
+            return
         threading.Thread(
             target=self._receive, args=(connected,), name="Socket Receiver", daemon=True
         ).start()
