@@ -68,8 +68,11 @@ def schema_of(columns: Columns) -> pa.Schema:
     >>> schema_of(pa.table({"id": [1]})).names
     ['id']
     """
-    table = columns if isinstance(columns, pa.Table) else columns.limit(0).toArrow()
-    return table.schema
+    if isinstance(columns, pa.Table):
+        return columns.schema
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(columns.schema, timezone="UTC")
 
 
 def value_type(columns: Columns) -> pa.DataType | None:
