@@ -132,6 +132,7 @@ FOLDERS = {
         "clustering",
         "regression",
         "recommendation",
+        "flinkml",
     ),
     "dstream": ("rdd", "receivers", "inputs", "nodes", "streams", "engine"),
     "datastream": (

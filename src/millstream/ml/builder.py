@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from millstream.ml.api import AlgoOperator, Estimator, Model, Stage
 from millstream.ml.errors import ml_error, ml_type_error, ml_value_error
 from millstream.ml.stages.base import ColumnStage, split_arguments
 from millstream.ml.stages.entry import is_array_like
+from millstream.ml.util.sklearn_tags import tags_of
 
 __all__ = ["Pipeline", "PipelineModel"]
 
@@ -246,10 +247,14 @@ class Pipeline(_Stages, Estimator[Any, PipelineModel]):
         found._wired = True
         return found
 
+    def __sklearn_tags__(self) -> Any:
+        last: Any = self._stages[-1] if self._stages else None
+        return last.__sklearn_tags__() if hasattr(last, "__sklearn_tags__") else tags_of(None)
+
     def fit(self, *inputs: Any, y: Any = None) -> PipelineModel:
         """Fit the estimators in their order and return a pipeline of their models."""
         data, labels, params = split_arguments(inputs, y)
-        pipeline: Pipeline = self if params is None else self.clone().set_params(**params)
+        pipeline: Pipeline = self if params is None else self._given(params)
         stages = _wired_stages(pipeline, data)
         if all(isinstance(each, ColumnStage) for each in stages) and stages and len(data) == 1:
             models = _fitted_frames(stages, data, labels)
@@ -259,6 +264,21 @@ class Pipeline(_Stages, Estimator[Any, PipelineModel]):
         found._wired = pipeline._wired
         self._fitted = found
         return found
+
+    def _given(self, params: Mapping[Any, Any] | None) -> Self:
+        """The pipeline with other parameters: by name, or for all stages that have them."""
+        other = self.clone()
+        for key, value in (params or {}).items():
+            if isinstance(key, str):
+                other.set_params(**{key: value})
+                continue
+            stages = [each for each in other._stages if each.get_param(key.name) is not None]
+            if not stages:
+                message = f"no stage of the pipeline has a parameter {key.name!r}"
+                raise ml_value_error("ML_UNKNOWN_PARAM", message)
+            for stage in stages:
+                stage.set(key, value)
+        return other
 
     @property
     def model(self) -> PipelineModel:

@@ -90,17 +90,19 @@ class LinearLearner(
             return descent.learn(examples)
 
 
-def checked_examples(frame: Frame, columns: Columns, what: str) -> Examples | None:
+def checked_examples(
+    frame: Frame, columns: Columns, what: str, low: float = 0.0
+) -> Examples | None:
     """All examples with labels of two classes; None if they are a DataFrame, which is checked only."""
     if frame.dataframe is None:
         found = columns.read(frame.batch(columns.names))
         some_rows(len(found), what)
-        two_classes(found.labels)
+        two_classes(found.labels, low)
         return found
 
     def checked(batch: Batch) -> Floats:
         examples = columns.read(batch)
-        two_classes(examples.labels)
+        two_classes(examples.labels, low)
         return np.zeros(examples.features.shape[1])
 
     parts = frame.reduce(checked, columns.names)

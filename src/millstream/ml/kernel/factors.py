@@ -37,6 +37,8 @@ class Factorization:
     alpha: float = 1.0
     implicit: bool = False
     above_zero: bool = False
+    seed: int = 0
+    """A change of the first factors; 0 are flink-ml's."""
 
     def learn(
         self, users: Ints, items: Ints, ratings: Floats
@@ -48,7 +50,8 @@ class Factorization:
             _Side(own.ravel(), theirs.ravel(), ratings, len(user_ids)),
             _Side(theirs.ravel(), own.ravel(), ratings, len(item_ids)),
         )
-        item_factors = self._random([2 * each + 1 for each in item_ids.tolist()])
+        shift = 1_000_003 * self.seed
+        item_factors = self._random([2 * each + 1 + shift for each in item_ids.tolist()])
         user_factors = np.zeros((len(user_ids), self.rank))
         for _ in range(self.max_iter):
             user_factors = self._solved(sides[0], item_factors)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["nearest", "vote"]
+from millstream.ml.kernel.distances import pairwise
+
+__all__ = ["nearest", "nearest_by", "vote"]
 
 BLOCK = 1 << 22
 """How many distances are in memory at a time."""
@@ -79,3 +81,22 @@ def vote(labels: NDArray[np.float64]) -> NDArray[np.float64]:
         np.add.at(counts, (rows, column), 1)
     best = np.take_along_axis(counts, codes, axis=1).argmax(axis=1)
     return np.asarray(labels[rows, best])
+
+
+def nearest_by(
+    points: NDArray[np.float64], queries: NDArray[np.float64], k: int, measure: str
+) -> NDArray[np.int64]:
+    """Return the indices of the nearest points by another measure, the nearest first.
+
+    Examples
+    --------
+    >>> nearest_by(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[0.1, 1.0]]), 1, "cosine").tolist()
+    [[1]]
+    """
+    found = np.zeros((len(queries), min(k, len(points))), np.int64)
+    step = max(1, BLOCK // max(1, len(points)))
+    for start in range(0, len(queries), step):
+        apart = pairwise(queries[start : start + step], points, measure)
+        chosen = np.argsort(apart, axis=1, kind="stable")[:, : found.shape[1]]
+        found[start : start + step] = chosen
+    return found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -18,18 +20,20 @@ from millstream.ml.param import BooleanParam, FloatParam, IntParam, ParamValidat
 from millstream.ml.stages.base import Learner
 from millstream.ml.stages.mapping import FeatureModel, Work
 
-__all__ = ["Als", "AlsModel", "Pairs", "ids_of"]
+__all__ = ["Als", "AlsLearner", "AlsModel", "AlsModelParams", "AlsParameters", "ids_of"]
 
 Pairs = list[tuple[int, list[float]]]
 _not_null, _not_negative = ParamValidators.not_null(), ParamValidators.gt_eq(0)
 
 
-class _ModelParams(HasPredictionCol):
+class AlsModelParams(HasPredictionCol):
+    """The columns of users, items and predictions."""
+
     USER_COL = StringParam("user_col", "User column name.", "user", _not_null)
     ITEM_COL = StringParam("item_col", "Item column name.", "item", _not_null)
 
 
-class AlsModel(FeatureModel, _ModelParams):
+class AlsModel(FeatureModel, AlsModelParams):
     """The model of `Als`: ids of users and items with their factors, as numbers of 32 bits.
 
     A user or an item that the training had not has NaN.
@@ -80,7 +84,66 @@ def ids_of(batch: Batch, column: str) -> Any:
     return np.array([int(value) for value in numbers], np.int64)
 
 
-class Als(Learner, _ModelParams):
+@dataclass(frozen=True)
+class AlsParameters:
+    """The parameters of the algorithm, by whatever names a learner has them."""
+
+    rank: int
+    max_iter: int
+    reg: float
+    alpha: float = 1.0
+    implicit: bool = False
+    above_zero: bool = False
+    seed: int = 0
+
+
+class AlsLearner(Learner, AlsModelParams):
+    """Learning factors of users and items from their ratings."""
+
+    MODEL = AlsModel
+    reads_numbers = False
+    RATING_COL = StringParam("rating_col", "Rating column name.", "rating", _not_null)
+
+    @abstractmethod
+    def parameters(self) -> AlsParameters:
+        """The parameters of the algorithm."""
+
+    def feature_columns(self) -> list[str]:
+        return [self.user_col, self.item_col, self.rating_col]
+
+    def learn(self, frame: Frame) -> list[dict[str, Any]]:
+        given, names = self.parameters(), self.feature_columns()
+        if frame.dataframe is not None:
+            users, items = self._of_spark(frame, given)
+        else:
+            batch = frame.batch(names)
+            some_rows(len(batch), type(self).__name__)
+            sides = Factorization(**asdict(given)).learn(*_ratings(batch, *names))
+            users, items = (dict(zip(ids, rows.tolist(), strict=True)) for ids, rows in sides)
+        return [{"userFactors": [*users.items()], "itemFactors": [*items.items()]}]
+
+    def _of_spark(self, frame: Frame, given: AlsParameters) -> list[dict[int, list[float]]]:
+        from millstream.ml.spark.learners import factors
+
+        names = self.feature_columns()
+        parts = frame.reduce(lambda batch: len(_ratings(batch, *names)[0]), names)
+        some_rows(len(parts), type(self).__name__)
+        return factors(
+            frame.dataframe,
+            userCol=self.user_col,
+            itemCol=self.item_col,
+            ratingCol=self.rating_col,
+            rank=given.rank,
+            maxIter=given.max_iter,
+            regParam=given.reg,
+            alpha=given.alpha,
+            implicitPrefs=given.implicit,
+            nonnegative=given.above_zero,
+            seed=given.seed,
+        )
+
+
+class Als(AlsLearner):
     """Alternating least squares, with factors that begin at the random numbers of flink-ml.
 
     As in flink-ml, factors of explicit ratings are never below 0; ``non_negative`` is for implicit ones.
@@ -94,9 +157,6 @@ class Als(Learner, _ModelParams):
     (array([2.]), array([nan]))
     """
 
-    MODEL = AlsModel
-    reads_numbers = False
-    RATING_COL = StringParam("rating_col", "Rating column name.", "rating", _not_null)
     ALPHA = FloatParam("alpha", "Alpha for implicit preference.", 1.0, _not_negative)
     REG_PARAM = FloatParam("reg_param", "Regularization parameter.", 0.1, _not_negative)
     IMPLICIT_PREFS = BooleanParam("implicit_prefs", "Whether to use implicit preference.", False)
@@ -105,6 +165,16 @@ class Als(Learner, _ModelParams):
     )
     RANK = IntParam("rank", "Rank of the factorization.", 10, ParamValidators.gt(0))
     MAX_ITER = IntParam("max_iter", "Maximum number of iterations.", 10, ParamValidators.gt(0))
+
+    def parameters(self) -> AlsParameters:
+        return AlsParameters(
+            self.rank,
+            self.max_iter,
+            self.reg_param,
+            self.alpha,
+            self.implicit_prefs,
+            self.non_negative or not self.implicit_prefs,
+        )
 
     @property
     def implicit_refs(self) -> bool:
@@ -118,47 +188,6 @@ class Als(Learner, _ModelParams):
     def set_implicit_refs(self, value: bool) -> Self:
         """Set ``implicit_prefs``."""
         return self.set(self.IMPLICIT_PREFS, value)
-
-    def feature_columns(self) -> list[str]:
-        return [self.user_col, self.item_col, self.rating_col]
-
-    def learn(self, frame: Frame) -> list[dict[str, Any]]:
-        above_zero = self.non_negative or not self.implicit_prefs
-        if frame.dataframe is not None:
-            users, items = self._of_spark(frame, above_zero)
-        else:
-            batch = frame.batch(self.feature_columns())
-            some_rows(len(batch), "Als")
-            parameters = Factorization(
-                self.rank,
-                self.max_iter,
-                self.reg_param,
-                self.alpha,
-                self.implicit_prefs,
-                above_zero,
-            )
-            sides = parameters.learn(*_ratings(batch, *self.feature_columns()))
-            users, items = (dict(zip(ids, rows.tolist(), strict=True)) for ids, rows in sides)
-        return [{"userFactors": [*users.items()], "itemFactors": [*items.items()]}]
-
-    def _of_spark(self, frame: Frame, above_zero: bool) -> list[dict[int, list[float]]]:
-        from millstream.ml.spark.learners import factors
-
-        names = self.feature_columns()
-        parts = frame.reduce(lambda batch: len(_ratings(batch, *names)[0]), names)
-        some_rows(len(parts), "Als")
-        return factors(
-            frame.dataframe,
-            userCol=self.user_col,
-            itemCol=self.item_col,
-            ratingCol=self.rating_col,
-            rank=self.rank,
-            maxIter=self.max_iter,
-            regParam=self.reg_param,
-            alpha=self.alpha,
-            implicitPrefs=self.implicit_prefs,
-            nonnegative=above_zero,
-        )
 
 
 def _ratings(batch: Batch, user: str, item: str, rating: str) -> tuple[Any, Any, Any]:

@@ -51,8 +51,11 @@ def log_loss(frame: DataFrame, columns: Columns, reg: float, elastic_net: float)
     return np.asarray(learner.fit(_of_vectors(frame, columns.features)).coefficients.toArray())
 
 
-def hinge(frame: DataFrame, columns: Columns, reg: float) -> Floats:
-    """The coefficient of a support vector machine."""
+def hinge(frame: DataFrame, columns: Columns, reg: float, signs: bool = False) -> Floats:
+    """The coefficient of a support vector machine. ``signs``: labels are -1 and 1, and not 0 and 1."""
+    if signs:
+        label = col("`" + columns.label.replace("`", "``") + "`").cast("double")
+        frame = frame.withColumn(columns.label, (label + 1) / 2)
     learner = LinearSVC(regParam=reg, **_STEPS, **_columns(columns))
     return np.asarray(learner.fit(_of_vectors(frame, columns.features)).coefficients.toArray())
 

@@ -19,6 +19,7 @@ from millstream.ml.frames.base import Frame, Step
 from millstream.ml.frames.local import ArrayFrame, ArrowFrame
 from millstream.ml.kernel.batch import Batch
 from millstream.ml.stages.entry import frame_of, is_array_like
+from millstream.ml.util.sklearn_tags import tags_of
 
 __all__ = [
     "ColumnModel",
@@ -188,6 +189,8 @@ class ColumnModel(_Applies, Model[Any]):
 
     DATA: ClassVar[Mapping[str, str]] = {}
     """The columns of the model data and their kinds."""
+    PREDICTS: ClassVar[str | None] = None
+    """What a model predicts, as scikit-learn has it: ``classifier`` or ``regressor``."""
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)
@@ -284,6 +287,9 @@ class Learner(ColumnStage, Estimator[Any, Any]):
         rows = Later(lambda: learner.learn(frame)) if frame.later else stage.learn(frame)
         self._fitted = model.learned(rows, frame)
         return self._fitted
+
+    def __sklearn_tags__(self) -> Any:
+        return tags_of(self.MODEL.PREDICTS)
 
     @property
     def model(self) -> ColumnModel:

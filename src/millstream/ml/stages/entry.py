@@ -13,6 +13,7 @@ from millstream.ml.errors import ml_type_error, ml_value_error
 from millstream.ml.frames.base import Frame
 from millstream.ml.frames.local import ArrayFrame, ArrowFrame, PandasFrame
 from millstream.ml.kernel.batch import Batch
+from millstream.ml.labeled import LabeledVector
 from millstream.ml.linalg import Vector
 
 __all__ = ["frame_of", "is_array_like"]
@@ -86,6 +87,9 @@ def _of_flink(data: Any, features: Sequence[str]) -> Frame:
 
 
 def _of_arrays(data: Any, features: Sequence[str], y: Any, label: str | None) -> Frame:
+    if isinstance(data, (list, tuple)) and data and isinstance(data[0], LabeledVector):
+        y = [each.label for each in data] if y is None else y
+        data = [each.vector for each in data]
     found = _array(data.toarray() if _sparse_matrix(data) else data)
     columns: dict[str, Any] = {}
     if len(features) == 1:

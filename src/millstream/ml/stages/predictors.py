@@ -48,12 +48,16 @@ class _Predicts(FeatureModel):
 class Classifier(_Predicts):
     """A model that predicts classes; its score is the share of right ones."""
 
+    PREDICTS = "classifier"
+
     def _scored(self, batch: Batch, label: Any, prediction: Any) -> float:
         return float((batch.numbers(label) == batch.numbers(prediction)).mean())
 
 
 class Regressor(_Predicts):
     """A model that predicts numbers; its score is R², the share of the variance that is explained."""
+
+    PREDICTS = "regressor"
 
     def _scored(self, batch: Batch, label: Any, prediction: Any) -> float:
         labels = batch.numbers(label)
