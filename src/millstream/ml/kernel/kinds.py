@@ -174,9 +174,18 @@ def column_of_arrow(array: pa.Array | pa.ChunkedArray) -> Column:
         return np.asarray(array.to_numpy(zero_copy_only=False), np.float64)
     if (pa.types.is_integer(kind) or pa.types.is_boolean(kind)) and not array.null_count:
         return array.to_numpy(zero_copy_only=False)
+    if pa.types.is_map(kind):
+        return [_dict_of(each, kind) for each in array.to_pylist()]
     if pa.types.is_fixed_size_list(kind):
         return array.flatten().to_numpy(zero_copy_only=False).reshape(len(array), -1)
     return array.to_pylist()
+
+
+def _dict_of(pairs: Any, kind: pa.DataType) -> Any:
+    """A map, whose values may be maps; Arrow gives pairs."""
+    if pairs is None or not pa.types.is_map(kind):
+        return pairs
+    return {key: _dict_of(value, kind.item_type) for key, value in pairs}
 
 
 def _items(scalar: pa.ListScalar) -> Any:

@@ -87,8 +87,7 @@ class DataFrameFrame(Frame):
     def _selected(self, names: Sequence[str] | None) -> DataFrame:
         if names is None:
             return self._frame
-        quoted = ["`" + name.replace("`", "``") + "`" for name in names]
-        return self._frame.select(*quoted)
+        return self._frame.select(*_quoted(names))
 
     @property
     def dataframe(self) -> DataFrame:
@@ -103,39 +102,67 @@ class DataFrameFrame(Frame):
 
     def reduce(self, partial: Callable[[Batch], Any], names: Sequence[str]) -> list[Any]:
         self.require(names)
+        known = list(names)
 
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 if batch.num_rows:
-                    state = dumps(partial(batch_of(batch)))
+                    state = dumps(partial(batch_of(batch.rename_columns(known))))
                     yield pa.record_batch([pa.array([state], pa.binary())], ["state"])
 
-        rows = self._selected(names).mapInArrow(run, "state binary").collect()
+        rows = _numbered(self._selected(names)).mapInArrow(run, "state binary").collect()
         return [loads(bytes(row.state)) for row in rows]
 
     def mapped(self, step: Step) -> Frame:
+        names, found = self.names, [*self.names, *step.outputs]
+
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
-                yield _applied(step, batch)
+                made = _applied(step, batch.rename_columns(names))
+                yield made.rename_columns(_places(found))
 
         fields = [*self._frame.schema.fields, *_schema(step.outputs).fields]
-        return DataFrameFrame(self._frame.mapInArrow(run, StructType(fields)))
+        schema = StructType(
+            [
+                StructField(place, field.dataType, field.nullable)
+                for place, field in zip(_places(fields), fields, strict=True)
+            ]
+        )
+        return DataFrameFrame(_numbered(self._frame).mapInArrow(run, schema).toDF(*found))
 
     def made(self, batch: Batch, kinds: Mapping[str, str]) -> Frame:
         table = batch_to_arrow(batch, kinds)
-        schema = _schema(kinds)
-        plain = self._frame.sparkSession.createDataFrame(table)
+        names = table.column_names
+        numbered = table.rename_columns(_places(names))
+        plain = self._frame.sparkSession.createDataFrame(numbered)
+        schema = _schema(
+            {place: kinds[name] for place, name in zip(_places(names), names, strict=True)}
+        )
         # Arrow knows the layout of vectors, and not that they are vectors.
-        return DataFrameFrame(plain.mapInArrow(lambda batches: batches, schema))
+        return DataFrameFrame(plain.mapInArrow(lambda batches: batches, schema).toDF(*names))
 
     def split(self, weights: Sequence[float], seed: int) -> list[Frame]:
         return [DataFrameFrame(each) for each in self._frame.randomSplit(list(weights), seed)]
 
     def smallest(self, name: str, count: int) -> Frame:
-        return DataFrameFrame(self._frame.orderBy(self._frame[name]).limit(count))
+        (quoted,) = _quoted([name])
+        return DataFrameFrame(self._frame.orderBy(quoted).limit(count))
 
     def given(self, outputs: Sequence[str]) -> Any:
         return self._frame
+
+
+def _quoted(names: Sequence[str]) -> list[str]:
+    return ["`" + name.replace("`", "``") + "`" for name in names]
+
+
+def _places(columns: Sequence[Any]) -> list[str]:
+    return [f"_{at}" for at in range(len(columns))]
+
+
+def _numbered(frame: DataFrame) -> DataFrame:
+    """The same columns with other names: mapInArrow finds none that has a dot in its name."""
+    return frame.toDF(*_places(frame.columns))
 
 
 def queried_frame(frame: DataFrame, statement: str, place: str) -> DataFrame:
