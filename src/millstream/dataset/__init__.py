@@ -46,6 +46,7 @@ from millstream.dataset.functions import (
 from millstream.dataset.grouping import Grouping, SortedGrouping, UnsortedGrouping
 from millstream.dataset.iterations import DeltaIteration, IterativeDataSet
 from millstream.dataset.joins import CrossOperator, JoinOperator
+from millstream.dataset.sinks import DataSink
 
 __all__ = [
     "AggregateOperator",
@@ -57,6 +58,7 @@ __all__ = [
     "CrossFunction",
     "CrossOperator",
     "DataSet",
+    "DataSink",
     "DeltaIteration",
     "DoubleSumAggregator",
     "DoubleZeroConvergence",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,27 @@ import pyarrow as pa
 
 from millstream.common.errors import PlanError, TypeMismatchError, short_repr, user_location
 from millstream.common.job import JobExecutionResult
+from millstream.common.memory_mode import memory_tasks
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types, from_arrow
 from millstream.dataset.data_set import DataSet
 from millstream.dataset.execution import Engine, Settings, engine_for, result_of
+from millstream.dataset.functions import FilterFunction, RichFunction
 from millstream.dataset.operations.base import checked_size
-from millstream.dataset.plan.nodes import FromFrame, FromRecords, FromTable, Node, NumberSequence
-from millstream.dataset.plan.records import coerced, records_type
+from millstream.dataset.plan.calls import user_function
+from millstream.dataset.plan.formats import CSV_TYPES, FromCsv, from_json
+from millstream.dataset.plan.nodes import (
+    Each,
+    First,
+    FromFrame,
+    FromRecords,
+    FromTable,
+    Node,
+    NumberSequence,
+    ReadLines,
+    ReadParquet,
+)
+from millstream.dataset.plan.records import PICKLED, coerced, records_type
+from millstream.iteration import LoopOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +69,11 @@ class ExecutionEnvironment:
     def set_parallelism(self, parallelism: int) -> ExecutionEnvironment:
         """Let operators run in so many tasks, unless they say otherwise."""
         self._settings.parallelism = checked_size(parallelism, "set_parallelism()", 1)
+        return self
+
+    def set_iteration_options(self, options: LoopOptions) -> ExecutionEnvironment:
+        """Say how iterations run: in resident tasks or as jobs per superstep, with which snapshots."""
+        self._settings.loop_options = options
         return self
 
     def get_parallelism(self) -> int | None:
@@ -154,6 +174,116 @@ class ExecutionEnvironment:
             self._settings.session = frame.sparkSession
         return DataSet(self, node)
 
+    def read_text(self, path: str) -> DataSet:
+        """The lines of a text file, or of the files of a folder."""
+        return DataSet(self, self._lines(path, "\n"))
+
+    def read_csv(
+        self,
+        path: str,
+        types: Sequence[TypeInformation],
+        line_delimiter: str = "\n",
+        field_delimiter: str = ",",
+        *,
+        names: Sequence[str] | None = None,
+        ignore_first_line: bool = False,
+    ) -> DataSet:
+        """The lines of CSV files as tuples; a field with a delimiter in it is quoted.
+
+        Parameters
+        ----------
+        path
+            A file, or a folder of files.
+        types
+            The types of the fields. An empty field is None, but a text is an empty text.
+        line_delimiter
+            The end of lines.
+        field_delimiter
+            The text between fields.
+        names
+            Names of the fields: the elements are Rows then.
+        ignore_first_line
+            Leave out lines that are equal to the first line of the files, their header.
+        """
+        location = user_location()
+        for kind in types:
+            if getattr(kind, "kind", None) not in CSV_TYPES:
+                raise PlanError(
+                    "DATASET_CSV",
+                    f"read_csv() cannot read fields of {short_repr(kind)}",
+                    location=location,
+                    hint="use numbers, texts, booleans, dates and times of Types",
+                )
+        lines = self._lines(path, line_delimiter)
+        if ignore_first_line:
+            lines = self._without_header(lines, location)
+        kinds = list(types)
+        found = Types.TUPLE(kinds) if names is None else Types.ROW_NAMED(list(names), kinds)
+        reader = user_function(FromCsv(kinds, field_delimiter), "__call__", 1, location)
+        return DataSet(
+            self,
+            Each(
+                inputs=(lines,),
+                type=found,
+                location=location,
+                kind="map",
+                function=reader,
+                name="Csv",
+            ),
+        )
+
+    def read_json(self, path: str, type_info: TypeInformation | None = None) -> DataSet:
+        """The lines of JSON files.
+
+        Parameters
+        ----------
+        path
+            A file, or a folder of files.
+        type_info
+            The type of the elements, such as ``Types.ROW_NAMED``; without it, objects are dicts.
+        """
+        location = user_location()
+        reader = user_function(from_json, "__call__", 1, location)
+        return DataSet(
+            self,
+            Each(
+                inputs=(self._lines(path, "\n"),), type=type_info or PICKLED, location=location,
+                kind="map", function=reader, name="Json",
+            ),
+        )  # fmt: skip
+
+    def read_parquet(self, path: str) -> DataSet:
+        """The rows of Parquet files, as Rows with their names."""
+        location = user_location()
+        if memory_tasks() is None:
+            from millstream.dataset.spark.columns import parquet_type
+
+            found = parquet_type(engine_for(self._settings), path, location)
+        else:
+            from pyarrow.parquet import read_schema
+
+            from millstream.dataset.kernel.files import files_of
+
+            found = row_type(read_schema(files_of(path, location)[0]))
+        return DataSet(self, ReadParquet(type=found, location=location, name="Parquet", path=path))
+
+    def _lines(self, path: str, end: str) -> Node:
+        return ReadLines(
+            type=Types.STRING(), location=user_location(), name="Text", path=str(path), end=end
+        )
+
+    def _without_header(self, lines: Node, location: Any) -> Node:
+        """The lines but for the header: it is read when the program runs, as a broadcast set."""
+        first = First(inputs=(lines,), type=lines.type, keys=None, sort=(), size=1)
+        without = user_function(WithoutHeader(), "filter", 1, location)
+        return Each(
+            inputs=(lines,), type=lines.type, location=location, kind="filter", function=without,
+            name="Header", broadcasts={"header": first},
+        )  # fmt: skip
+
+    def _add_sink(self, sink: Any) -> None:
+        self._sinks.append(sink)
+
     def execute(self, job_name: str = "") -> JobExecutionResult:
         """Run all sinks that wait."""
         if not self._sinks:
@@ -163,7 +293,7 @@ class ExecutionEnvironment:
                 location=user_location(),
                 hint="add one, such as write_text() or output(); collect() and count() run at once",
             )
-        self._run(lambda engine: None)
+        self._run(None, lambda engine: None)
         assert self._last is not None
         return self._last
 
@@ -171,12 +301,13 @@ class ExecutionEnvironment:
         """The result of the last run, with its accumulators; None before the first."""
         return self._last
 
-    def _run(self, want: Callable[[Engine], Any]) -> Any:
-        """Run the sinks that wait, and what else is wanted."""
+    def _run(self, node: Node | None, want: Callable[[Engine], Any]) -> Any:
+        """Run the sinks that wait, and what else is wanted of a node."""
         started = perf_counter()
         engine = engine_for(self._settings)
         sinks, self._sinks = self._sinks, []
         try:
+            engine.prepare([*(sink.node for sink in sinks), *([node] if node is not None else [])])
             for sink in sinks:
                 sink.run(engine)
             found = want(engine)
@@ -187,6 +318,19 @@ class ExecutionEnvironment:
 
     def _frame(self, node: Node) -> DataFrame:
         return engine_for(self._settings).frame(node)
+
+
+class WithoutHeader(RichFunction, FilterFunction):
+    """Keeps the lines that are not the header.
+
+    Examples
+    --------
+    See `ExecutionEnvironment.read_csv`.
+    """
+
+    def filter(self, value: str) -> bool:
+        """Whether a line is not the header."""
+        return value not in self.context.get_broadcast_variable("header")
 
 
 def get_environment() -> ExecutionEnvironment:

@@ -12,14 +12,17 @@ import pyarrow as pa
 from millstream.common.accumulators import Accumulator
 from millstream.common.job import JobExecutionResult, JobID
 from millstream.common.memory_mode import memory_tasks
-from millstream.dataset.kernel import elements, groups, loops, pairs, sources  # noqa: F401
+from millstream.dataset.kernel import elements, files, groups, loops, pairs, sources  # noqa: F401
 from millstream.dataset.kernel.evaluate import Evaluator
 from millstream.dataset.kernel.places import AllPlaces
 from millstream.dataset.plan.nodes import Node
 from millstream.dataset.plan.records import table_of
+from millstream.iteration import LoopOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from millstream.dataset.sinks import FileSink
 
 __all__ = ["Engine", "Settings", "engine_for", "result_of"]
 
@@ -31,16 +34,17 @@ class Settings:
     parallelism: int | None = None
     session: SparkSession | None = None
     configuration: dict[str, str] = field(default_factory=dict)
+    loop_options: LoopOptions = field(default_factory=LoopOptions)
 
 
 class Engine(Protocol):
     """A run of a program. Nodes that several results share are computed once."""
 
+    def prepare(self, results: Sequence[Node]) -> None:
+        """Look at the whole program before it runs."""
+
     def records(self, node: Node) -> list[Any]:
         """The records of a node."""
-
-    def parts(self, node: Node) -> list[list[Any]]:
-        """The records of a node, per partition."""
 
     def count(self, node: Node) -> int:
         """How many records a node has."""
@@ -50,6 +54,9 @@ class Engine(Protocol):
 
     def frame(self, node: Node) -> DataFrame:
         """The columns of the records as a DataFrame of Spark."""
+
+    def write(self, sink: FileSink) -> None:
+        """Write files."""
 
     def accumulators(self) -> dict[str, Any]:
         """The values of the accumulators."""
@@ -61,14 +68,14 @@ class Engine(Protocol):
 class MemoryEngine:
     """Runs programs in this process."""
 
-    def __init__(self, tasks: int) -> None:
-        self._run = Evaluator(AllPlaces(tasks))
+    def __init__(self, tasks: int, loop_options: LoopOptions) -> None:
+        self._run = Evaluator(AllPlaces(tasks), loop_options=loop_options)
+
+    def prepare(self, results: Sequence[Node]) -> None:
+        pass
 
     def records(self, node: Node) -> list[Any]:
         return [record for part in self._run.parts(node) for record in part]
-
-    def parts(self, node: Node) -> list[list[Any]]:
-        return self._run.parts(node)
 
     def count(self, node: Node) -> int:
         return sum(map(len, self._run.parts(node)))
@@ -85,6 +92,15 @@ class MemoryEngine:
             location=user_location(),
             hint="use to_arrow() or to_pandas()",
         )
+
+    def write(self, sink: FileSink) -> None:
+        one = sink.parallelism == 1
+        parts = self._run.parts(sink.node)
+        place = files.free_place(sink.path, sink.overwrite, sink.location)
+        if sink.kind == "parquet":
+            files.write_parquet(place, sink.node.type, self.records(sink.node), one_file=one)
+        else:
+            files.write_lines(place, parts, sink.end, one_file=one)
 
     def accumulators(self) -> dict[str, Any]:
         return merged(self._run.accumulators)
@@ -116,10 +132,12 @@ def engine_for(settings: Settings) -> Engine:
     """The engine that runs a program here and now."""
     tasks = memory_tasks()
     if tasks is not None:
-        return MemoryEngine(settings.parallelism or tasks)
+        return MemoryEngine(settings.parallelism or tasks, settings.loop_options)
     from millstream.dataset.spark.running import SparkEngine
 
-    return SparkEngine(settings.parallelism, settings.session, settings.configuration)
+    return SparkEngine(
+        settings.parallelism, settings.session, settings.configuration, settings.loop_options
+    )
 
 
 def result_of(engine: Engine, started: float) -> JobExecutionResult:

@@ -12,6 +12,7 @@ from millstream.dataset.kernel.steps import Step, run_steps
 from millstream.dataset.plan.keys import Keys, identity, slot_of
 from millstream.dataset.plan.nodes import Node
 from millstream.dataset.plan.records import coerced
+from millstream.iteration import LoopOptions
 
 __all__ = ["Constants", "Evaluator", "matches_nothing", "operator_of", "records_by_key"]
 
@@ -68,6 +69,8 @@ class Evaluator:
         Makes contexts of functions; in an iteration it knows the superstep.
     constants
         In an iteration, what stays the same from superstep to superstep.
+    loop_options
+        How iterations run.
     """
 
     def __init__(
@@ -77,7 +80,9 @@ class Evaluator:
         accumulators: list[dict[str, Accumulator[Any, Any]]] | None = None,
         context: Callable[..., RuntimeContext] = RuntimeContext,
         constants: Constants | None = None,
+        loop_options: LoopOptions | None = None,
     ) -> None:
+        self.loop_options = loop_options
         self.places = places
         self.constants = constants
         self.accumulators = accumulators or [{} for _ in places.own]

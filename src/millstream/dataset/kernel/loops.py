@@ -23,6 +23,7 @@ from millstream.iteration import (
     Aggregator,
     LoopInput,
     LoopJob,
+    LoopOptions,
     LoopResult,
     MeshProgram,
     Outbox,
@@ -106,16 +107,18 @@ def _records(type_info: Any, table: pa.Table) -> list[Any]:
 
 
 def job_of(
-    node: BulkLoop | DeltaLoop, loop: Loop, data: Callable[[Node], Any], tasks: int | None
+    node: BulkLoop | DeltaLoop,
+    loop: Loop,
+    data: Callable[[Node], Any],
+    tasks: int | None,
+    options: LoopOptions,
 ) -> LoopJob:
     """The loop that runs an iteration."""
     places = [*loop.starts, *loop.statics]
     inputs = {f"set{number}": LoopInput(data(source)) for number, source in enumerate(loop.inputs)}
     program = _Program(replace_inputs(loop), [place.type for place in places])
     schema = arrow_schema(stored(node.type))
-    return LoopJob(
-        node.title, program, inputs, schema, node.most, tasks=tasks, location=node.location
-    )
+    return LoopJob(node.title, program, inputs, schema, node.most, tasks, options, node.location)
 
 
 def replace_inputs(loop: Loop) -> Loop:
@@ -318,7 +321,7 @@ def _looped(run: Evaluator, node: BulkLoop | DeltaLoop) -> Parts:
     def data(source: Node) -> pa.Table:
         return table_from(source.type, [record for part in run.parts(source) for record in part])
 
-    result = run_loop(job_of(node, loop, data, run.places.count))
+    result = run_loop(job_of(node, loop, data, run.places.count, run.loop_options or LoopOptions()))
     for own in accumulators_of(result):
         run.accumulators.append(own)
     return slices(run, node, _records(node.type, result.to_arrow()))

@@ -65,12 +65,18 @@ class FromFrame(Node):
 
 
 @dataclass(eq=False, kw_only=True)
-class ReadFiles(Node):
-    """Files in a format: text, csv, json or parquet."""
+class ReadLines(Node):
+    """The lines of text files."""
 
     path: str
-    format: str
-    options: Mapping[str, Any]
+    end: str = "\n"
+
+
+@dataclass(eq=False, kw_only=True)
+class ReadParquet(Node):
+    """The rows of Parquet files."""
+
+    path: str
 
 
 @dataclass(eq=False, kw_only=True)

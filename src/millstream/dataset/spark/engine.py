@@ -5,21 +5,24 @@ from __future__ import annotations
 import itertools
 import pickle
 import uuid
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.common.typeinfo import TypeInformation
 from millstream.dataset.execution import merged
 from millstream.dataset.functions import RuntimeContext
+from millstream.dataset.kernel.files import free_place, write_lines
 from millstream.dataset.kernel.steps import Step
 from millstream.dataset.plan.columns import column_names, is_plain, stored
 from millstream.dataset.plan.keys import Keys, SortKey
-from millstream.dataset.plan.nodes import Node
+from millstream.dataset.plan.nodes import Node, upstream
 from millstream.dataset.plan.records import (
     PICKLED,
     decoded,
@@ -29,8 +32,12 @@ from millstream.dataset.plan.records import (
 )
 from millstream.dataset.spark.columns import spark_schema
 from millstream.dataset.spark.passes import Extra, Groups, Output, Pass, Place, Task
+from millstream.iteration import LoopOptions
 from millstream.spark.session.session import get_session
 from millstream.spark.tasks.failures import readable_errors
+
+if TYPE_CHECKING:
+    from millstream.dataset.sinks import FileSink
 
 __all__ = ["Flow", "SparkEngine", "compiles"]
 
@@ -96,13 +103,16 @@ class SparkEngine:
         parallelism: int | None,
         session: SparkSession | None,
         configuration: Mapping[str, str],
+        loop_options: LoopOptions | None = None,
     ) -> None:
+        self.loop_options = loop_options or LoopOptions()
         given = session or SparkSession.getActiveSession()
         self.spark = given or get_session(None, parallelism or 1, configuration)
         self.parallelism = parallelism or self.spark.sparkContext.defaultParallelism
         self.run = uuid.uuid4().hex
         self._numbers = itertools.count(1)
         self._flows: dict[Node, Flow] = {}
+        self._consumers: Counter[Node] = Counter()
         self._broadcasts: dict[Node, list[Any]] = {}
         self._kept: list[DataFrame] = []
         self._totals = self.spark.sparkContext.accumulator({}, _Totals())
@@ -117,8 +127,28 @@ class SparkEngine:
     def flow(self, node: Node) -> Flow:
         """The records of a node, perhaps with functions that still have to run."""
         if node not in self._flows:
-            self._flows[node] = replace(COMPILERS[type(node)](self, node), node=node)
+            flow = replace(COMPILERS[type(node)](self, node), node=node)
+            if flow.pending and self._consumers[node] > 1:
+                # Several operators read it: functions run once, and their results are kept.
+                flow = self.ran(flow)
+                flow = replace(flow, frame=self.keep(flow.frame), node=node)
+                self.note(node, "kept", f"{self._consumers[node]} operators read it")
+            self._flows[node] = flow
         return self._flows[node]
+
+    def prepare(self, results: Sequence[Node]) -> None:
+        """Count how many operators read each node."""
+        seen: set[Node] = set()
+        waiting = list(results)
+        for node in results:
+            self._consumers[node] += 1
+        while waiting:
+            node = waiting.pop()
+            if node not in seen:
+                seen.add(node)
+                for other in upstream(node):
+                    self._consumers[other] += 1
+                    waiting.append(other)
 
     def settled(self, node: Node, wanted: TypeInformation | None = None) -> Flow:
         """The records of a node in columns."""
@@ -228,9 +258,6 @@ class SparkEngine:
             table = self._bare(flow).toArrow()
         return decoded(flow.type, table.columns)
 
-    def parts(self, node: Node) -> list[list[Any]]:
-        raise NotImplementedError
-
     def count(self, node: Node) -> int:
         with readable_errors():
             return self.settled(node).frame.count()
@@ -256,6 +283,23 @@ class SparkEngine:
         kept = frame.persist()
         self._kept.append(kept)
         return kept
+
+    def write(self, sink: FileSink) -> None:
+        if sink.parallelism == 1:
+            place = free_place(sink.path, sink.overwrite, sink.location)
+            if sink.kind == "parquet":
+                pq.write_table(self.table(sink.node), place)
+                return
+            with readable_errors():
+                rows = self._bare(self.settled(sink.node)).toLocalIterator()
+                write_lines(place, [(row[0] for row in rows)], sink.end, one_file=True)
+            return
+        from millstream.dataset.spark.files import write_frame
+
+        frame = self.frame(sink.node)
+        if sink.parallelism is not None:
+            frame = frame.repartition(sink.parallelism)
+        write_frame(frame, sink, sink.kind, sink.end)
 
     def accumulators(self) -> dict[str, Any]:
         return merged([*self.own_accumulators(), *self.more_accumulators])

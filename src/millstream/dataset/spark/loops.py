@@ -53,7 +53,7 @@ def _looped(engine: SparkEngine, node: BulkLoop | DeltaLoop) -> Flow:
         return flow.frame.select(*column_names(flow.type))
 
     try:
-        result = run_loop(job_of(node, loop, data, engine.loop_tasks))
+        result = run_loop(job_of(node, loop, data, engine.loop_tasks, engine.loop_options))
     except PlanError as error:
         if error.code != "LOOP_MESH_PROGRAM":
             raise
