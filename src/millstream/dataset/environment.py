@@ -273,7 +273,7 @@ class ExecutionEnvironment:
         )
 
     def _without_header(self, lines: Node, location: Any) -> Node:
-        """The lines but for the header: it is read when the program runs, as a broadcast set."""
+        """The lines except for the header: it is read when the program runs, as a broadcast set."""
         first = First(inputs=(lines,), type=lines.type, keys=None, sort=(), size=1)
         without = user_function(WithoutHeader(), "filter", 1, location)
         return Each(
