@@ -6,6 +6,8 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
+from contextvars import copy_context
+from functools import partial
 from typing import Any, Protocol
 
 __all__ = ["Clock", "ManualClock", "SystemClock", "Ticking"]
@@ -64,7 +66,8 @@ class SystemClock:
                 if self.now_ms() >= due:
                     context.tick()
 
-        threading.Thread(target=run, name="millstream batches", daemon=True).start()
+        ticks = partial(copy_context().run, run)
+        threading.Thread(target=ticks, name="millstream batches", daemon=True).start()
 
     def stop(self, context: Ticking) -> None:
         """End the thread."""

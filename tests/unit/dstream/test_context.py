@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from millstream.common.errors import MillstreamError, PlanError, UserCodeError
+from millstream.common.memory_mode import memory_tasks
 from millstream.dstream import ManualClock, SparkContext, StreamingContext, StreamingListener
+from millstream.testing import in_memory
 
 
 @pytest.fixture
@@ -103,6 +105,29 @@ def test_slices(ssc: StreamingContext, clock: ManualClock) -> None:
     assert values(1, 4) == [2, 3, 4]
     assert values(0, 3) == [1, 2, 3, 4]
     assert [rdd.collect() for rdd in stream.slice(1, 2)] == [[1], [2]]
+
+
+def test_functions_know_that_a_program_runs_in_memory(clock: ManualClock) -> None:
+    found: list[Any] = []
+    with in_memory(parallelism=3):
+        ssc = StreamingContext(None, 1, clock=clock)
+        ssc.queueStream([[1]]).foreachRDD(lambda rdd: found.append(memory_tasks()))
+        ssc.start()
+        clock.advance(1)
+        ssc.stop()
+    assert found == [3]
+
+
+def test_a_slice_of_state_has_no_states_that_were_forgotten(
+    ssc: StreamingContext, clock: ManualClock
+) -> None:
+    stream = ssc.queueStream([[("a", n)] for n in (1, 2, 3, 4)])
+    totals = stream.updateStateByKey(lambda values, n: sum(values, n or 0))
+    collected(stream.window(4))
+    collected(totals)
+    ssc.start()
+    clock.advance(4)
+    assert [rdd.collect() for rdd in totals.slice(1, 4)] == [[("a", 10)]]
 
 
 def test_waiting_moves_a_manual_clock(ssc: StreamingContext) -> None:

@@ -6,6 +6,8 @@ import logging
 import queue
 import threading
 from contextlib import AbstractContextManager
+from contextvars import copy_context
+from functools import partial
 from typing import Any
 
 from millstream.dstream.clock import Clock
@@ -76,7 +78,9 @@ class BatchLoop:
             if listener is not None:
                 self._listeners.append(listener)
         notify(self._listeners, "onStreamingStarted", time=BatchTime(graph.zero_ms).milliseconds())
-        self._worker = threading.Thread(target=self._work, name="millstream outputs", daemon=True)
+        # Functions of the program see whether it runs in memory: it says so in the context.
+        work = partial(copy_context().run, self._work)
+        self._worker = threading.Thread(target=work, name="millstream outputs", daemon=True)
         for time_ms in again:
             self._submit(time_ms)
         self._worker.start()

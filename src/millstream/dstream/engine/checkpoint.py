@@ -15,11 +15,12 @@ without running outputs; the outputs of all later batches run.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import pickle
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from millstream.common.errors import CheckpointError, user_location
 from millstream.common.paths import local_path
@@ -32,6 +33,7 @@ __all__ = ["Checkpoint"]
 
 _PROGRAM, _FACTS, _DONE = "program.pickle", "program.json", "done.json"
 _OURS = (_PROGRAM, _FACTS, _DONE, "batches", "state", "inputs")
+_LOCK = "lock"
 _FORMAT = 1
 _SNAPSHOT_MS = 10_000
 _MANIFESTS = 2
@@ -62,6 +64,7 @@ class Checkpoint:
         self._numbers: dict[int, int] = {}  # of the blocks of batches, by their time
         self._done_ms = 0
         self._snapshots: list[dict[str, Any]] = []
+        self._lock: IO[bytes] | None = None
 
     @property
     def path(self) -> str:
@@ -85,6 +88,8 @@ class Checkpoint:
 
     def write_program(self, graph: Graph, program: bytes, context: dict[str, Any]) -> None:
         """Make this the program of the folder. One that does not recover begins again."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._take_lock()
         if not self.recovers:
             self._clear()
         facts = {
@@ -94,10 +99,24 @@ class Checkpoint:
             "context": context,
             **shape(graph),
         }
-        self._folder.mkdir(parents=True, exist_ok=True)
         # The program says that there is a checkpoint, so it comes last.
         durable_write(self._folder / _FACTS, json.dumps(facts).encode())
         durable_write(self._folder / _PROGRAM, program)
+
+    def _take_lock(self) -> None:
+        """Keep others away; the system gives the lock back when the process dies."""
+        lock = open(self._folder / _LOCK, "wb")  # noqa: SIM115
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            lock.close()
+            raise CheckpointError(
+                "DSTREAM_CHECKPOINT_IN_USE",
+                f"another context uses the checkpoint at {self._folder}",
+                location=user_location(),
+                hint="stop it first, or give this one another folder",
+            ) from error
+        self._lock = lock
 
     def _clear(self) -> None:
         for name in _OURS:
@@ -210,6 +229,8 @@ class Checkpoint:
             self._snapshot(graph, self._done_ms)
         if self._log is not None:
             self._log.close()
+        if self._lock is not None:
+            self._lock.close()
 
     def agree(self, graph: Graph) -> None:
         """Check that rebuilt code can go on with the state and the inputs of the folder."""

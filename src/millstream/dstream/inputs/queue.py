@@ -49,4 +49,5 @@ class QueueInput(Input[T]):
         if first < end:
             found = self._rdds[first:end]
             return found[0] if self._one_at_a_time else context.union(found)
-        return context.emptyRDD() if self._default is None else self._default
+        # As in Spark an empty batch has one partition, for which functions of partitions are called.
+        return context.parallelize([], 1) if self._default is None else self._default

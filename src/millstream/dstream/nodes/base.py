@@ -182,6 +182,19 @@ class StatefulNode(Node):
     """A node whose RDD follows from that of the batch before: it is saved in snapshots."""
 
     kind = "state"
+    latest_ms = 0
+
+    def rdd_at(self, time_ms: int) -> RDD[Any] | None:
+        """The RDD of a batch. One that was forgotten is not made again: it stood on those before it."""
+        if time_ms <= self.latest_ms:
+            return self.made.get(time_ms)
+        found = super().rdd_at(time_ms)
+        if found is not None:
+            self.latest_ms = time_ms
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "latest_ms": 0}
 
     @abstractmethod
     def save(self) -> tuple[bool, Any]:

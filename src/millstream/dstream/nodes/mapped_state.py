@@ -113,8 +113,6 @@ class MapWithStateNode(StatefulNode):
         """The results of a batch. It is computed at once: its states are gone after the next one."""
         if self.at_ms is None:
             self.maps = self._first()
-        elif self.at_ms >= time_ms:
-            return None
         (parent,) = self.parents
         records = parent.rdd_at(time_ms)
         steps = [Step(self, states, time_ms) for states in self.maps]
@@ -198,6 +196,7 @@ class MapWithStateNode(StatefulNode):
             self.at_ms = content["at"]
         for states in self.maps:
             states.changed.clear()
+        self.latest_ms = self.at_ms or 0
         for time_ms, parts in contents[-1]["results"].items():
             self.made[time_ms] = self._as_rdd([Block(part) for part in parts])
 

@@ -143,8 +143,9 @@ class UpdateStateNode(StatefulNode):
         """States from a snapshot."""
         for time_ms, parts in contents[-1].items():
             self.parts[time_ms] = [StatePart(dict(loads_apart(part))) for part in parts]
-            self.made[time_ms] = self._as_rdd(self.parts[time_ms])
             self.partitions = len(parts)
+            self.made[time_ms] = self._as_rdd(self.parts[time_ms])
+            self.latest_ms = max(self.latest_ms, time_ms)
 
 
 def _items_of(parts: Sequence[StatePart], split: int) -> Iterable[tuple[Any, Any]]:

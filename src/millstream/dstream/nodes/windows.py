@@ -83,8 +83,8 @@ class ReducedWindowNode(StatefulNode):
     def load(self, contents: Sequence[Any]) -> None:
         """Windows from their values."""
         for time_ms, parts in contents[-1].items():
-            rdd = self.graph.sc.from_partitions(parts)
-            self.made[time_ms] = rdd
+            self.made[time_ms] = self.graph.sc.from_partitions(parts)
+            self.latest_ms = max(self.latest_ms, time_ms)
 
 
 def kept(rdd: RDD[Any]) -> RDD[Any]:

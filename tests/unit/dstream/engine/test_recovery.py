@@ -276,6 +276,20 @@ def test_damaged_and_remote_folders(tmp_path: Path) -> None:
         StreamingContext(None, 1).checkpoint("s3a://bucket/folder")
 
 
+def test_one_context_uses_a_folder(tmp_path: Path) -> None:
+    first, second = (StreamingContext(None, 1, clock=ManualClock()) for _ in range(2))
+    for ssc in (first, second):
+        ssc.checkpoint(str(tmp_path))
+        ssc.queueStream([[1]]).foreachRDD(remember)
+    first.start()
+    StreamingContext._activeContext = None
+    with pytest.raises(CheckpointError, match="DSTREAM_CHECKPOINT_IN_USE"):
+        second.start()
+    first.stop()
+    second.start()
+    second.stop()
+
+
 def test_the_log_and_old_snapshots_are_dropped(tmp_path: Path) -> None:
     def program(ssc: StreamingContext) -> None:
         stream = ssc.queueStream([[("a", 1)]] * 400)
