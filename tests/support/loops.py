@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -224,3 +226,88 @@ TOTALS = pa.schema({"total": pa.int64()})
 def totals_job(program: LoopProgram, tasks: int, options: LoopOptions = IN_MEMORY) -> LoopJob:
     """A loop of a program with several exchanges."""
     return LoopJob("totals", program, {}, TOTALS, 20, tasks, options)
+
+
+class Wandering(LoopProgram):
+    """A random program: messages and aggregates of many types, by a rule that only the seed decides.
+
+    The state is a checksum of all that a task has seen, so that nothing may differ or be missing.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def load(self, task: Task, inputs: Mapping[str, pa.Table]) -> None:
+        self.index = task.index
+        own = sorted(inputs["numbers"]["n"].to_pylist())
+        self.seen = zlib.crc32(repr((own, task.broadcast("all").to_pydict())).encode())
+
+    def superstep(self, task: Task, inbox: Sequence[Any]) -> Outbox:
+        known = (
+            [_plain(part) for part in inbox],
+            sorted((n, _plain(v)) for n, v in task.aggregates.items()),
+        )
+        self.seen = zlib.crc32(repr((self.seen, known)).encode())
+        random = Random(f"{self.seed} {self.seen} {task.superstep} {task.index}")
+        parts = [self._message(random) for _ in range(task.count)] if random.random() < 0.9 else []
+        values: dict[str, Any] = {
+            "sum": random.randrange(100),
+            "max": random.random(),
+            "names": [str(task.index)],
+            "array": np.full(2, random.randrange(9)),
+        }
+        chosen = {name: value for name, value in values.items() if random.random() < 0.7}
+        return Outbox(parts, chosen, active=random.randrange(5) + 1)
+
+    def _message(self, random: Random) -> Any:
+        number = random.randrange(50)
+        return random.choice(
+            [
+                None,
+                number,
+                f"text {number}",
+                {"id": np.arange(number), "weight": np.linspace(0, 1, number)},
+                {"names": pa.array([None, f"n{number}"]), "deep": {"x": np.ones((2, 2)) * number}},
+                pa.table({"n": [number] * 3}),
+                [(number, {"k": {number}})],
+            ]
+        )
+
+    def aggregators(self) -> Mapping[str, Aggregator]:
+        return {
+            "sum": Aggregator.sum(),
+            "max": Aggregator.max(),
+            "names": Aggregator([], lambda left, right: left + right),
+            "array": Aggregator.sum(np.zeros(2, np.int64)),
+        }
+
+    def state(self) -> Any:
+        return {"seen": np.array([self.seen])}
+
+    def restore(self, task: Task, state: Any) -> None:
+        self.seen = int(state["seen"][0])
+
+    def result(self) -> pa.Table:
+        return pa.table({"task": [self.index], "seen": [str(self.seen)]})
+
+
+def _plain(value: Any) -> Any:
+    """A value as lists and texts, with its types: equal texts mean equal values."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return ["numpy", str(value.dtype), value.tolist()]
+    if isinstance(value, pa.Array):
+        return ["arrow", str(value.type), value.to_pylist()]
+    return value.to_pydict() if isinstance(value, pa.Table) else value
+
+
+def wandering_job(
+    program: Wandering, tasks: int, steps: int, options: LoopOptions = IN_MEMORY
+) -> LoopJob:
+    """A loop of a random program."""
+    inputs = {
+        "numbers": LoopInput(pa.table({"n": pa.array(range(20), pa.int64())}), key="n"),
+        "all": LoopInput(pa.table({"x": ["a", None]}), broadcast=True),
+    }
+    return LoopJob("wandering", program, inputs, COUNTS, steps, tasks, options)

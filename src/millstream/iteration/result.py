@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from millstream.common.errors import PlanError, user_location
+from millstream.iteration.chart import Panel, chart
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -99,6 +101,27 @@ class LoopResult:
         if isinstance(self._rows, Sequence):
             return pa.concat_tables([self._schema.empty_table(), *self._rows])
         return self._rows.toArrow().cast(self._schema)
+
+    def _repr_html_(self) -> str:
+        """A chart for notebooks: the workset and the time of each superstep."""
+        seconds = sum(step.seconds for step in self.supersteps)
+        ended = "ended" if self.converged else "not converged"
+        text = (
+            f"{len(self.supersteps)} supersteps in {seconds:,.3g} s, {ended}; "
+            f"{self.mode} ({self.reason})"
+        )
+        if self.restarts:
+            text += f"; started again {self.restarts} times"
+        return f"<div><p>{escape(text)}</p>{self.chart()}</div>"
+
+    def chart(self) -> str:
+        """The workset and the time of each superstep: a chart as SVG."""
+        first = self.supersteps[0].step if self.supersteps else 1
+        worksets = Panel(
+            "active after the superstep", [s.active for s in self.supersteps], "#1668b8"
+        )
+        times = [s.seconds * 1000 for s in self.supersteps]
+        return chart(first, [worksets, Panel("milliseconds", times, "#b85c16")])
 
     def to_dataframe(self) -> DataFrame:
         """The result as a DataFrame. It was computed once, and is not computed again."""

@@ -19,14 +19,14 @@ from millstream.iteration.kernel.copies import copied
 from millstream.iteration.kernel.owners import owners
 from millstream.iteration.program import LoopJob, LoopProgram, MeshProgram, Task
 
-__all__ = ["run_in_memory"]
+__all__ = ["disagreement", "routed_inputs", "run_in_memory", "unequal_exchanges"]
 
 Watch = Callable[[Merged, float], None]
 
 
 def run_in_memory(job: LoopJob, tasks: int, watch: Watch) -> tuple[list[pa.Table], Merged]:
     """The results of all tasks, and how the loop has ended."""
-    inputs, broadcasts = _routed(job, tasks)
+    inputs, broadcasts = routed_inputs(job, tasks)
     mesh = _Threads(job.name, tasks)
     exchange = mesh.exchange_of if isinstance(job.program, MeshProgram) else lambda index: None
     places = [Task(index, tasks, broadcasts, exchange(index)) for index in range(tasks)]
@@ -86,7 +86,9 @@ def unequal_exchanges(name: str) -> PlanError:
     )
 
 
-def _routed(job: LoopJob, tasks: int) -> tuple[list[dict[str, pa.Table]], dict[str, pa.Table]]:
+def routed_inputs(
+    job: LoopJob, tasks: int
+) -> tuple[list[dict[str, pa.Table]], dict[str, pa.Table]]:
     """The inputs of each task, and those that all have."""
     parts: list[dict[str, pa.Table]] = [{} for _ in range(tasks)]
     broadcasts = {}

@@ -22,7 +22,16 @@ from typing import Any
 from millstream.iteration.kernel.copies import copied
 from millstream.iteration.kernel.wire import decoded, encoded, encoded_size
 
-__all__ = ["Listener", "Mesh", "MeshBlocked", "PeerLost", "connected", "secret_of"]
+__all__ = [
+    "Listener",
+    "Mesh",
+    "MeshBlocked",
+    "PeerLost",
+    "admitted",
+    "called",
+    "connected",
+    "secret_of",
+]
 
 HANDSHAKE_SECONDS = 10.0
 """How long a task waits for the words of another one that it has reached."""
@@ -106,7 +115,7 @@ def connected(
     sockets: list[socket.socket | None] = [None] * len(addresses)
     try:
         for other in range(index):
-            sockets[other] = _called(index, other, addresses[other], secret)
+            sockets[other] = called(index, other, addresses[other], secret)
         _accept(index, listener, sockets, secret)
         for link in sockets:
             if link is not None:
@@ -119,10 +128,17 @@ def connected(
     return sockets
 
 
-def _called(index: int, other: int, address: tuple[str, int], secret: bytes) -> socket.socket:
+def called(
+    index: int,
+    other: int,
+    address: tuple[str, int],
+    secret: bytes,
+    seconds: float = HANDSHAKE_SECONDS,
+) -> socket.socket:
+    """Call another task: the socket to it, when both have shown that they know the secret."""
     shown = f"task {other} at {address[0]}:{address[1]}"
     try:
-        link = socket.create_connection(address, HANDSHAKE_SECONDS)
+        link = socket.create_connection(address, seconds)
     except OSError as error:
         raise MeshBlocked(f"task {index} cannot reach {shown}: {error}") from error
     try:
@@ -155,15 +171,15 @@ def _accept(
         except OSError as error:
             names = ", ".join(map(str, missing))
             raise MeshBlocked(f"task {index} was not reached by task {names}: {error}") from error
-        other = _admitted(index, link, secret)
+        other = admitted(index, link, secret)
         if other in missing:
             sockets[other] = link
         else:
             link.close()
 
 
-def _admitted(index: int, link: socket.socket, secret: bytes) -> int:
-    """The task that has called, -1 for a stranger."""
+def admitted(index: int, link: socket.socket, secret: bytes) -> int:
+    """Answer a call: who has called, -1 for a stranger."""
     link.settimeout(HANDSHAKE_SECONDS)
     challenge = os.urandom(_NONCE)
     try:

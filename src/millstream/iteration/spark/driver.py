@@ -18,6 +18,7 @@ import pyarrow as pa
 from millstream.common.errors import Location, MillstreamError
 from millstream.common.pickling import dumps
 from millstream.iteration.kernel.body import Body, Merged, Report
+from millstream.iteration.kernel.memory import Watch
 from millstream.iteration.kernel.resident import Steps, snapshot_of
 from millstream.iteration.kernel.snapshots import Snapshot, Snapshots
 from millstream.iteration.kernel.wire import decoded, encoded
@@ -237,9 +238,10 @@ def run_by_driver(
     tasks: int,
     snapshots: Snapshots | None = None,
     start: Snapshot | None = None,
+    watch: Watch = lambda merged, seconds: None,
 ) -> Ran:
     """Run a loop as a job per superstep, from its beginning or from a snapshot."""
-    return _DriverLoop(spark, job, tasks, snapshots, start).run()
+    return _DriverLoop(spark, job, tasks, snapshots, start).run(watch)
 
 
 class _DriverLoop:
@@ -275,7 +277,7 @@ class _DriverLoop:
         copy = pickle.loads(dumps(job.program))
         self._body = _body(loop, copy, Task(0, tasks))
 
-    def run(self) -> Ran:
+    def run(self, watch: Watch) -> Ran:
         inputs = packed_inputs(self._spark, self._job, self._tasks)
         self._loaded = inputs.mapInArrow(_Load(self._ref), CELLS_SQL).localCheckpoint()
         self._words(self._loaded)
@@ -284,6 +286,7 @@ class _DriverLoop:
             started = perf_counter()
             cells, merged = self._superstep(cells)
             steps.append((merged, perf_counter() - started))
+            watch(*steps[-1])
             if merged.finished or merged.step >= self._job.max_supersteps:
                 return Ran(self._result(cells), merged, steps)
             if self._snapshots is not None and self._rhythm.is_due(merged.step):

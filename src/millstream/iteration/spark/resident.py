@@ -7,7 +7,7 @@ import pickle
 import secrets
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from millstream.iteration.kernel.mesh import (
     connected,
     secret_of,
 )
+from millstream.iteration.kernel.progress import Teller, TellerAddress
 from millstream.iteration.kernel.resident import Rhythm, Stayer, Steps, mesh_exchange
 from millstream.iteration.kernel.snapshots import Snapshot, Snapshots
 from millstream.iteration.program import LoopJob, LoopProgram, MeshProgram, Task
@@ -95,6 +96,7 @@ class Resident:
     snapshots: Snapshots | None
     rhythm: Rhythm
     start: Snapshot | None
+    driver: TellerAddress | None
 
 
 @dataclass(frozen=True)
@@ -192,16 +194,15 @@ class _Life:
         try:
             body.load(given.inputs)
             given.inputs.clear()
-            stayer = Stayer(body, mesh, loop.snapshots, loop.rhythm, self._watch)
-            stayer.begin(loop.start)
-            merged = stayer.run(loop.max_supersteps)
+            teller = Teller(loop.driver if self._index == 0 else None)
+            with closing(teller):
+                stayer = Stayer(body, mesh, loop.snapshots, loop.rhythm, teller.tell)
+                stayer.begin(loop.start)
+                merged = stayer.run(loop.max_supersteps)
             self._steps = stayer.steps
             return body, merged
         finally:
             self._step = place.superstep
-
-    def _watch(self, merged: Merged, seconds: float) -> None:
-        pass
 
 
 def _rows(output: pa.Schema, index: int, table: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -226,6 +227,7 @@ def run_resident(
     tasks: int,
     snapshots: Snapshots | None = None,
     start: Snapshot | None = None,
+    driver: TellerAddress | None = None,
 ) -> Ran:
     """Run a loop as one job, from its beginning or from a snapshot.
 
@@ -252,6 +254,7 @@ def run_resident(
         snapshots,
         rhythm_of(job),
         start,
+        driver,
     )
     ref = ProgramRef.of(f"loop{uuid.uuid4().hex}", loop, session_bytes(spark))
     inputs = packed_inputs(spark, job, tasks)

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from millstream.common.errors import CheckpointError, PlanError
+from millstream.iteration.kernel.progress import Hearer, ProgressLine
 from millstream.iteration.kernel.snapshots import Snapshot
 from millstream.iteration.program import LoopJob, MeshProgram
 from millstream.iteration.result import LoopResult, Superstep
@@ -37,9 +38,7 @@ def run_on_spark(job: LoopJob) -> LoopResult:
     why = obstacle(spark, tasks, slots)
     if why is None:
         try:
-            ran = attempts.run(
-                lambda start: run_resident(spark, job, tasks, attempts.snapshots, start)
-            )
+            ran = _run_resident(spark, attempts, tasks)
         except NetworkBlocked as error:
             why = f"tasks cannot reach each other: {error}"
         except StateTooLarge as error:
@@ -80,6 +79,24 @@ def session_of(job: LoopJob) -> SparkSession:
     return get_session(given, job.tasks or os.cpu_count() or 1, {})
 
 
+def _run_resident(spark: SparkSession, attempts: Attempts, tasks: int) -> Ran:
+    job = attempts.job
+    line = ProgressLine(job.name, job.options.progress)
+
+    def start(snapshot: Snapshot | None) -> Ran:
+        with Hearer(host, line) as hearer:
+            return run_resident(spark, job, tasks, attempts.snapshots, snapshot, hearer.address)
+
+    host = str(spark.sparkContext.getConf().get("spark.driver.host", "127.0.0.1"))
+    try:
+        ran = attempts.run(start)
+        # The task has not told of each superstep.
+        line.show(*ran.steps[-1])
+        return ran
+    finally:
+        line.finish()
+
+
 def _by_driver(spark: SparkSession, attempts: Attempts, tasks: int, reason: str) -> LoopResult:
     job = attempts.job
     if isinstance(job.program, MeshProgram):
@@ -90,7 +107,13 @@ def _by_driver(spark: SparkSession, attempts: Attempts, tasks: int, reason: str)
             location=job.location,
             hint="run it where all tasks run at once and reach each other, or make it a LoopProgram",
         )
-    ran = attempts.run(lambda start: run_by_driver(spark, job, tasks, attempts.snapshots, start))
+    line = ProgressLine(job.name, job.options.progress)
+    try:
+        ran = attempts.run(
+            lambda start: run_by_driver(spark, job, tasks, attempts.snapshots, start, line.show)
+        )
+    finally:
+        line.finish()
     return _result(attempts, ran, "driver", reason)
 
 
