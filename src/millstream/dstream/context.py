@@ -148,7 +148,7 @@ class StreamingContext(InputMethods):
     def checkpoint(self, directory: str | None) -> None:
         """Keep the program, its batches and its state in a folder, for `getOrCreate`."""
         self._check_open()
-        self._checkpoint = None if directory is None else Checkpoint(directory)
+        self._checkpoint = None if directory is None else Checkpoint(directory).made()
 
     def remember(self, duration: float) -> None:
         """Keep the RDDs of all streams for that many seconds, for `DStream.slice`."""

@@ -20,7 +20,7 @@ import json
 import pickle
 import shutil
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from millstream.common.errors import CheckpointError, user_location
 from millstream.common.paths import local_path
@@ -71,6 +71,11 @@ class Checkpoint:
         """The folder."""
         return str(self._folder)
 
+    def made(self) -> Self:
+        """The checkpoint, with its folder."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        return self
+
     def exists(self) -> bool:
         """Whether there is a program to go on with."""
         return (self._folder / _PROGRAM).exists()
@@ -88,8 +93,7 @@ class Checkpoint:
 
     def write_program(self, graph: Graph, program: bytes, context: dict[str, Any]) -> None:
         """Make this the program of the folder. One that does not recover begins again."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._take_lock()
+        self.made()._take_lock()
         if not self.recovers:
             self._clear()
         facts = {

@@ -65,7 +65,7 @@ class Output(Lineage[T]):
                 location=user_location(),
                 hint="write into a new folder, or delete this one first",
             )
-        working = folder.with_name(f"{folder.name}._temporary")
+        working = folder.with_name(f".{folder.name}._temporary")
         shutil.rmtree(working, ignore_errors=True)
         working.mkdir(parents=True)
         numbers = iter(range(self.getNumPartitions()))

@@ -300,3 +300,26 @@ def test_the_log_and_old_snapshots_are_dropped(tmp_path: Path) -> None:
     ssc = Run(tmp_path, program).advance(0, 50)
     assert min(ssc._graph.taken) > 45_000
     assert len(list((tmp_path / "state").iterdir())) == 4
+
+
+def test_a_word_count_of_files_goes_on(tmp_path: Path) -> None:
+    """The program of PySpark's own test of getOrCreate."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+
+    def program(ssc: StreamingContext) -> None:
+        words = ssc.textFileStream(str(folder)).map(lambda line: (line, 1))
+        counts = words.updateStateByKey(lambda values, n: sum(values, n or 0))
+        counts.map("{0[0]},{0[1]}".format).saveAsTextFiles(str(tmp_path / "out" / "words"))
+        counts.checkpoint(1)
+
+    run = Run(tmp_path / "checkpoint", program)
+    for time in range(4):
+        path = folder / str(time)
+        path.write_text("a\nb\n")
+        os.utime(path, (time + 0.5, time + 0.5))
+        run.advance(time, 1)
+    read = SparkContext("local[1]").textFile
+    found = [sorted(read(str(tmp_path / f"out/words-{n}000")).collect()) for n in range(1, 5)]
+    assert found == [[f"a,{n}", f"b,{n}"] for n in range(1, 5)]
+    assert run.calls == 1
