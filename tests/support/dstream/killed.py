@@ -1,6 +1,6 @@
 """A DStream program that tests kill and start again: it prints each batch as a line of JSON.
 
-    python -m tests.support.dstream.killed files|receiver|kafka FOLDER [SERVERS TOPIC]
+python -m tests.support.dstream.killed files|receiver|kafka FOLDER [SERVERS TOPIC]
 """
 
 from __future__ import annotations
