@@ -32,7 +32,7 @@ from millstream.dstream import ManualClock, SparkContext, StreamingContext
 DATABASE = "postgresql://postgres@localhost:5432/postgres"  # needs postgres at localhost:5432
 TABLE = f"clicks_{uuid.uuid4().hex[:8]}"
 INSERT = f"insert into {TABLE} values (%s, %s, %s) on conflict (batch, page) do nothing"
-# What comes, and when; files are read by the batch in whose second they were changed.
+# What comes, and when: a batch has the files that were changed in its second.
 CLICKS = {500: ["/home", "/cart", "/home"], 1_500: ["/help", "/home", "/cart"], 2_500: ["/home"]}
 BREAKS = (
     "BREAKS_AT"  # A batch, in the environment: the program in the checkpoint cannot be changed.
