@@ -11,7 +11,7 @@ from millstream.ml.kernel.vectors import multiplied
 from millstream.ml.param import ParamValidators, VectorParam
 from millstream.ml.stages.mapping import FeatureTransformer, Work
 
-__all__ = ["ElementwiseProduct", "multiply_column"]
+__all__ = ["ElementwiseProduct"]
 
 
 class ElementwiseProduct(FeatureTransformer, HasInputCol, HasOutputCol):

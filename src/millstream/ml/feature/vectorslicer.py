@@ -12,7 +12,7 @@ from millstream.ml.kernel.vectors import picked
 from millstream.ml.param import IntArrayParam, ParamValidator
 from millstream.ml.stages.mapping import FeatureTransformer, Work
 
-__all__ = ["VectorSlicer", "pick_column"]
+__all__ = ["VectorSlicer"]
 
 
 def _different(value: Any) -> bool:
