@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from subprocess import run
+
 import networkx as nx
 import pytest
 from pyspark.sql import SparkSession
@@ -18,16 +22,19 @@ from tests.support.loops import (
     SeveralExchanges,
     SmallestLabel,
     Unequal,
+    Wandering,
     components_job,
     components_of,
     counting_job,
     totals_job,
+    wandering_job,
 )
 
 pytestmark = pytest.mark.spark
 
 RESIDENT = LoopOptions(mode="resident")
 DRIVER = LoopOptions(mode="driver")
+MEMORY: LoopMode = "memory"
 # The session of the tests runs two tasks at once.
 WAYS: list[tuple[LoopMode, int]] = [("resident", 1), ("resident", 2), ("driver", 1), ("driver", 4)]
 
@@ -58,6 +65,41 @@ def test_the_inbox_is_as_in_memory(spark: SparkSession, options: LoopOptions) ->
     assert on_spark.to_arrow().to_pylist() == in_memory.to_arrow().to_pylist()
     assert on_spark.aggregates == in_memory.aggregates
     assert on_spark.converged
+
+
+@pytest.mark.parametrize(("mode", "tasks", "seed"), [("resident", 2, 1), ("driver", 2, 2)])
+def test_random_programs_give_what_they_give_in_memory(
+    spark: SparkSession, mode: LoopMode, tasks: int, seed: int
+) -> None:
+    jobs = [
+        wandering_job(Wandering(seed), tasks, 5, LoopOptions(mode=each)) for each in (mode, MEMORY)
+    ]
+    on_spark, in_memory = (run_loop(job).to_arrow() for job in jobs)
+    assert on_spark == in_memory
+
+
+FOUR = """
+from millstream.iteration import LoopOptions, run_loop
+from tests.support.loops import *
+
+options = LoopOptions(mode="resident", progress=True)
+in_memory = LoopOptions(mode="memory")
+for seed in range(3):
+    found = run_loop(wandering_job(Wandering(seed), 4, 12, options))
+    assert found.mode == "resident"
+    assert found.to_arrow() == run_loop(wandering_job(Wandering(seed), 4, 12, in_memory)).to_arrow()
+print(run_loop(totals_job(SeveralExchanges(), 4, options)).to_arrow()["total"].to_pylist())
+"""
+
+
+def test_four_tasks_at_once() -> None:
+    """In a process of its own: the session of the tests runs two."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = run(
+        [sys.executable, "-c", FOUR], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.stdout == "[160, 160, 160, 160]\n", ended.stderr
+    assert "wandering: superstep 12, " in ended.stderr
 
 
 def test_a_superstep_may_have_several_exchanges(spark: SparkSession) -> None:
