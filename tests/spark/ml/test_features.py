@@ -10,6 +10,7 @@ from pyspark.ml import feature as spark_feature
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.dataset import ExecutionEnvironment
+from millstream.ml.builder import Pipeline
 from millstream.ml.feature.dct import DCT
 from millstream.ml.feature.lsh import MinHashLSH
 from millstream.ml.feature.maxabsscaler import MaxAbsScaler
@@ -116,9 +117,11 @@ def test_tables_and_datasets_on_spark(spark: SparkSession, tmp_path: Any) -> Non
     rows = [(Vectors.dense(row),) for row in RANDOM]
     table = tables.of({"input": DENSE}, rows)
     expected = np.sort(MinMaxScaler().fit_transform(RANDOM), axis=0)
-    model = MinMaxScaler().fit(table)
-    found = tables.column(model.transform(table)[0], "output")
-    assert np.sort(np.array(arrays(found)), axis=0) == pytest.approx(expected)
+    pipeline = Pipeline([MinMaxScaler(output_col="a"), StandardScaler(input_col="a")])
+    (made,) = pipeline.fit(table).transform(table)
+    oracle = np.sort(StandardScaler().fit_transform(MinMaxScaler().fit_transform(RANDOM)), axis=0)
+    found = arrays(tables.column(made, "output"))
+    assert np.sort(np.array(found), axis=0) == pytest.approx(oracle)
     data = ExecutionEnvironment.get_execution_environment().from_collection(rows)
     made = MinMaxScaler(input_col="f0").fit(data).transform(data).collect()
     assert np.sort(np.array(arrays(row[1] for row in made)), axis=0) == pytest.approx(expected)

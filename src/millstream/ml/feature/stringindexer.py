@@ -57,7 +57,10 @@ def _known_texts(stage: Any, rows: Sequence[Mapping[str, Any]]) -> list[list[str
 
 def _texts(batch: Batch, name: str) -> list[str | None]:
     """The texts of a column; a number that is missing is NaN in Arrow and pandas."""
-    values = batch.values(name)
+    column = batch.column(name)
+    if isinstance(column, np.ndarray) and column.ndim == 2 and column.shape[1] == 1:
+        column = column.ravel()  # an array of scikit-learn's shape
+    values = column.tolist() if isinstance(column, np.ndarray) else list(column)
     return categories_of([None if each != each else each for each in values], name)
 
 

@@ -74,10 +74,11 @@ class Batch:
         return as_vectors(self.column(name), name)
 
     def numbers(self, name: str) -> Floats:
-        """A column of numbers; None is NaN."""
+        """A column of numbers, or of vectors of length 1; None is NaN."""
         given = self.column(name)
-        if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "fiub":
-            return given.astype(np.float64, copy=False)
+        narrow = isinstance(given, np.ndarray) and given.size == len(given)
+        if narrow and given.dtype.kind in "fiub":
+            return np.asarray(given.reshape(-1), np.float64)
         try:
             return np.array([np.nan if v is None else float(v) for v in given], np.float64)
         except (TypeError, ValueError):
