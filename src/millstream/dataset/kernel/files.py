@@ -23,7 +23,7 @@ _END_OF_LINE = re.compile(r"\r\n|\r|\n")
 
 
 def files_of(path: str, location: Location | None) -> list[str]:
-    """A file, or the files of a folder except for those whose names begin with a dot or an underscore."""
+    """A file, or the files of a folder, except for names that begin with a dot or an underscore."""
     here = local_path(path)
     if here is None or not os.path.exists(here):
         raise PlanError(

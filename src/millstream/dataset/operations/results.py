@@ -9,6 +9,7 @@ import pyarrow as pa
 from millstream.common.errors import user_location
 from millstream.dataset.functions import WriteMode
 from millstream.dataset.operations.base import Operations
+from millstream.dataset.optimizer.text import explained
 from millstream.dataset.plan.formats import CsvLine, json_line, text_line
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ class ResultOperations(Operations):
         """Run the program and print each element on a line."""
         for element in self.collect():
             print(element)
+
+    def explain(self) -> str:
+        """The plan as text: which operators Spark's engine runs, and which run as Python, and why."""
+        return explained(self._node)
 
     def output(self, to_error: bool = False) -> DataSink:
         """Print each element when the program runs, as Flink does: ``(a, 1)``.

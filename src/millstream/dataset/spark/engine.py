@@ -20,7 +20,8 @@ from millstream.dataset.execution import merged
 from millstream.dataset.functions import RuntimeContext
 from millstream.dataset.kernel.files import free_place, write_lines
 from millstream.dataset.kernel.steps import Step
-from millstream.dataset.plan.columns import column_names, is_plain, stored
+from millstream.dataset.optimizer.rules import key_columns
+from millstream.dataset.plan.columns import column_names, stored
 from millstream.dataset.plan.keys import Keys, SortKey
 from millstream.dataset.plan.nodes import Node, upstream
 from millstream.dataset.plan.records import (
@@ -234,17 +235,8 @@ class SparkEngine:
         return flow, names, orders
 
     def _plain_columns(self, flow: Flow, keys: Keys, *, floats: bool = False) -> list[str]:
-        """The columns of a key, if Spark compares them as Python does; else none."""
-        kinds = field_types(stored(flow.result))
-        if keys.selector is not None:
-            return []
-        if keys.fields and keys.positions is None:
-            return []
-        places = keys.positions if keys.fields else tuple(range(len(kinds)))
-        assert places is not None
-        if all(is_plain(kinds[place], floats=floats) for place in places):
-            return [f"c{place}" for place in places]
-        return []
+        places = key_columns(flow.result, keys, floats=floats)
+        return [] if places is None else [f"c{place}" for place in places]
 
     def width(self, node: Node) -> int:
         """How many tasks an operator uses."""

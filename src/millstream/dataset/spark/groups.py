@@ -12,8 +12,9 @@ from pyspark.sql import functions as F
 from millstream.dataset.functions import Aggregation
 from millstream.dataset.kernel.groups import aggregated, extreme_of, reduced
 from millstream.dataset.kernel.steps import Step
+from millstream.dataset.optimizer.rules import aggregate_in_engine, extreme_in_engine, same_keys
 from millstream.dataset.plan.calls import UserFunction
-from millstream.dataset.plan.columns import column_names, is_plain, stored
+from millstream.dataset.plan.columns import column_names
 from millstream.dataset.plan.keys import Keys, SortKey, identity
 from millstream.dataset.plan.nodes import (
     Aggregate,
@@ -26,13 +27,12 @@ from millstream.dataset.plan.nodes import (
     Node,
     Reduce,
 )
-from millstream.dataset.plan.records import field_types, has_fields
+from millstream.dataset.plan.records import field_types
 from millstream.dataset.spark.columns import spark_type
 from millstream.dataset.spark.elements import directed
 from millstream.dataset.spark.engine import Flow, SparkEngine, compiles
 
 _KEPT = 100_000
-_NUMBERS = frozenset({"BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE"})
 
 
 def arranged(
@@ -190,7 +190,7 @@ def _combined(
 
 @compiles(Aggregate)
 def _aggregate(engine: SparkEngine, node: Aggregate) -> Flow:
-    if not in_engine(node):
+    if not aggregate_in_engine(node):
         return merged_by_key(engine, node, _MergeBy(aggregated, node))
     flow, names, _ = engine.keyed(engine.flow(node.inputs[0]), node.keys)
     kinds = field_types(flow.type)
@@ -212,30 +212,14 @@ def _aggregate(engine: SparkEngine, node: Aggregate) -> Flow:
 _AGGREGATES = {Aggregation.SUM: F.sum, Aggregation.MIN: F.min, Aggregation.MAX: F.max}
 
 
-def in_engine(node: Aggregate) -> bool:
-    """Whether Spark's own aggregates do what an aggregate asks for."""
-    if not has_fields(node.type):
-        return False
-    for how, field in node.aggregates:
-        kind = stored(field.types[0])
-        if not field.positions:
-            return False
-        if how is Aggregation.SUM and kind.kind not in _NUMBERS:
-            return False
-        if not is_plain(kind, floats=True):
-            return False
-    return True
-
-
 @compiles(Extreme)
 def _extreme(engine: SparkEngine, node: Extreme) -> Flow:
-    if not node.fields.positions or not all(
-        is_plain(stored(kind), floats=True) for kind in node.fields.types
-    ):
+    if not extreme_in_engine(node):
         return merged_by_key(engine, node, _MergeBy(extreme_of, node))
     flow, names, _ = engine.keyed(engine.flow(node.inputs[0]), node.keys)
     columns = column_names(flow.type)
     choose = F.max_by if node.largest else F.min_by
+    assert node.fields.positions is not None
     by = F.struct(*[f"c{place}" for place in node.fields.positions])
     grouped = flow.frame.groupBy(*names) if names else flow.frame.groupBy()
     frame = grouped.agg(choose(F.struct(*columns), by).alias("best"))
@@ -306,15 +290,3 @@ class _Side:
                 value = F.col(name) if mine else F.lit(None)
                 columns.append(value.alias(f"order{index}_{at}"))
         return self.flow.frame.select(*columns)
-
-
-def same_keys(left: Keys, right: Keys) -> bool:
-    """Whether Spark can compare the keys of two sets: both are fields, of the same types."""
-    kinds = []
-    for keys in (left, right):
-        if keys.selector is not None or (keys.fields and keys.positions is None):
-            return False
-        if not all(is_plain(stored(kind)) for kind in keys.types):
-            return False
-        kinds.append([kind.to_arrow() for kind in keys.types])
-    return kinds[0] == kinds[1]

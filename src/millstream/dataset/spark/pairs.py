@@ -9,24 +9,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from millstream.common.typeinfo import TupleTypeInfo, TypeInformation
-from millstream.dataset.functions import JoinHint
 from millstream.dataset.kernel.pairs import pair_step, picked
+from millstream.dataset.optimizer.rules import join_plan, same_keys
 from millstream.dataset.plan.calls import user_function
 from millstream.dataset.plan.columns import column_names, stored
 from millstream.dataset.plan.nodes import Cross, Join
 from millstream.dataset.plan.records import field_index, field_types, has_fields, is_pickled
 from millstream.dataset.spark.columns import spark_type, value_of
 from millstream.dataset.spark.engine import Flow, SparkEngine, compiles
-from millstream.dataset.spark.groups import same_keys
 
 _KINDS = {"inner": "inner", "left": "left", "right": "right", "full": "full"}
-_HINTS = {
-    JoinHint.BROADCAST_HASH_FIRST: ("first", "broadcast"),
-    JoinHint.BROADCAST_HASH_SECOND: ("second", "broadcast"),
-    JoinHint.REPARTITION_HASH_FIRST: ("first", "shuffle_hash"),
-    JoinHint.REPARTITION_HASH_SECOND: ("second", "shuffle_hash"),
-    JoinHint.REPARTITION_SORT_MERGE: ("second", "merge"),
-}
 
 
 @compiles(Join)
@@ -38,10 +30,9 @@ def _join(engine: SparkEngine, node: Join) -> Flow:
         frames.append(_renamed(flow, mine, prefix))
         types.append(flow.type)
         names.append(len(mine))
-    side, strategy = _HINTS.get(node.hint, ("", ""))
-    if side:
-        at = 0 if side == "first" else 1
-        frames[at] = frames[at].hint(strategy)
+    way = join_plan(node)
+    if way.side is not None:
+        frames[way.side] = frames[way.side].hint(way.strategy)
     conditions = [F.col(f"lk{at}") == F.col(f"rk{at}") for at in range(names[0])]
     joined = frames[0].join(frames[1], conditions, _KINDS[node.kind])
     return _finished(engine, node, joined, types)
