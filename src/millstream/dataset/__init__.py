@@ -47,6 +47,7 @@ from millstream.dataset.grouping import Grouping, SortedGrouping, UnsortedGroupi
 from millstream.dataset.iterations import DeltaIteration, IterativeDataSet
 from millstream.dataset.joins import CrossOperator, JoinOperator
 from millstream.dataset.sinks import DataSink
+from millstream.dataset.summaries import ColumnSummary
 
 __all__ = [
     "AggregateOperator",
@@ -54,6 +55,7 @@ __all__ = [
     "Aggregator",
     "CoGroupFunction",
     "Collector",
+    "ColumnSummary",
     "ConvergenceCriterion",
     "CrossFunction",
     "CrossOperator",

@@ -12,6 +12,7 @@ from millstream.common.errors import PlanError, TypeMismatchError, short_repr, u
 from millstream.common.job import JobExecutionResult
 from millstream.common.memory_mode import memory_tasks
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types, from_arrow
+from millstream.dataset.bridges import records_of_stream, records_of_table
 from millstream.dataset.data_set import DataSet
 from millstream.dataset.execution import Engine, Settings, engine_for, result_of
 from millstream.dataset.functions import FilterFunction, RichFunction
@@ -30,11 +31,15 @@ from millstream.dataset.plan.nodes import (
     ReadParquet,
 )
 from millstream.dataset.plan.records import PICKLED, coerced, records_type
+from millstream.dataset.plan.travelling import TravellingType
 from millstream.iteration import LoopOptions
 
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
+
+    from millstream.datastream import DataStream
+    from millstream.table import Table
 
 __all__ = ["ExecutionEnvironment", "get_environment"]
 
@@ -173,6 +178,45 @@ class ExecutionEnvironment:
         if self._settings.session is None:
             self._settings.session = frame.sparkSession
         return DataSet(self, node)
+
+    def from_data_stream(self, stream: DataStream) -> DataSet:
+        """The elements of a bounded stream; its job runs now.
+
+        Parameters
+        ----------
+        stream
+            A stream whose sources end.
+        """
+        return self.from_collection(records_of_stream(stream))
+
+    def from_table(self, table: Table) -> DataSet:
+        """The rows of a table as Rows with its names; its query runs now, and only final rows count.
+
+        Parameters
+        ----------
+        table
+            A table whose sources end.
+        """
+        return self.from_collection(records_of_table(table))
+
+    def register_type(self, type: type, serializer: Any, deserializer: Any) -> None:
+        """Say how values of a class travel, which pickle cannot handle.
+
+        Parameters
+        ----------
+        type
+            The class.
+        serializer
+            A function from a value to bytes, or an object with a method ``serialize``.
+        deserializer
+            A function from bytes to a value, or an object with a method ``deserialize``.
+        """
+        location = user_location()
+        write = user_function(serializer, "serialize", 1, location).call()
+        read = user_function(deserializer, "deserialize", 1, location).call()
+        known = TravellingType(type, write, read)
+        known.register()
+        self._settings.types.append(known)
 
     def read_text(self, path: str) -> DataSet:
         """The lines of a text file, or of the files of a folder."""

@@ -17,6 +17,7 @@ from millstream.dataset.kernel.evaluate import Evaluator
 from millstream.dataset.kernel.places import AllPlaces
 from millstream.dataset.plan.nodes import Node
 from millstream.dataset.plan.records import table_of
+from millstream.dataset.plan.travelling import TravellingType
 from millstream.iteration import LoopOptions
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Settings:
     parallelism: int | None = None
     session: SparkSession | None = None
     configuration: dict[str, str] = field(default_factory=dict)
+    types: list[TravellingType] = field(default_factory=list)
     loop_options: LoopOptions = field(default_factory=LoopOptions)
 
 
@@ -135,9 +137,11 @@ def engine_for(settings: Settings) -> Engine:
         return MemoryEngine(settings.parallelism or tasks, settings.loop_options)
     from millstream.dataset.spark.running import SparkEngine
 
-    return SparkEngine(
+    engine = SparkEngine(
         settings.parallelism, settings.session, settings.configuration, settings.loop_options
     )
+    engine.types = settings.types
+    return engine
 
 
 def result_of(engine: Engine, started: float) -> JobExecutionResult:

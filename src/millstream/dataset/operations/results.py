@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from millstream.common.errors import user_location
+from millstream.dataset.bridges import stream_of, table_of_set
 from millstream.dataset.functions import WriteMode
 from millstream.dataset.operations.base import Operations
 from millstream.dataset.optimizer.text import explained
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from millstream.dataset.sinks import DataSink
+    from millstream.datastream import DataStream, StreamExecutionEnvironment
+    from millstream.table import Table, TableEnvironment
+
+from millstream.dataset.plan.calls import user_function
+from millstream.dataset.plan.nodes import Each
+from millstream.dataset.summaries import ColumnSummary, merged_summaries, summaries_of
 
 __all__ = ["ResultOperations"]
 
@@ -44,6 +51,37 @@ class ResultOperations(Operations):
         """Run the program and print each element on a line."""
         for element in self.collect():
             print(element)
+
+    def summarize(self) -> tuple[ColumnSummary, ...]:
+        """Run the program and return a summary of each field: counts, extremes, mean, variance."""
+        parts = self._set(
+            Each(
+                inputs=(self._node,), kind="map_partition", name="Summarize",
+                function=user_function(summaries_of, "map_partition", 1, user_location()),
+            )
+        )  # fmt: skip
+        found = parts.reduce(merged_summaries).collect()
+        return tuple(found[0]) if found else ()
+
+    def to_data_stream(self, env: StreamExecutionEnvironment) -> DataStream:
+        """Run the program and return a bounded stream of its elements.
+
+        Parameters
+        ----------
+        env
+            The environment of the stream.
+        """
+        return stream_of(self, env)  # type: ignore[arg-type, no-any-return]
+
+    def to_table(self, t_env: TableEnvironment) -> Table:
+        """Run the program and return a table of its elements.
+
+        Parameters
+        ----------
+        t_env
+            The environment of the table.
+        """
+        return table_of_set(self, t_env)  # type: ignore[arg-type, no-any-return]
 
     def explain(self) -> str:
         """The plan as text: which operators Spark's engine runs, and which run as Python, and why."""

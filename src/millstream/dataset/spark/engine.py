@@ -31,6 +31,7 @@ from millstream.dataset.plan.records import (
     field_types,
     table_of,
 )
+from millstream.dataset.plan.travelling import TravellingType
 from millstream.dataset.spark.columns import spark_schema
 from millstream.dataset.spark.passes import Extra, Groups, Output, Pass, Place, Task
 from millstream.iteration import LoopOptions
@@ -119,6 +120,7 @@ class SparkEngine:
         self._totals = self.spark.sparkContext.accumulator({}, _Totals())
         self._context: Callable[..., RuntimeContext] = RuntimeContext
         self._aggregators: dict[str, Any] = {}
+        self.types: Sequence[TravellingType] = ()
         self.loop_tasks = parallelism
         self.notes: dict[Node, tuple[str, str]] = {}
         self.more_accumulators: list[dict[str, Any]] = []
@@ -180,7 +182,7 @@ class SparkEngine:
         else:
             work = Pass(flow.type, flow.steps, output, place)
         schema = spark_schema(kind, [(extra.name, extra.arrow) for extra in extras])
-        task = Task(f"{self.run}-{place.number}", work)
+        task = Task(f"{self.run}-{place.number}", work, self.types)
         frame = flow.frame.mapInArrow(task, schema)
         return Flow(frame, kind, result=flow.result, node=flow.node)
 
@@ -315,6 +317,7 @@ class SparkEngine:
         engine = SparkEngine(self.parallelism, self.spark, {})
         engine._flows.update(bound)
         engine._context, engine._aggregators = context, aggregators
+        engine.types = self.types
         return engine
 
     def note(self, node: Node, way: str, reason: str) -> None:

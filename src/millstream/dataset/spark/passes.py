@@ -20,6 +20,7 @@ from millstream.dataset.kernel.steps import Step, run_steps
 from millstream.dataset.plan.columns import column_names
 from millstream.dataset.plan.keys import Keys, encoded_key, identity
 from millstream.dataset.plan.records import decoded, encoded
+from millstream.dataset.plan.travelling import TravellingType
 from millstream.spark.tasks.worker import ProgramRef, errors_that_travel
 
 __all__ = ["Extra", "Groups", "Pass", "Place", "Task"]
@@ -263,8 +264,8 @@ def split(group: Iterator[tuple[Any, Any, Any]]) -> tuple[Iterator[Any], Iterato
 class Task:
     """A pass on its way to the workers; every task has its own copy of the functions."""
 
-    def __init__(self, key: str, work: Pass | Groups) -> None:
-        self._ref = ProgramRef.of(key, _Copies(dumps_by_value(work, cloudpickle)))
+    def __init__(self, key: str, work: Pass | Groups, types: Sequence[TravellingType] = ()) -> None:
+        self._ref = ProgramRef.of(key, _Copies(dumps_by_value((tuple(types), work), cloudpickle)))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with errors_that_travel(self._ref):
@@ -278,7 +279,10 @@ class _Copies:
         self._blob = blob
 
     def copy(self) -> Any:
-        return cloudpickle.loads(self._blob)
+        types, work = cloudpickle.loads(self._blob)
+        for each in types:
+            each.register()
+        return work
 
     def close(self) -> None:
         """Nothing: each task closes its own functions."""
