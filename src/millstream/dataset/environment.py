@@ -300,15 +300,14 @@ class ExecutionEnvironment:
         """The rows of Parquet files, as Rows with their names."""
         location = user_location()
         if memory_tasks() is None:
-            from millstream.dataset.spark.columns import parquet_type
+            from millstream.dataset.spark.files import parquet_node
 
-            found = parquet_type(engine_for(self._settings), path, location)
-        else:
-            from pyarrow.parquet import read_schema
+            return DataSet(self, parquet_node(engine_for(self._settings), path, location))  # type: ignore[arg-type]
+        from pyarrow.parquet import read_schema
 
-            from millstream.dataset.kernel.files import files_of
+        from millstream.dataset.kernel.files import files_of
 
-            found = row_type(read_schema(files_of(path, location)[0]))
+        found = row_type(read_schema(files_of(path, location)[0]))
         return DataSet(self, ReadParquet(type=found, location=location, name="Parquet", path=path))
 
     def _lines(self, path: str, end: str) -> Node:

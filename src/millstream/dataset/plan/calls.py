@@ -8,7 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from millstream.common.errors import Location, PlanError, short_repr, user_code_error
+from millstream.common.errors import (
+    Location,
+    MillstreamError,
+    PlanError,
+    short_repr,
+    user_code_error,
+)
 from millstream.common.typeinfo import TypeInformation, infer_return_type
 from millstream.dataset.functions import Collector
 from millstream.dataset.plan.records import PICKLED
@@ -75,6 +81,9 @@ class UserFunction:
 
     def failed(self, error: Exception, name: str, record: object) -> Exception:
         """The error that names the operator, the line and the element."""
+        if isinstance(error, MillstreamError):
+            error.location = error.location or self.location
+            return error
         return user_code_error(error, name, None, record, self.location)
 
 

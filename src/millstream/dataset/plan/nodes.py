@@ -74,9 +74,10 @@ class ReadLines(Node):
 
 @dataclass(eq=False, kw_only=True)
 class ReadParquet(Node):
-    """The rows of Parquet files."""
+    """The rows of Parquet files; on Spark with the DataFrame whose schema was read."""
 
     path: str
+    frame: Any = None
 
 
 @dataclass(eq=False, kw_only=True)

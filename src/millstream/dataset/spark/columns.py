@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -11,7 +10,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_schema
 from pyspark.sql.types import DataType, StructType
 
-from millstream.common.paths import absolute_path
 from millstream.common.typeinfo import (
     RowTypeInfo,
     TypeInformation,
@@ -48,15 +46,6 @@ def frame_type(frame: DataFrame) -> RowTypeInfo:
     """The type of the rows of a DataFrame."""
     schema = to_arrow_schema(frame.schema, timezone="UTC")
     return Types.ROW_NAMED(schema.names, [from_arrow(field.type) for field in schema])
-
-
-def parquet_type(engine: Any, path: str, location: Any) -> RowTypeInfo:
-    """The type of the rows of Parquet files."""
-    from millstream.dataset.plan.nodes import ReadParquet
-    from millstream.dataset.spark.files import found
-
-    node = ReadParquet(path=path, location=location)
-    return frame_type(found(node, lambda: engine.spark.read.parquet(absolute_path(path))))
 
 
 def stored_frame(frame: DataFrame, type_info: TypeInformation) -> DataFrame:

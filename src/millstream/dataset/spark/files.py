@@ -11,11 +11,11 @@ from millstream.common.paths import absolute_path
 from millstream.dataset.kernel.files import exists
 from millstream.dataset.plan.columns import stored
 from millstream.dataset.plan.nodes import ReadLines, ReadParquet
-from millstream.dataset.spark.columns import stored_frame
+from millstream.dataset.spark.columns import frame_type, stored_frame
 from millstream.dataset.spark.engine import Flow, SparkEngine, compiles
 from millstream.spark.tasks.failures import readable_errors
 
-__all__ = ["write_frame"]
+__all__ = ["parquet_node", "write_frame"]
 
 
 @compiles(ReadLines)
@@ -29,9 +29,19 @@ def _lines(engine: SparkEngine, node: ReadLines) -> Flow:
 
 @compiles(ReadParquet)
 def _parquet(engine: SparkEngine, node: ReadParquet) -> Flow:
-    frame = found(node, lambda: engine.spark.read.parquet(absolute_path(node.path)))
+    frame = node.frame
+    if frame is None:
+        frame = found(node, lambda: engine.spark.read.parquet(absolute_path(node.path)))
     kind = stored(node.type)
     return Flow(stored_frame(frame, kind), kind, result=node.type)
+
+
+def parquet_node(engine: SparkEngine, path: str, location: Any) -> ReadParquet:
+    """The rows of Parquet files, whose schema is read now."""
+    node = ReadParquet(path=path, location=location, name="Parquet")
+    node.frame = found(node, lambda: engine.spark.read.parquet(absolute_path(path)))
+    node.type = frame_type(node.frame)
+    return node
 
 
 def found(node: Any, read: Any) -> Any:

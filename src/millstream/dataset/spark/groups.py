@@ -199,13 +199,20 @@ def _aggregate(engine: SparkEngine, node: Aggregate) -> Flow:
     for place, kind in enumerate(kinds):
         how = chosen.get(place)
         column = F.col(f"c{place}")
+        if how is None and f"c{place}" in names:
+            continue  # the key itself; Spark would sort for another copy of a text
         found = F.any_value(column) if how is None else _AGGREGATES[how](column)
         columns.append(found.cast(spark_type(kind)).alias(f"o{place}"))
     grouped = flow.frame.groupBy(*names) if names else flow.frame.groupBy()
     frame = grouped.agg(*columns, F.count(F.lit(1)).alias("rows"))
     if not names:
         frame = frame.where("rows > 0")
-    outputs = [F.col(f"o{place}").alias(f"c{place}") for place in range(len(kinds))]
+    outputs = [
+        F.col(f"o{place}").alias(f"c{place}")
+        if f"o{place}" in frame.columns
+        else F.col(f"c{place}")
+        for place in range(len(kinds))
+    ]
     return Flow(frame.select(*outputs), flow.type, result=node.type)
 
 

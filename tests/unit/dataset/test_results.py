@@ -1,0 +1,166 @@
+"""Results of data sets in memory: bridges, summaries, samples, partitions, iterations, what is kept."""
+
+from __future__ import annotations
+
+import statistics
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millstream.common import Row, Types
+from millstream.dataset import (
+    ExecutionEnvironment,
+    GroupCombineFunction,
+    GroupReduceFunction,
+    Order,
+    WriteMode,
+)
+from millstream.datastream import StreamExecutionEnvironment
+from millstream.table import EnvironmentSettings, StreamTableEnvironment
+from millstream.testing import in_memory
+
+
+@pytest.fixture
+def env() -> ExecutionEnvironment:
+    return ExecutionEnvironment.get_execution_environment()
+
+
+def test_streams_become_sets_and_come_back(env: ExecutionEnvironment) -> None:
+    streams = StreamExecutionEnvironment.get_execution_environment()
+    with in_memory():
+        data = env.from_data_stream(streams.from_collection([("a", 1), ("b", 2)]))
+        assert data.get_type() == Types.TUPLE([Types.STRING(), Types.LONG()])
+        back = data.map(lambda p: (p[0], p[1] + 1)).to_data_stream(streams)
+        with back.execute_and_collect() as found:
+            assert sorted(found) == [("a", 2), ("b", 3)]
+
+
+def test_tables_become_sets_and_come_back(env: ExecutionEnvironment) -> None:
+    streams = StreamExecutionEnvironment.get_execution_environment()
+    t_env = StreamTableEnvironment.create(streams, EnvironmentSettings.in_batch_mode())
+    with in_memory():
+        table = env.from_elements(Row(k="a", n=1), Row(k="b", n=2), Row(k="a", n=3)).to_table(t_env)
+        t_env.create_temporary_view("t", table)
+        sums = env.from_table(t_env.sql_query("SELECT k, SUM(n) AS s FROM t GROUP BY k"))
+        assert sorted(sums.collect(), key=lambda row: row.k) == [Row(k="a", s=4), Row(k="b", s=2)]
+
+
+def test_summaries_are_those_of_the_values(env: ExecutionEnvironment) -> None:
+    values = [3, 1, 4, 1, 5, 9, 2, 6]
+    with in_memory(parallelism=3):
+        number, text = env.from_elements(*[(n, "x" * n) for n in values]).summarize()
+    assert number.get_mean() == statistics.mean(values)
+    assert number.get_variance() == pytest.approx(statistics.variance(values))
+    assert (number.get_min(), number.get_max(), number.get_sum()) == (1, 9, 31)
+    assert (text.get_min_length(), text.get_max_length()) == (1, 9)
+
+
+def test_samples_have_their_size(env: ExecutionEnvironment) -> None:
+    numbers = env.generate_sequence(1, 400)
+    with in_memory(parallelism=3):
+        some = numbers.sample(False, 0.5, seed=1).collect()
+        assert 140 < len(some) == len(set(some)) < 260
+        assert numbers.sample(False, 0.5, seed=1).collect() == some
+        assert 140 < len(numbers.sample(True, 0.5, seed=1).collect()) < 260
+        assert len(set(numbers.sample_with_size(False, 7, seed=1).collect())) == 7
+        assert numbers.sample_with_size(True, 500, seed=1).count() == 500
+
+
+def test_ranges_are_in_order_over_partitions(env: ExecutionEnvironment) -> None:
+    mixed = env.from_collection([(n * 37 % 100, n) for n in range(100)])
+    with in_memory(parallelism=4):
+        found = mixed.partition_by_range(0).sort_partition(0).map(lambda p: p[0]).collect()
+        sizes = mixed.partition_by_range(0).count_elements_per_partition().collect()
+    assert found == list(range(100))
+    assert all(size > 10 for _, size in sizes)
+
+
+def test_numbers_of_elements_differ_and_are_consecutive(env: ExecutionEnvironment) -> None:
+    letters = env.from_collection(list("abcdefg"))
+    with in_memory(parallelism=3):
+        assert [n for n, _ in letters.zip_with_index().collect()] == list(range(7))
+        assert len({n for n, _ in letters.zip_with_unique_id().collect()}) == 7
+
+
+class Sums(GroupReduceFunction, GroupCombineFunction):
+    def combine(self, iterator: Any, collector: Any) -> None:
+        self.reduce(iterator, collector)
+
+    def reduce(self, iterator: Any, collector: Any) -> None:
+        first = iterator.next()
+        assert isinstance(iterator.has_next(), bool)
+        collector.collect((first[0], first[1] + sum(n for _, n in iterator)))
+
+
+def test_combinable_groups(env: ExecutionEnvironment) -> None:
+    pairs = env.from_collection([("ab"[n % 2], n) for n in range(10)])
+    with in_memory(parallelism=3):
+        assert sorted(pairs.group_by(0).reduce_group(Sums(), True).collect()) == [
+            ("a", 20),
+            ("b", 25),
+        ]
+
+
+def test_sorts_go_by_several_fields(env: ExecutionEnvironment) -> None:
+    rows = [("a", 1, 2), ("a", 2, 1), ("a", 1, 3), ("b", None, 1), ("b", 1, 1)]
+    for data in (env.from_collection(rows), env.from_collection(rows).map(lambda row: row)):
+        grouped = data.group_by(0).sort_group(1).sort_group(2, Order.DESCENDING)
+        with in_memory(parallelism=2):
+            found = grouped.reduce_group(lambda group: [list(group)]).collect()
+        assert sorted(found, key=repr) == [
+            [("a", 1, 3), ("a", 1, 2), ("a", 2, 1)],
+            [("b", None, 1), ("b", 1, 1)],
+        ]
+
+
+def test_sinks_wait_and_write(env: ExecutionEnvironment, tmp_path: Path) -> None:
+    data = env.from_elements(("a", 1.5), (None, 2.0))
+    file = tmp_path / "out.csv"
+    data.write_csv(str(file), field_delimiter=";").set_parallelism(1)
+    assert not file.exists()
+    with in_memory():
+        env.execute()
+    assert file.read_text() == "a;1.5\n;2.0\n"
+    data.write_text(str(file), WriteMode.OVERWRITE).set_parallelism(1)
+    with in_memory():
+        assert data.count() == 2  # sinks that wait run along
+        assert file.read_text() == "(a, 1.5)\n(None, 2.0)\n"
+
+
+def test_headers_are_left_out(env: ExecutionEnvironment, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('name,age\n"Lovelace, Ada",36\nBob,\n')
+    people = env.read_csv(
+        str(tmp_path), [Types.STRING(), Types.LONG()], names=["name", "age"], ignore_first_line=True
+    )
+    with in_memory():
+        assert people.collect() == [Row(name="Lovelace, Ada", age=36), Row(name="Bob", age=None)]
+
+
+class Handle:
+    def __init__(self, number: int) -> None:
+        self.number, self.lock = number, threading.Lock()
+
+
+def test_registered_types_travel(env: ExecutionEnvironment) -> None:
+    env.register_type(Handle, lambda handle: bytes([handle.number]), lambda data: Handle(data[0]))
+    handles = env.from_collection([Handle(1), Handle(2)]).iterate(2)
+    with in_memory(parallelism=2):
+        found = handles.close_with(handles.map(lambda h: Handle(h.number * 2))).collect()
+    assert sorted(handle.number for handle in found) == [4, 8]
+
+
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_a_static_set_of_a_step_is_moved_once(env: ExecutionEnvironment, tasks: int) -> None:
+    """The calls of a static set's function do not grow with the supersteps."""
+    calls: list[int] = []
+    static = env.generate_sequence(0, 9).map(lambda n: calls.append(n) or (n, (n + 1) % 10))
+    start = env.generate_sequence(0, 9).map(lambda n: (n, n))
+    loop = start.iterate(5)
+    joined = loop.join(static).where(1).equal_to(0)
+    moved = joined.using(lambda mine, link: (mine[0], link[1]))
+    with in_memory(parallelism=tasks):
+        found = loop.close_with(moved).collect()
+    assert sorted(found) == [(n, (n + 5) % 10) for n in range(10)]
+    assert len(calls) == 10
