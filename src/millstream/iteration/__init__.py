@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.iteration.loops import run_loop
+from millstream.iteration.loops import choose, run_loop
 from millstream.iteration.program import (
     Aggregator,
     Columns,
@@ -15,11 +15,12 @@ from millstream.iteration.program import (
     Outbox,
     Task,
 )
-from millstream.iteration.result import LoopResult, Superstep
+from millstream.iteration.result import LoopChoice, LoopResult, Superstep
 
 __all__ = [
     "Aggregator",
     "Columns",
+    "LoopChoice",
     "LoopInput",
     "LoopJob",
     "LoopMode",
@@ -30,5 +31,6 @@ __all__ = [
     "Outbox",
     "Superstep",
     "Task",
+    "choose",
     "run_loop",
 ]

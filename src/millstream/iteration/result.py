@@ -15,7 +15,31 @@ from millstream.iteration.chart import Panel, chart
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["LoopResult", "Superstep"]
+__all__ = ["LoopChoice", "LoopResult", "Superstep"]
+
+
+@dataclass(frozen=True)
+class LoopChoice:
+    """How a loop is going to run, and why: see `choose`.
+
+    Parameters
+    ----------
+    mode
+        "resident", "driver" or "memory".
+    reason
+        Why.
+    tasks
+        How many tasks it has.
+
+    Examples
+    --------
+    >>> LoopChoice("resident", "2 tasks run at once, in 4 slots", 2).mode
+    'resident'
+    """
+
+    mode: str
+    reason: str
+    tasks: int
 
 
 @dataclass(frozen=True)

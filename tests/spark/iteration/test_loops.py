@@ -11,7 +11,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from millstream.common.errors import PlanError, UserCodeError
-from millstream.iteration import LoopInput, LoopJob, LoopMode, LoopOptions, run_loop
+from millstream.iteration import (
+    LoopChoice,
+    LoopInput,
+    LoopJob,
+    LoopMode,
+    LoopOptions,
+    choose,
+    run_loop,
+)
 from millstream.iteration.spark.obstacles import NetworkBlocked
 from tests.support.loops import (
     IN_MEMORY,
@@ -133,9 +141,12 @@ def test_tasks_that_disagree_about_the_end_are_an_error(spark: SparkSession) -> 
 
 def test_more_tasks_than_slots_run_by_the_driver(spark: SparkSession) -> None:
     job = components_job(list(range(6)), [(0, 1), (4, 5)], 3, LoopOptions())
+    reason = "3 tasks would have to run at once, and Spark has 2 slots"
+    assert choose(job) == LoopChoice("driver", reason, 3)
     result = run_loop(job)
-    assert result.mode == "driver"
-    assert result.reason == "3 tasks would have to run at once, and Spark has 2 slots"
+    assert (result.mode, result.reason) == ("driver", reason)
+    two = components_job([1], [], 2, LoopOptions())
+    assert choose(two) == LoopChoice("resident", "2 tasks run at once, in 2 slots", 2)
     assert components_of(result.to_arrow()) == {0: 0, 1: 0, 2: 2, 3: 3, 4: 4, 5: 4}
     with pytest.raises(PlanError, match=r"LOOP_NOT_RESIDENT.*Spark has 2 slots"):
         run_loop(components_job([1], [], 3, RESIDENT))

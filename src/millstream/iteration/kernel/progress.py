@@ -39,10 +39,12 @@ class ProgressLine:
 
     Examples
     --------
-    >>> line = ProgressLine("ranks", True, sys.stdout)
+    >>> import io
+    >>> out = io.StringIO()
+    >>> line = ProgressLine("ranks", True, out)
     >>> line.show(Merged(12, {}, 31_107, False), 0.084)
-    ranks: superstep 12, 31,107 active, 84.0 ms
-    >>> line.finish()
+    >>> out.getvalue()
+    '\\rranks: superstep 12, 31,107 active, 84.0 ms'
     """
 
     EVERY_SECONDS = 0.25
@@ -141,13 +143,15 @@ class Hearer:
 
     Examples
     --------
-    >>> line = ProgressLine("ranks", True, sys.stdout)
-    >>> with Hearer("127.0.0.1", line) as hearer:
+    >>> import io
+    >>> out = io.StringIO()
+    >>> with Hearer("127.0.0.1", ProgressLine("ranks", True, out)) as hearer:
     ...     teller = Teller(hearer.address)
     ...     teller.tell(Merged(1, {}, 5, True), 0.001)
     ...     teller.close()
     ...     hearer.wait()
-    ranks: superstep 1, 5 active, 1.0 ms
+    >>> out.getvalue()
+    '\\rranks: superstep 1, 5 active, 1.0 ms'
     """
 
     def __init__(self, host: str, line: ProgressLine) -> None:

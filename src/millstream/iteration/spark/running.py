@@ -9,7 +9,7 @@ from millstream.common.errors import CheckpointError, PlanError
 from millstream.iteration.kernel.progress import Hearer, ProgressLine
 from millstream.iteration.kernel.snapshots import Snapshot
 from millstream.iteration.program import LoopJob, MeshProgram
-from millstream.iteration.result import LoopResult, Superstep
+from millstream.iteration.result import LoopChoice, LoopResult, Superstep
 from millstream.iteration.spark.attempts import Attempts
 from millstream.iteration.spark.driver import run_by_driver
 from millstream.iteration.spark.obstacles import NetworkBlocked, StateTooLarge, obstacle, slots_of
@@ -20,42 +20,64 @@ from millstream.spark.session.session import get_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["run_on_spark"]
+__all__ = ["choose_on_spark", "run_on_spark"]
 
 ASKED = "asked for by the options"
 MORE_TASKS = 4
 """How many times as many tasks a loop gets whose inputs do not fit into the memory of all at once."""
 
 
+def choose_on_spark(
+    job: LoopJob, spark: SparkSession | None = None, snapshot: Snapshot | None = None
+) -> LoopChoice:
+    """How a loop would run on Spark, as far as the driver can tell.
+
+    The tasks may still find that they cannot reach each other, or that their inputs are too large.
+    """
+    spark = spark or session_of(job)
+    slots = slots_of(spark)
+    tasks = _tasks(job, snapshot, slots)
+    if job.options.mode == "driver":
+        return LoopChoice("driver", ASKED, tasks)
+    why = obstacle(spark, tasks, slots)
+    if job.options.mode == "resident":
+        if why is not None:
+            raise _not_resident(job, why)
+        return LoopChoice("resident", ASKED, tasks)
+    if why is not None:
+        return LoopChoice("driver", why, tasks)
+    return LoopChoice("resident", f"{tasks} tasks run at once, in {slots} slots", tasks)
+
+
 def run_on_spark(job: LoopJob) -> LoopResult:
     """Run a loop on Spark."""
-    spark = session_of(job)
-    slots = slots_of(spark)
     attempts = Attempts(job)
-    tasks = _tasks(job, attempts.first, slots)
-    if job.options.mode == "driver":
-        return _by_driver(spark, attempts, tasks, ASKED)
-    why = obstacle(spark, tasks, slots)
-    if why is None:
-        try:
-            ran = _run_resident(spark, attempts, tasks)
-        except NetworkBlocked as error:
-            why = f"tasks cannot reach each other: {error}"
-        except StateTooLarge as error:
-            why = str(error)
-            tasks = tasks if job.tasks or attempts.first else tasks * MORE_TASKS
-        else:
-            forced = job.options.mode == "resident"
-            reason = ASKED if forced else f"{tasks} tasks run at once, in {slots} slots"
-            return _result(attempts, ran, "resident", reason)
+    spark = session_of(job)
+    choice = choose_on_spark(job, spark, attempts.first)
+    tasks = choice.tasks
+    if choice.mode == "driver":
+        return _by_driver(spark, attempts, tasks, choice.reason)
+    try:
+        ran = _run_resident(spark, attempts, tasks)
+    except NetworkBlocked as error:
+        why = f"tasks cannot reach each other: {error}"
+    except StateTooLarge as error:
+        why = str(error)
+        tasks = tasks if job.tasks or attempts.first else tasks * MORE_TASKS
+    else:
+        return _result(attempts, ran, "resident", choice.reason)
     if job.options.mode == "resident":
-        raise PlanError(
-            "LOOP_NOT_RESIDENT",
-            f"loop {job.name!r} cannot be resident: {why}",
-            location=job.location,
-            hint='remove the cause, or leave out mode="resident": the driver loop gives the same result',
-        )
+        raise _not_resident(job, why)
     return _by_driver(spark, attempts, tasks, why)
+
+
+def _not_resident(job: LoopJob, why: str) -> PlanError:
+    return PlanError(
+        "LOOP_NOT_RESIDENT",
+        f"loop {job.name!r} cannot be resident: {why}",
+        location=job.location,
+        hint='remove the cause, or leave out mode="resident": the driver loop gives the same result',
+    )
 
 
 def _tasks(job: LoopJob, snapshot: Snapshot | None, slots: int) -> int:
