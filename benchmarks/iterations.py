@@ -136,7 +136,7 @@ def by_driver(title: str, edges: Any, vertices: int) -> Points:
 
 def chart(series: Mapping[str, Points]) -> str:
     """The cost against the workset, both on logarithmic scales."""
-    width, height, left, bottom, top = 560, 320, 70, 44, 40
+    width, height, left, right, bottom, top = 580, 320, 70, 40, 44, 40
     xs = [max(x, 1) for points in series.values() for x, _ in points]
     ys = [y for points in series.values() for _, y in points if y > 0]
     x_end = math.ceil(math.log10(max(xs)))
@@ -145,7 +145,9 @@ def chart(series: Mapping[str, Points]) -> str:
     def place(x: float, y: float) -> tuple[float, float]:
         across = math.log10(max(x, 1)) / x_end
         up = (math.log10(max(y, 10.0**y_begin)) - y_begin) / (y_end - y_begin)
-        return left + across * (width - left - 20), height - bottom - up * (height - bottom - top)
+        return left + across * (width - left - right), height - bottom - up * (
+            height - bottom - top
+        )
 
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
@@ -156,7 +158,7 @@ def chart(series: Mapping[str, Points]) -> str:
     ]
     for power in range(y_begin, y_end + 1):
         _, y = place(1, 10.0**power)
-        parts.append(f'<path d="M{left} {y:.0f}H{width - 20}" stroke="#ddd"/>')
+        parts.append(f'<path d="M{left} {y:.0f}H{width - right}" stroke="#ddd"/>')
         parts.append(
             f'<text x="{left - 8}" y="{y + 4:.0f}" text-anchor="end">{10.0**power:,g}</text>'
         )
