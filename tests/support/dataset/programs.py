@@ -10,6 +10,7 @@ from typing import Any
 
 from millstream.common import Types
 from millstream.dataset import DataSet, ExecutionEnvironment, Order
+from millstream.table.expressions import col
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
 NAMES = ("a", "b", "c", "dd", "")
@@ -62,6 +63,15 @@ def _flat_map(s: Any, r: list, typed: bool) -> Any:
 
 def _filter(s: Any, r: list, typed: bool) -> Any:
     return s.filter(lambda p: p[1] > -2), [p for p in r if p[1] > -2]
+
+
+def _condition(s: Any, r: list, typed: bool) -> Any:
+    if not typed or s.get_type() != PAIR:
+        return s, r
+    wanted = (col("f1") > 0) | col("f0").in_("a", "dd") & ~col("f1").between(-2, -1)
+    return s.filter(wanted), [
+        (k, n) for k, n in r if n > 0 or (k in ("a", "dd") and not -2 <= n <= -1)
+    ]
 
 
 def _sum(s: Any, r: list, typed: bool) -> Any:

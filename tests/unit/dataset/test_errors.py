@@ -11,6 +11,7 @@ import pytest
 from millstream.common import Types
 from millstream.common.errors import MillstreamError, UserCodeError
 from millstream.dataset import DataSet, ExecutionEnvironment, MapFunction, RichFunction
+from millstream.table.expressions import col
 from millstream.testing import in_memory
 
 env = ExecutionEnvironment.get_execution_environment()
@@ -38,6 +39,9 @@ PLANS: dict[str, tuple[str, Callable[[], Any]]] = {
     "hint": ("DATASET_HINT", lambda: PAIRS.join(PAIRS, "big")),  # type: ignore[arg-type]
     "size": ("DATASET_SIZE", lambda: PAIRS.first(0)),
     "fraction": ("DATASET_FRACTION", lambda: PAIRS.sample(False, 1.5)),
+    "texts and numbers": ("DATASET_CONDITION", lambda: PAIRS.filter(col("f0") > 1)),
+    "arithmetic": ("DATASET_CONDITION", lambda: PAIRS.filter(col("f1") + 1 > 1)),
+    "no types": ("DATASET_CONDITION", lambda: LOOSE.filter(col("f1") > 1)),
     "sink": ("DATASET_NO_SINK", env.execute),
     "aggregator": ("DATASET_NO_AGGREGATOR", lambda: PAIRS.iterate(2).register_aggregator("n", 1)),
     "constant step": ("DATASET_ITERATION", lambda: PAIRS.iterate(2).close_with(PAIRS)),

@@ -22,4 +22,4 @@ def test_random_programs_are_right(seed: int, tasks: int) -> None:
 
 
 def test_the_programs_have_all_steps() -> None:
-    assert len(STEPS) == 23
+    assert len(STEPS) == 24

@@ -22,6 +22,7 @@ from millstream.dataset.plan.nodes import (
     SampleSize,
     SortPartition,
     Union,
+    Where,
 )
 
 _SAMPLES = 1_000
@@ -42,6 +43,15 @@ def _project(run: Evaluator, node: Project) -> Parts:
     one = len(node.fields.fields) == 1
     return [
         [(extract(record),) if one else extract(record) for record in part]
+        for part in run.parts(node.inputs[0])
+    ]
+
+
+@operator_of(Where)
+def _where(run: Evaluator, node: Where) -> Parts:
+    evaluate = node.condition.evaluate
+    return [
+        [record for record in part if evaluate(record) is True]
         for part in run.parts(node.inputs[0])
     ]
 

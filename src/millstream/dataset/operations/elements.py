@@ -10,6 +10,7 @@ from millstream.common.typeinfo import TupleTypeInfo, TypeInformation, Types
 from millstream.dataset.functions import MapPartitionFunction, Order, RichFunction
 from millstream.dataset.operations.base import Operations, checked_size, node_of
 from millstream.dataset.plan.calls import return_type, user_function
+from millstream.dataset.plan.conditions import condition_of
 from millstream.dataset.plan.keys import Keys
 from millstream.dataset.plan.nodes import (
     Each,
@@ -20,6 +21,7 @@ from millstream.dataset.plan.nodes import (
     SampleSize,
     SortPartition,
     Union,
+    Where,
 )
 from millstream.dataset.plan.records import PICKLED, is_pickled
 
@@ -87,8 +89,17 @@ class ElementOperations(Operations):
         Parameters
         ----------
         operator
-            A function of an element, or a `FilterFunction`.
+            A function of an element, or a `FilterFunction`; or an expression of fields such as
+            ``col("f1") > 3``, of `millstream.table.expressions`: that runs in Spark's engine.
         """
+        if hasattr(operator, "_shown"):
+            location = user_location()
+            return self._operator(
+                Where(
+                    inputs=(self._node,), type=self._node.type, location=location, name="Filter",
+                    condition=condition_of(operator, self._node.type, location),
+                )
+            )  # fmt: skip
         return self._each("filter", operator, self._node.type)
 
     def _each(self, kind: str, operator: Any, output_type: TypeInformation | None) -> OperatorSet:

@@ -28,6 +28,7 @@ from millstream.dataset.plan.nodes import (
     Rebalance,
     SortPartition,
     Union,
+    Where,
 )
 from millstream.dataset.plan.records import field_types, has_fields
 
@@ -106,7 +107,7 @@ def size_of(node: Node) -> int | None:
     if isinstance(node, Union):
         sizes = [size_of(other) for other in node.inputs]
         return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
-    fewer = (Project, Rebalance, Partition, SortPartition, First, Aggregate, Extreme)
+    fewer = (Project, Rebalance, Partition, SortPartition, First, Aggregate, Extreme, Where)
     if isinstance(node, fewer) or (isinstance(node, Each) and node.kind == "filter"):
         return size_of(node.inputs[0])
     return None

@@ -31,6 +31,7 @@ from millstream.dataset.plan.nodes import (
     Reduce,
     SortPartition,
     Union,
+    Where,
 )
 
 __all__ = ["explained"]
@@ -110,7 +111,7 @@ def pending(node: Node) -> bool:
         return True
     if isinstance(node, Join | Cross):
         return node.function is not None
-    if isinstance(node, Project):
+    if isinstance(node, Project | Where):
         return pending(node.inputs[0])
     return False
 
@@ -130,6 +131,10 @@ def decision(node: Node) -> str:
         if node.fields.positions is None or pending(node.inputs[0]):
             return f"{PYTHON}: fields {node.fields.text}"
         return f"{SPARK}: fields {node.fields.text}"
+    if isinstance(node, Where):
+        fused = pending(node.inputs[0])
+        where = f"{PYTHON}: filter, in the same pass as its input" if fused else f"{SPARK}: filter"
+        return f"{where} {node.condition}"
     if isinstance(node, Join):
         return _join(node)
     if isinstance(node, Aggregate | Extreme | Distinct | First):

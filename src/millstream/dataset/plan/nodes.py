@@ -11,6 +11,7 @@ from millstream.common.errors import Location
 from millstream.common.typeinfo import TypeInformation
 from millstream.dataset.functions import Aggregation, JoinHint
 from millstream.dataset.plan.calls import UserFunction
+from millstream.dataset.plan.conditions import Condition
 from millstream.dataset.plan.keys import Keys, SortKey
 from millstream.dataset.plan.records import PICKLED
 
@@ -104,7 +105,7 @@ class Project(Node):
 class Where(Node):
     """The records for which an expression of their fields is true."""
 
-    condition: Any
+    condition: Condition
 
 
 @dataclass(eq=False, kw_only=True)

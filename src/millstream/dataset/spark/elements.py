@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from pyspark.sql import functions as F
 from millstream.dataset.kernel.elements import custom_place
 from millstream.dataset.plan.calls import user_function
 from millstream.dataset.plan.columns import arrow_schema, column_names, stored
+from millstream.dataset.plan.conditions import Condition
 from millstream.dataset.plan.keys import SortKey
 from millstream.dataset.plan.nodes import (
     Each,
@@ -29,6 +31,7 @@ from millstream.dataset.plan.nodes import (
     SampleSize,
     SortPartition,
     Union,
+    Where,
 )
 from millstream.dataset.plan.records import encoded, has_fields
 from millstream.dataset.spark.columns import stored_frame, value_of
@@ -96,6 +99,52 @@ def _project(engine: SparkEngine, node: Project) -> Flow:
     names = column_names(node.type)
     columns = [F.col(f"c{at}").alias(name) for at, name in zip(positions, names, strict=True)]
     return Flow(flow.frame.select(*columns), stored(node.type), result=node.type)
+
+
+@compiles(Where)
+def _where(engine: SparkEngine, node: Where) -> Flow:
+    if engine.flow(node.inputs[0]).pending:
+        condition = node.condition
+        function = user_function(
+            lambda record: condition.evaluate(record) is True, "filter", 1, None
+        )
+        return engine.then(node.inputs[0], engine.step(node, "filter", function), node.type)
+    flow = engine.settled(node.inputs[0])
+    return replace(flow, frame=flow.frame.where(_column(node.condition)), result=node.type)
+
+
+_COMPARED: dict[str, Callable[[Column, Column], Column]] = {
+    "equals": lambda left, right: left == right,
+    "notEquals": lambda left, right: left != right,
+    "lessThan": lambda left, right: left < right,
+    "lessThanOrEqual": lambda left, right: left <= right,
+    "greaterThan": lambda left, right: left > right,
+    "greaterThanOrEqual": lambda left, right: left >= right,
+}
+
+
+def _column(condition: Condition) -> Column:
+    """A condition as an expression of Spark."""
+    if condition.kind == "field":
+        return F.col(f"c{condition.arguments[0]}")
+    if condition.kind == "value":
+        return F.lit(condition.arguments[0])
+    first, *others = [_column(each) for each in condition.arguments]
+    if condition.kind in _COMPARED:
+        return _COMPARED[condition.kind](first, others[0])
+    if condition.kind == "and":
+        return reduce(lambda left, right: left & right, others, first)
+    if condition.kind == "or":
+        return reduce(lambda left, right: left | right, others, first)
+    if condition.kind == "in":
+        return first.isin(*others)
+    if condition.kind == "between":
+        return first.between(*others)
+    if condition.kind == "not":
+        return ~first
+    if condition.kind == "isNotTrue":
+        return ~F.coalesce(first, F.lit(False))
+    return first.isNull() if condition.kind == "isNull" else first.isNotNull()
 
 
 @compiles(Union)

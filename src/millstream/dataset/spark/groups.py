@@ -203,10 +203,10 @@ def _aggregate(engine: SparkEngine, node: Aggregate) -> Flow:
             continue  # the key itself; Spark would sort for another copy of a text
         found = F.any_value(column) if how is None else _AGGREGATES[how](column)
         columns.append(found.cast(spark_type(kind)).alias(f"o{place}"))
-    grouped = flow.frame.groupBy(*names) if names else flow.frame.groupBy()
-    frame = grouped.agg(*columns, F.count(F.lit(1)).alias("rows"))
-    if not names:
-        frame = frame.where("rows > 0")
+    if names:
+        frame = flow.frame.groupBy(*names).agg(*columns)
+    else:
+        frame = flow.frame.agg(*columns, F.count(F.lit(1)).alias("rows")).where("rows > 0")
     outputs = [
         F.col(f"o{place}").alias(f"c{place}")
         if f"o{place}" in frame.columns
