@@ -85,7 +85,12 @@ def by_millstream(folder: Path, algorithm: str, cores: int, mode: str) -> dict:
     steps = seen[0].supersteps
     loop = [round(step.seconds * 1000, 1) for step in steps]
     active = [step.active for step in steps]
-    return {**summary(found["value"].to_numpy()), "mode": seen[0].mode, "loop_ms": loop, "active": active}
+    return {
+        **summary(found["value"].to_numpy()),
+        "mode": seen[0].mode,
+        "loop_ms": loop,
+        "active": active,
+    }
 
 
 def summary(values) -> dict:
@@ -115,7 +120,9 @@ def sql_components(edges) -> dict:
         joined = labels.join(heard, labels["id"] == heard["target"], "left")
         less = F.col("heard") < F.col("label")
         new = joined.select(
-            "id", F.least("label", "heard").alias("label"), F.coalesce(less, F.lit(False)).alias("new")
+            "id",
+            F.least("label", "heard").alias("label"),
+            F.coalesce(less, F.lit(False)).alias("new"),
         ).localCheckpoint()
         changed = new.where("new").count()
         labels = new.drop("new")
@@ -136,7 +143,9 @@ def sql_pagerank(edges) -> dict:
     for _ in range(ITERATIONS):
         stranded = ranks.where("degree is null").agg(F.sum("rank")).first()[0] or 0.0
         leaving = ((1 - DAMPING) + DAMPING * stranded) / count
-        shares = ranks.select(F.col("id").alias("source"), (F.col("rank") / F.col("degree")).alias("share"))
+        shares = ranks.select(
+            F.col("id").alias("source"), (F.col("rank") / F.col("degree")).alias("share")
+        )
         sums = edges.join(shares, "source").groupBy("target").agg(F.sum("share").alias("sum"))
         joined = ids.join(sums, ids["id"] == sums["target"], "left")
         rank = F.lit(leaving) + DAMPING * F.coalesce(F.col("sum"), F.lit(0.0))
@@ -156,8 +165,11 @@ def by_graphx(folder: Path, algorithm: str, cores: int) -> dict:
     if algorithm == "components":
         found = graphx.lib.ConnectedComponents.run(graph, tag, tag)
         vertices = found.vertices()
-        return {"vertices": vertices.count(), "components": vertices.values().distinct().count()} \
-            if hasattr(vertices, "values") else {"vertices": vertices.count()}
+        return (
+            {"vertices": vertices.count(), "components": vertices.values().distinct().count()}
+            if hasattr(vertices, "values")
+            else {"vertices": vertices.count()}
+        )
     found = graphx.lib.PageRank.run(graph, ITERATIONS, 1 - DAMPING, tag, tag)
     return {"vertices": found.vertices().count()}
 
@@ -180,7 +192,12 @@ def one(arguments) -> None:
 def measured(folder: Path, way: str, algorithm: str, cores: int, limit: float) -> dict:
     command = [sys.executable, str(HERE), "--one", way, "--algorithm", algorithm]
     command += ["--folder", str(folder), "--cores", str(cores)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path[:1] + [str(HERE.parents[1])] + [os.environ.get("PYTHONPATH", "")])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(
+            sys.path[:1] + [str(HERE.parents[1])] + [os.environ.get("PYTHONPATH", "")]
+        ),
+    }
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=limit, env=environment
@@ -189,7 +206,10 @@ def measured(folder: Path, way: str, algorithm: str, cores: int, limit: float) -
         return {"error": f"more than {limit:.0f} s"}
     lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
     if not lines:
-        return {"error": (done.stderr.strip().splitlines() or ["?"])[-1], "stderr": done.stderr[-3000:]}
+        return {
+            "error": (done.stderr.strip().splitlines() or ["?"])[-1],
+            "stderr": done.stderr[-3000:],
+        }
     return json.loads(lines[0][len("RESULT ") :])
 
 

@@ -74,7 +74,8 @@ def test_full_projections() -> None:
 def test_validation() -> None:
     with in_memory():
         assert graph().validate(InvalidBipartiteVertexIdsValidator())
-        for wrong in (BipartiteEdge(1, 4), BipartiteEdge(7, 1), BipartiteEdge(4, 9)):
+        wrongs: Any = (BipartiteEdge(1, 4), BipartiteEdge(7, 1), BipartiteEdge(4, 9))
+        for wrong in wrongs:
             assert not graph([wrong]).validate(InvalidBipartiteVertexIdsValidator())
 
 

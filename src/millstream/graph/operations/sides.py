@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from millstream.common.errors import PlanError, user_location
 from millstream.common.memory_mode import memory_tasks
+from millstream.common.pickling import dumps
 from millstream.common.typeinfo import TupleTypeInfo, TypeInformation, Types, infer_from_values
 from millstream.graph.elements import Edge, Vertex
 from millstream.graph.operations.types import (
@@ -191,12 +192,21 @@ class Side:
 
     def _frame(self) -> Any:
         data, parts = self.data(), self.parts()
-        if not all(map(is_known, parts)):
-            found = data.map_partition(_Kinds(len(self.names))).collect()
-            parts = [_merged([each[at] for each in found]) for at in range(len(self.names))]
-            kind = TupleTypeInfo([_stored(part) for part in parts])
-            data = data.map(tuple, kind)
-        return data.to_dataframe().toDF(*self.names)
+        if all(map(is_known, parts)):
+            return data.to_dataframe().toDF(*self.names)
+        unknown = [at for at, part in enumerate(parts) if not is_known(part)]
+        found = data.map_partition(_Kinds(unknown)).collect()
+        kinds: list[Any] = list(parts)
+        for place, at in enumerate(unknown):
+            kinds[at] = _merged([each[place] for each in found])
+        # Without a record nothing says what ids are.
+        kinds[:-1] = [Types.LONG() if kind == "none" else kind for kind in kinds[:-1]]
+        kept = [at for at, kind in enumerate(kinds) if kind != "none"]
+        cells = data.map(
+            _Cells([(at, kinds[at]) for at in kept]),
+            TupleTypeInfo([_stored(kinds[at]) for at in kept]),
+        )
+        return _with_nulls(cells.to_dataframe().toDF(*(self.names[at] for at in kept)), self.names)
 
 
 def column_of(values: Iterable[Any]) -> pa.Array:
@@ -213,7 +223,9 @@ def column_of(values: Iterable[Any]) -> pa.Array:
         return pa.nulls(len(values))
     if kind == "number":
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
-    (array,) = _stored(kind).to_arrow_arrays(values)
+    if not is_known(kind):
+        return pa.array([None if value is None else dumps(value) for value in values], pa.binary())
+    (array,) = kind.to_arrow_arrays(values)
     return array
 
 
@@ -228,9 +240,11 @@ def _kind(values: list[Any]) -> Any:
 
 
 def _stored(kind: Any) -> TypeInformation:
-    if kind == "none":
-        return Types.PICKLED_BYTE_ARRAY()
-    return Types.DOUBLE() if kind == "number" else kind
+    """The type of a column; what has no type of its own is pickled."""
+    if kind == "number":
+        return Types.DOUBLE()
+    known: TypeInformation = kind
+    return known if is_known(known) else Types.PRIMITIVE_ARRAY(Types.BYTE())
 
 
 def _merged(kinds: list[Any]) -> Any:
@@ -245,14 +259,47 @@ def _merged(kinds: list[Any]) -> Any:
 
 
 class _Kinds:
-    """The kinds of values that the fields of the records of a partition have."""
+    """The kinds of values that some fields of the records of a partition have."""
 
-    def __init__(self, count: int) -> None:
-        self.count = count
+    def __init__(self, places: list[int]) -> None:
+        self.places = places
 
     def map_partition(self, records: Iterator[Any]) -> Iterator[Any]:
-        columns = list(zip(*records, strict=True)) or [()] * self.count
-        yield tuple(_kind(list(values)) for values in columns)
+        columns: list[list[Any]] = [[] for _ in self.places]
+        for record in records:
+            for column, place in zip(columns, self.places, strict=True):
+                column.append(record[place])
+        yield tuple(map(_kind, columns))
+
+
+class _Cells:
+    """The fields of a record as columns hold them."""
+
+    def __init__(self, kinds: list[tuple[int, Any]]) -> None:
+        self.makers = [(place, _maker(kind)) for place, kind in kinds]
+
+    def map(self, record: Any) -> tuple[Any, ...]:
+        return tuple(
+            None if record[place] is None else make(record[place]) for place, make in self.makers
+        )
+
+
+def _maker(kind: Any) -> Callable[[Any], Any]:
+    if kind == "number":
+        return float
+    return _same if is_known(kind) else dumps
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _with_nulls(frame: Any, names: tuple[str, ...]) -> Any:
+    """A DataFrame with columns of nulls where it has none of a name."""
+    from pyspark.sql import functions as F
+
+    have = set(frame.columns)
+    return frame.select(*(F.col(n) if n in have else F.lit(None).alias(n) for n in names))
 
 
 def data_set_of(context: Any, columns: Any) -> DataSet:
