@@ -42,6 +42,19 @@ def test_columns_of_values_without_a_type(spark: SparkSession) -> None:
     assert sorted(map(tuple, frame.collect())) == [(1, 0.0), (2, 1.0), (3, 1.5)]
 
 
+def test_columns_of_values_that_are_not_there_or_have_no_type(spark: SparkSession) -> None:
+    graph = Graph.from_collection([(1, 2), (2, 3)])
+    assert dict(graph.get_undirected().edge_columns().dtypes) == {
+        "source": "bigint",
+        "target": "bigint",
+        "value": "void",
+    }
+    objects = graph.map_vertices(lambda v: {v.get_id()}).vertex_columns()
+    assert dict(objects.dtypes)["value"] == "binary" and objects.count() == 3
+    empty = Graph.from_collection([], [])
+    assert empty.vertex_columns().count() == empty.edge_columns().count() == 0
+
+
 def test_dataframes_there_and_back(spark: SparkSession) -> None:
     edges = spark.createDataFrame(
         [("a", "b", 1), ("b", "c", 2)], "src string, dst string, value int"

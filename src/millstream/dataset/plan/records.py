@@ -190,12 +190,18 @@ def table_of(type_info: TypeInformation, records: list[Any]) -> pa.Table:
     [{'f0': 'a', 'f1': 1}]
     """
     if any(map(is_pickled, field_types(type_info))):
-        plain = [tuple(r) if isinstance(r, tuple) else r for r in records]
-        found = records_type(plain)
-        if found != PICKLED or not records:
-            return table_of(found, plain) if found != PICKLED else pa.table({"value": []})
-        raise no_columns(records)
-    columns = encoded(type_info, records)
+        records = [tuple(r) if isinstance(r, tuple) else r for r in records]
+        if not records:
+            return pa.table({name: pa.nulls(0) for name in field_names(type_info)})
+        type_info = records_type(records)
+    columns = []
+    for kind, column in zip(field_types(type_info), encoded(type_info, records), strict=True):
+        if is_pickled(kind):
+            # Only None has a column without a type.
+            if column.null_count < len(column):
+                raise no_columns(records)
+            column = pa.nulls(len(column))
+        columns.append(column)
     return pa.Table.from_arrays(columns, names=field_names(type_info))
 
 

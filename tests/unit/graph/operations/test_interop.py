@@ -102,6 +102,7 @@ def test_values_of_any_kind_become_columns() -> None:
         assert table["value"].type == pa.float64()
         assert sorted(table["value"].to_pylist()) == [0.0, 1.0, 1.5]
         assert graph.edge_columns()["value"].type == pa.null()
+        assert graph.get_edges().to_arrow()["f2"].type == pa.null()
         objects = graph.map_vertices(lambda v: {v.get_id()})
         assert objects.vertex_columns()["value"].type == pa.binary()
         assert sorted(v.get_value().pop() for v in objects.get_vertices().collect()) == [1, 2, 3]
