@@ -38,13 +38,9 @@ def crashing(folder: Path, mode: LoopMode, task: int, step: int, every: int = 2)
     ("mode", "task", "step"),
     [
         ("resident", 0, 1),
-        ("resident", 1, 2),
         ("resident", 1, 3),
-        ("resident", 0, 5),
         ("resident", 1, 6),
-        ("resident", 0, 7),
         ("driver", 1, 3),
-        ("driver", 0, 6),
     ],
 )
 def test_a_killed_worker_costs_the_supersteps_since_the_snapshot(

@@ -1,8 +1,8 @@
-"""The life of one task of a loop: a generator that asks the engine around it for exchanges."""
+"""The life of one task of a loop, superstep after superstep; the engine around it exchanges."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -72,19 +72,6 @@ class Body:
         """Let the program index its part of the inputs."""
         with self._users("load"):
             self.program.load(self.task, inputs)
-
-    def supersteps(
-        self, max_supersteps: int
-    ) -> Generator[Exchange, tuple[list[Any], list[Report]], Merged]:
-        """Run to the end. Sends an `Exchange` per superstep, and wants what was received."""
-        while True:
-            outbox = self.step()
-            received, reports = yield Exchange(
-                outbox.parts, Report(outbox.aggregates, outbox.active)
-            )
-            merged = self.take(received, reports)
-            if merged.finished or merged.step >= max_supersteps:
-                return merged
 
     def step(self) -> Outbox:
         """One superstep, without its exchange."""

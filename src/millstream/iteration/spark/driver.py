@@ -25,7 +25,7 @@ from millstream.iteration.kernel.wire import decoded, encoded
 from millstream.iteration.program import LoopJob, LoopProgram, Task
 from millstream.iteration.spark.packing import input_schemas, packed_inputs, unpacked
 from millstream.iteration.spark.ran import Ran, rhythm_of, spark_schema
-from millstream.spark.tasks.memory import session_bytes
+from millstream.spark.tasks.memory import out_of_memory, session_bytes
 from millstream.spark.tasks.worker import ProgramRef, errors_that_travel
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ class _Work:
                 yield from self.work(loop, index, batches)
             except MillstreamError as error:
                 # The driver raises the one of the first task, as in memory. No task is run again.
-                yield from self.failed(loop, index, error)
+                found = out_of_memory(error, self._ref.memory) or error
+                yield from self.failed(loop, index, found)
 
     def work(self, loop: Driven, index: int, batches: Batches) -> Batches:
         raise NotImplementedError

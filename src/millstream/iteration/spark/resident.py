@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from millstream.common.errors import Location, MillstreamError
 from millstream.common.pickling import dumps
-from millstream.common.time import to_millis
+from millstream.common.time import positive_millis
 from millstream.iteration.kernel.body import Body, Merged
 from millstream.iteration.kernel.memory import disagreement
 from millstream.iteration.kernel.mesh import (
@@ -40,7 +40,7 @@ from millstream.iteration.spark.obstacles import (
 )
 from millstream.iteration.spark.packing import Unpacked, input_schemas, packed_inputs, unpacked
 from millstream.iteration.spark.ran import Ran, rhythm_of, spark_schema
-from millstream.spark.tasks.memory import session_bytes
+from millstream.spark.tasks.memory import out_of_memory, session_bytes
 from millstream.spark.tasks.worker import ProgramRef, errors_that_travel
 
 if TYPE_CHECKING:
@@ -143,7 +143,8 @@ class _Life:
         except PeerLost as error:
             ending = self._failed("lost", str(error))
         except MillstreamError as error:
-            ending = self._failed("error", error.message, error)
+            found = out_of_memory(error, self._loop.memory) or error
+            ending = self._failed("error", found.message, found)
         if table is not None:
             yield from _rows(self._loop.output, self._index, table)
         yield _words(self._loop.output, ending)
@@ -245,7 +246,7 @@ def run_resident(
         job.program,
         job.output,
         job.max_supersteps,
-        to_millis(job.options.timeout, "the timeout of a loop") / 1000,
+        positive_millis(job.options.timeout, "the timeout of a loop") / 1000,
         job.options.mode != "resident",
         limit_of(spark),
         input_schemas(job),

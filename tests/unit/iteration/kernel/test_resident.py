@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import pickle
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,18 +26,21 @@ from millstream.iteration.kernel.resident import Rhythm, Stayer, mesh_exchange
 from millstream.iteration.kernel.snapshots import Snapshot, Snapshots
 from tests.support.loops import (
     Counting,
+    Crashing,
     SeveralExchanges,
     Unequal,
     Wandering,
     components_job,
     components_of,
     counting_job,
+    noted,
     totals_job,
     wandering_job,
 )
 from tests.support.strategies import examples
 
 SECRET = secret_of(["x"])
+fork = multiprocessing.get_context("fork")
 
 
 class _Task:
@@ -143,3 +149,71 @@ def test_a_snapshot_is_whole_before_the_next_superstep(tmp_path: Path) -> None:
     over_sockets(counting_job(Counting(7), 2), snapshots)
     names = sorted(path.name for path in (tmp_path / "counting-1").iterdir())
     assert names == ["4", "6", "manifest-4.json", "manifest-6.json", "owner"]
+
+
+def in_processes(job: LoopJob, folder: Path) -> list[int]:
+    """Run a job with a process for each task, until all end well; where each start went on from."""
+    assert job.tasks is not None
+    starts = []
+    for _ in range(3):
+        snapshots = Snapshots(str(folder), "crashing-1", {})
+        snapshots.claim()
+        start = snapshots.last()
+        starts.append(0 if start is None else start.step)
+        pairs = {
+            (low, high): socket.socketpair() for high in range(job.tasks) for low in range(high)
+        }
+        children = [
+            fork.Process(target=_live, args=(job, index, pairs, snapshots, start, folder))
+            for index in range(job.tasks)
+        ]
+        for child in children:
+            child.start()
+        for pair in pairs.values():
+            for link in pair:
+                link.close()
+        for child in children:
+            child.join()
+        if all(child.exitcode == 0 for child in children):
+            return starts
+    raise AssertionError(f"started from {starts}")
+
+
+def _live(
+    job: LoopJob,
+    index: int,
+    pairs: dict[tuple[int, int], tuple[socket.socket, socket.socket]],
+    snapshots: Snapshots,
+    start: Snapshot | None,
+    folder: Path,
+) -> None:
+    """A task in a process of its own."""
+    links: list[socket.socket | None] = [None] * len({*range(job.tasks or 0)})
+    for (low, high), (of_low, of_high) in pairs.items():
+        for end, link, other in ((low, of_low, high), (high, of_high, low)):
+            if end == index:
+                links[other] = link
+            else:
+                link.close()
+    task = _Task(job, index, links, snapshots)
+    try:
+        task.stayer.begin(start)
+        task.stayer.run(job.max_supersteps)
+    except PeerLost:
+        os._exit(1)
+    with pa.ipc.new_stream(str(folder / f"result-{index}"), job.output) as stream:
+        stream.write_table(task.body.result())
+    os._exit(0)
+
+
+@pytest.mark.parametrize("step", range(1, 8))
+@pytest.mark.parametrize(("tasks", "killed"), [(2, 0), (2, 1), (4, 2)])
+def test_a_task_that_is_killed_costs_the_supersteps_since_the_snapshot(
+    tmp_path: Path, tasks: int, killed: int, step: int
+) -> None:
+    job = counting_job(Crashing(str(tmp_path), killed, step), tasks)
+    snapshot = (step - 1) // 2 * 2
+    assert in_processes(job, tmp_path) == [0, snapshot]
+    assert noted(tmp_path, killed) == [*range(1, step + 1), *range(snapshot + 1, 8)]
+    found = [pa.ipc.open_stream(str(tmp_path / f"result-{n}")).read_all() for n in range(tasks)]
+    assert pa.concat_tables(found) == run_loop(counting_job(Counting(7), tasks)).to_arrow()
