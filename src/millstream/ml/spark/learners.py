@@ -21,8 +21,8 @@ __all__ = ["factors", "hinge", "k_means", "log_loss"]
 
 Floats = NDArray[np.float64]
 _STEPS: dict[str, Any] = {
-    "maxIter": 1000,
-    "tol": 1e-9,
+    "maxIter": 200,
+    "tol": 1e-8,
     "standardization": False,
     "fitIntercept": False,
 }
