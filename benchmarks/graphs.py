@@ -69,6 +69,11 @@ def session(cores: int):
     return get_session(None, cores, conf)
 
 
+def read(spark, folder: Path):
+    # With the columns given, Spark need not run a job to find them.
+    return spark.read.schema("source bigint, target bigint").parquet(str(folder / "parquet"))
+
+
 def by_millstream(folder: Path, algorithm: str, cores: int, mode: str) -> dict:
     from millstream.graph import Graph
     from millstream.graph.library import ConnectedComponents, PageRank, base
@@ -78,19 +83,15 @@ def by_millstream(folder: Path, algorithm: str, cores: int, mode: str) -> dict:
     seen = []
     run = base.run_loop
     base.run_loop = lambda job: seen.append(run(job)) or seen[-1]
-    graph = Graph.from_dataframes(spark.read.parquet(str(folder / "parquet")))
+    graph = Graph.from_dataframes(read(spark, folder))
     chosen = ConnectedComponents() if algorithm == "components" else PageRank(DAMPING, ITERATIONS)
     chosen.set_loop_options(LoopOptions(mode=mode))
     found = chosen.columns(graph).toArrow()
     steps = seen[0].supersteps
     loop = [round(step.seconds * 1000, 1) for step in steps]
     active = [step.active for step in steps]
-    return {
-        **summary(found["value"].to_numpy()),
-        "mode": seen[0].mode,
-        "loop_ms": loop,
-        "active": active,
-    }
+    how = {"mode": seen[0].mode, "loop_ms": loop, "active": active}
+    return {**summary(found["value"].to_numpy()), **how}
 
 
 def summary(values) -> dict:
@@ -101,7 +102,7 @@ def summary(values) -> dict:
 
 def by_sql(folder: Path, algorithm: str, cores: int) -> dict:
     spark = session(cores)
-    edges = spark.read.parquet(str(folder / "parquet"))
+    edges = read(spark, folder)
     if algorithm == "components":
         return sql_components(edges)
     return sql_pagerank(edges)
@@ -143,9 +144,8 @@ def sql_pagerank(edges) -> dict:
     for _ in range(ITERATIONS):
         stranded = ranks.where("degree is null").agg(F.sum("rank")).first()[0] or 0.0
         leaving = ((1 - DAMPING) + DAMPING * stranded) / count
-        shares = ranks.select(
-            F.col("id").alias("source"), (F.col("rank") / F.col("degree")).alias("share")
-        )
+        share = (F.col("rank") / F.col("degree")).alias("share")
+        shares = ranks.select(F.col("id").alias("source"), share)
         sums = edges.join(shares, "source").groupBy("target").agg(F.sum("share").alias("sum"))
         joined = ids.join(sums, ids["id"] == sums["target"], "left")
         rank = F.lit(leaving) + DAMPING * F.coalesce(F.col("sum"), F.lit(0.0))
@@ -164,13 +164,8 @@ def by_graphx(folder: Path, algorithm: str, cores: int) -> dict:
     tag = getattr(jvm, "scala.reflect.ClassTag$").__getattr__("MODULE$").Int()
     if algorithm == "components":
         found = graphx.lib.ConnectedComponents.run(graph, tag, tag)
-        vertices = found.vertices()
-        return (
-            {"vertices": vertices.count(), "components": vertices.values().distinct().count()}
-            if hasattr(vertices, "values")
-            else {"vertices": vertices.count()}
-        )
-    found = graphx.lib.PageRank.run(graph, ITERATIONS, 1 - DAMPING, tag, tag)
+    else:
+        found = graphx.lib.PageRank.run(graph, ITERATIONS, 1 - DAMPING, tag, tag)
     return {"vertices": found.vertices().count()}
 
 
@@ -192,12 +187,8 @@ def one(arguments) -> None:
 def measured(folder: Path, way: str, algorithm: str, cores: int, limit: float) -> dict:
     command = [sys.executable, str(HERE), "--one", way, "--algorithm", algorithm]
     command += ["--folder", str(folder), "--cores", str(cores)]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(
-            sys.path[:1] + [str(HERE.parents[1])] + [os.environ.get("PYTHONPATH", "")]
-        ),
-    }
+    folders = [*sys.path, str(HERE.parents[1])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=limit, env=environment

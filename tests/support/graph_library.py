@@ -14,6 +14,8 @@ import networkx as nx
 import numpy as np
 import pyarrow as pa
 
+from millstream.graph import Graph, library
+from millstream.graph.library.clustering import directed, undirected
 from millstream.iteration import LoopProgram, Task
 
 FISH = [(0, 1), (0, 2), (2, 1), (2, 3), (3, 1), (3, 4), (5, 3)]
@@ -251,3 +253,134 @@ def _part(table: pa.Table, key: str, task: Task, rnd: random.Random) -> pa.Table
     rows = np.flatnonzero(task.owner_of(table[key]) == task.index).tolist()
     rnd.shuffle(rows)
     return table.take(pa.array(rows, pa.int64()))
+
+
+# Algorithms of the library, and what they must give
+
+
+def graph_of_case(case: Case) -> Graph[Any, Any, Any]:
+    return Graph.from_arrow(case.vertex_table(), case.edge_table())
+
+
+def _pairs(columns: Any) -> dict[Any, Any]:
+    names = columns.column_names
+    rows = [columns[name].to_pylist() for name in names]
+    return dict(zip(rows[0], rows[1], strict=True))
+
+
+def _rows(columns: Any) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row.values()) for row in columns.to_pylist())
+
+
+def _ranks(case: Case) -> Any:
+    return page_ranks(case)
+
+
+def _personal(case: Case) -> Any:
+    return page_ranks(case, sources={case.vertices[0]: 1.0})
+
+
+def _hits(case: Case) -> list[tuple[Any, ...]]:
+    return [(key, *scores) for key, scores in sorted(hubs_and_authorities(case, 6).items())]
+
+
+def _algorithms() -> dict[str, tuple[Any, Any, Any]]:
+    """By name: the algorithm for a graph, the shape of its result, and what it must be."""
+
+    def first(case: Case) -> Any:
+        return case.vertices[0]
+
+    def jaccard_rows(case: Case) -> list[tuple[Any, ...]]:
+        return sorted((*pair, *counts) for pair, counts in jaccard(case).items())
+
+    def near(between: bool) -> Any:
+        def rows(case: Case) -> list[tuple[Any, ...]]:
+            found = edges_between_neighbours(case, between)
+            return sorted((key, *counts) for key, counts in found.items())
+
+        return rows
+
+    def triangle_rows(case: Case) -> list[tuple[Any, ...]]:
+        return sorted(triangles(case))
+
+    def paths(case: Case) -> dict[Any, float]:
+        found = distances(case, first(case))
+        return {key: found.get(key, UNREACHED) for key in case.vertices}
+
+    def hops(case: Case) -> dict[Any, int]:
+        found = levels(case, first(case))
+        return {key: found.get(key, (1 << 63) - 1) for key in case.vertices}
+
+    def adamic(case: Case) -> list[tuple[Any, ...]]:
+        return sorted((*pair, score) for pair, score in adamic_adar(case).items())
+
+    return {
+        "components": (lambda case: library.ConnectedComponents(), _pairs, components),
+        "gsa components": (lambda case: library.GSAConnectedComponents(99), _pairs, components),
+        "paths": (lambda case: library.SingleSourceShortestPaths(first(case)), _pairs, paths),
+        "levels": (lambda case: library.BreadthFirstSearch(first(case)), _pairs, hops),
+        "pagerank": (
+            lambda case: library.PageRank(0.85, 1e-13).set_include_zero_degree_vertices(True),
+            _pairs,
+            _ranks,
+        ),
+        "personal": (
+            lambda case: library.PersonalizedPageRank([first(case)], 0.85, 1e-13),
+            _pairs,
+            _personal,
+        ),
+        "hits": (lambda case: library.HITS(6), _rows, _hits),
+        "cdlp": (
+            lambda case: library.CommunityDetectionLabelPropagation(5),
+            _pairs,
+            lambda case: frequent_labels(case, 5),
+        ),
+        "labels": (
+            lambda case: library.LabelPropagation(4),
+            _pairs,
+            lambda case: propagated_labels(case, {v: v for v in case.vertices}, 4),
+        ),
+        "cores": (
+            lambda case: library.CoreNumbers(),
+            _pairs,
+            lambda case: nx.core_number(case.undirected()),
+        ),
+        "triangles": (
+            lambda case: undirected.TriangleListing().set_sort_triangle_vertices(True),
+            _rows,
+            triangle_rows,
+        ),
+        "near, directed": (
+            lambda case: directed.LocalClusteringCoefficient(),
+            _rows,
+            near(True),
+        ),
+        "near": (lambda case: undirected.LocalClusteringCoefficient(), _rows, near(False)),
+        "jaccard": (lambda case: library.JaccardIndex(), _rows, jaccard_rows),
+        "adamic adar": (lambda case: library.AdamicAdar(), _rows, adamic),
+    }
+
+
+ALGORITHMS = [
+    *("components", "gsa components", "paths", "levels", "pagerank", "personal", "hits", "cdlp"),
+    *("labels", "cores", "triangles", "near, directed", "near", "jaccard", "adamic adar"),
+]
+"""The names of algorithms that `checked` knows."""
+
+
+def checked(name: str, case: Case, graph: Any, options: Any = None) -> None:
+    """Run an algorithm on the graph of a case, and compare its result."""
+    make, shape, expected = _algorithms()[name]
+    algorithm = make(case)
+    if options is not None:
+        algorithm.set_loop_options(options)
+    columns = algorithm.columns(graph)
+    found = shape(columns if isinstance(columns, pa.Table) else columns.toArrow())
+    wanted = expected(case)
+    if isinstance(wanted, dict):
+        found, wanted = sorted(found.items()), sorted(wanted.items())
+    assert len(found) == len(wanted), f"{name} of {case.name}"
+    for one, other in zip(found, wanted, strict=True):
+        for a, b in zip(one, other, strict=True):
+            equal = math.isclose(a, b, abs_tol=1e-8) if isinstance(b, float) else a == b
+            assert equal, f"{name} of {case.name}: {one} is not {other}"

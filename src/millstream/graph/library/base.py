@@ -151,6 +151,7 @@ class Configured:
         *,
         limit: int = ENDLESS,
         isolated: bool = True,
+        listed: bool = False,
         values: tuple[str, ...] = (),
     ) -> LoopResult:
         """Run a program on the columns of a graph.
@@ -161,13 +162,17 @@ class Configured:
             The most supersteps.
         isolated
             Whether vertices without edges take part.
+        listed
+            Whether the program wants a list of the vertices even if edges have all of them.
         values
             Whose values the program reads: ``"edges"``, ``"vertices"``.
         """
+        # Ids that cannot be are an error here, and not in a task.
+        ids_of(graph)
         job = LoopJob(
             type(self).__name__,
             program,
-            _inputs(graph, program, isolated, values),
+            _inputs(graph, program, isolated, listed, values),
             pa.schema(dict(output)),
             min(limit, ENDLESS),
             tasks=self._parallelism,
@@ -187,14 +192,18 @@ class Configured:
 
 
 def _inputs(
-    graph: Graph[Any, Any, Any], program: GraphProgram, isolated: bool, values: tuple[str, ...]
+    graph: Graph[Any, Any, Any],
+    program: GraphProgram,
+    isolated: bool,
+    listed: bool,
+    values: tuple[str, ...],
 ) -> dict[str, LoopInput]:
     edges = _chosen(graph.edge_columns(), ["source", "target"], "edges" in values)
     inputs = {}
     for side in program.sides:
         inputs[side] = LoopInput(edges, key="source" if side == "out" else "target")
     with_values = "vertices" in values
-    if with_values or (isolated and not graph.vertices_are_ends_of_edges()):
+    if with_values or listed or (isolated and not graph.vertices_are_ends_of_edges()):
         vertices = _chosen(graph.vertex_columns(), ["id"], with_values)
         inputs["vertices"] = LoopInput(vertices, key="id")
     return inputs

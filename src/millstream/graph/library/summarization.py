@@ -107,7 +107,8 @@ class Summarization(Configured, GraphAlgorithm[Any, Any, Any, Any]):
         output = {field.name: field.type for field in schema}
         sides = ("vertices", "edges")
         values = tuple(s for s, kind in zip(sides, kinds, strict=True) if kind is not None)
-        return result_columns(self._loop(graph, SummaryProgram(schema), output, values=values))
+        program = SummaryProgram(schema)
+        return result_columns(self._loop(graph, program, output, listed=True, values=values))
 
 
 def _of_vertices(found: Columns) -> Columns:
