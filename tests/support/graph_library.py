@@ -368,12 +368,16 @@ ALGORITHMS = [
 """The names of algorithms that `checked` knows."""
 
 
-def checked(name: str, case: Case, graph: Any, options: Any = None) -> None:
+def checked(
+    name: str, case: Case, graph: Any, options: Any = None, tasks: int | None = None
+) -> None:
     """Run an algorithm on the graph of a case, and compare its result."""
     make, shape, expected = _algorithms()[name]
     algorithm = make(case)
     if options is not None:
         algorithm.set_loop_options(options)
+    if tasks is not None:
+        algorithm.set_parallelism(tasks)
     columns = algorithm.columns(graph)
     found = shape(columns if isinstance(columns, pa.Table) else columns.toArrow())
     wanted = expected(case)
