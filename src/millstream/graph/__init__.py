@@ -31,6 +31,7 @@ from millstream.graph.functions.neighbourhood import (
 )
 from millstream.graph.graph import Graph
 from millstream.graph.graph_algorithm import GraphAlgorithm, GraphAnalytic
+from millstream.graph.graph_csv_reader import GraphCsvReader
 from millstream.graph.validation import (
     DuplicateVertexIdsValidator,
     GraphValidator,
@@ -51,6 +52,7 @@ __all__ = [
     "Graph",
     "GraphAlgorithm",
     "GraphAnalytic",
+    "GraphCsvReader",
     "GraphValidator",
     "InvalidVertexIdsValidator",
     "IterationConfiguration",

@@ -34,6 +34,7 @@ from millstream.graph.operations.types import (
 
 if TYPE_CHECKING:
     from millstream.graph.graph import Graph
+    from millstream.graph.graph_csv_reader import GraphCsvReader
 
 __all__ = ["Creation", "initialized", "inputs_of"]
 
@@ -206,6 +207,33 @@ class Creation(GraphBase[K, VV, EV]):
             unique(records)
             own = Side(context, VERTEX_COLUMNS, env.from_collection(records))
         return cls._made(own, Side(context, EDGE_COLUMNS, data), function, context)
+
+    @classmethod
+    def from_csv_reader(cls, *args: Any, **kwargs: Any) -> GraphCsvReader:
+        """Return a reader of CSV files: ``(vertices_path, edges_path, context)``, ``(edges_path,
+        context)`` or ``(edges_path, vertex_value_initializer, context)``.
+
+        Parameters
+        ----------
+        vertices_path
+            A file of vertices, or a folder of files.
+        edges_path
+            A file of edges, or a folder of files.
+        vertex_value_initializer
+            A function of the id.
+        context
+            The environment; without it the default one.
+
+        Examples
+        --------
+        See `GraphCsvReader`, whose methods say how files are read, and then give the graph.
+        """
+        from millstream.graph.graph_csv_reader import GraphCsvReader
+
+        names = {"vertices_path": "vertices", "edges_path": "edges"}
+        given = {names.get(name, name): value for name, value in kwargs.items()}
+        vertices, edges, function, context = inputs_of("from_csv_reader", args, given)
+        return GraphCsvReader(edges, vertices, function, context)
 
     @classmethod
     def from_arrow(cls, *args: Any, **kwargs: Any) -> Graph[Any, Any, Any]:
