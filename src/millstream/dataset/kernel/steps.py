@@ -19,7 +19,8 @@ class Step:
     Parameters
     ----------
     kind
-        map, flat_map, filter, map_partition, group (of iterators), join (of pairs), flat_join.
+        map, flat_map, filter, map_partition, combine (our own, of a partition), group (of iterators),
+        join (of pairs), flat_join.
     function
         The function.
     name
@@ -146,6 +147,10 @@ def _map_partition(step: Step, records: Iterator[Any]) -> Iterator[Any]:
     yield from guarded(step, "(a partition)", lambda: call(Elements(records)))
 
 
+def _combine(step: Step, records: Iterator[Any]) -> Iterator[Any]:
+    yield from step.function.emitting()(records)
+
+
 def _group(step: Step, groups: Iterator[Any]) -> Iterator[Any]:
     call = step.function.emitting()
     for lists in groups:
@@ -174,6 +179,7 @@ _KINDS: dict[str, Callable[[Step, Iterator[Any]], Iterator[Any]]] = {
     "filter": _filter,
     "flat_map": _flat_map,
     "map_partition": _map_partition,
+    "combine": _combine,
     "group": _group,
     "join": _join,
     "flat_join": _flat_join,

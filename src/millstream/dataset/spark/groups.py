@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from millstream.common.typeinfo import TupleTypeInfo
 from millstream.dataset.functions import Aggregation
-from millstream.dataset.kernel.groups import aggregated, extreme_of, reduced
+from millstream.dataset.kernel.groups import aggregated, extreme_of
 from millstream.dataset.kernel.steps import Step
 from millstream.dataset.optimizer.rules import aggregate_in_engine, extreme_in_engine, same_keys
 from millstream.dataset.plan.calls import UserFunction
@@ -61,6 +63,21 @@ def in_groups(
     return Flow(flow.frame, flow.type, (), node.type, groups=((flow.type,), names, step), node=node)
 
 
+class _MergeByFunction:
+    def __init__(self, function: UserFunction, name: str) -> None:
+        self._function, self._name = function, name
+
+    def __call__(self, left: Any, right: Any) -> Any:
+        try:
+            return self._function.call()(left, right)
+        except Exception as error:
+            raise self._function.failed(error, self._name, (left, right)) from error
+
+    def plain(self) -> Any:
+        """The function itself, for a loop that looks after errors."""
+        return self._function.call()
+
+
 class _Combine:
     """Makes one record of all that have a key, as far as they are in this task."""
 
@@ -69,25 +86,24 @@ class _Combine:
 
     def __call__(self, records: Iterable[Any]) -> Iterable[Any]:
         extract = self._keys.extractor() if self._keys is not None else lambda record: None
-        merge, found = self._merge, dict[Any, Any]()
+        merge = self._merge.plain() if isinstance(self._merge, _MergeByFunction) else self._merge
+        found: dict[Any, Any] = {}
         for record in records:
-            key = identity(extract(record))
+            key = extract(record)
+            if key.__class__ is not str:
+                key = identity(key)
             if key in found:
-                found[key] = merge(found[key], record)
+                try:
+                    found[key] = merge(found[key], record)
+                except Exception:
+                    self._merge(found[key], record)  # fails again, and says for which elements
+                    raise
             else:
                 found[key] = record
                 if len(found) >= _KEPT:
                     yield from found.values()
                     found.clear()
         yield from found.values()
-
-
-class _MergeByFunction:
-    def __init__(self, function: UserFunction, name: str) -> None:
-        self._function, self._name = function, name
-
-    def __call__(self, left: Any, right: Any) -> Any:
-        return reduced(self._function, self._name, (left, right))
 
 
 class _MergeBy:
@@ -147,7 +163,7 @@ def merged_by_key(
 
     source = node.inputs[0]
     combine = wrapped(_Combine(node.keys, merge))
-    flow = engine.then(source, engine.step(node, "map_partition", combine), node.type)
+    flow = engine.then(source, engine.step(node, "combine", combine), node.type)
     return in_groups(
         engine, node, flow, node.keys, engine.step(node, "group", wrapped(_Fold(merge)))
     )
@@ -192,7 +208,12 @@ def _combined(
 def _aggregate(engine: SparkEngine, node: Aggregate) -> Flow:
     if not aggregate_in_engine(node):
         return merged_by_key(engine, node, _MergeBy(aggregated, node))
-    flow, names, _ = engine.keyed(engine.flow(node.inputs[0]), node.keys)
+    flow = engine.flow(node.inputs[0])
+    if flow.pending and node.keys is not None and _is_combinable(node):
+        # Python has the elements anyway: fewer of them become columns.
+        combine = _plain_function(_Partial(node))
+        flow = engine.then(node.inputs[0], engine.step(node, "combine", combine), node.type)
+    flow, names, _ = engine.keyed(flow, node.keys)
     kinds = field_types(flow.type)
     chosen = {field.positions[0]: how for how, field in node.aggregates if field.positions}
     columns = []
@@ -217,6 +238,51 @@ def _aggregate(engine: SparkEngine, node: Aggregate) -> Flow:
 
 
 _AGGREGATES = {Aggregation.SUM: F.sum, Aggregation.MIN: F.min, Aggregation.MAX: F.max}
+
+
+def _is_combinable(node: Aggregate) -> bool:
+    """Whether Python's sums and extremes of a part are exactly those that Spark would make."""
+    exact = {"BYTE", "SHORT", "INT", "LONG", "STRING"}
+    kinds = {field.types[0].kind for _, field in node.aggregates}
+    return isinstance(node.type, TupleTypeInfo) and kinds <= exact
+
+
+class _Partial:
+    """Aggregates what a task has of each key, in the order of the elements."""
+
+    def __init__(self, node: Aggregate) -> None:
+        assert node.keys is not None
+        self._keys = node.keys
+        self._merges = [
+            (field.positions[0], _PARTIAL[how]) for how, field in node.aggregates if field.positions
+        ]
+
+    def __call__(self, records: Iterable[Any]) -> Iterable[Any]:
+        extract, merges = self._keys.extractor(), self._merges
+        found: dict[Any, list[Any]] = {}
+        for record in records:
+            key = extract(record)
+            if key.__class__ is not str:
+                key = identity(key)
+            known = found.get(key)
+            if known is None:
+                found[key] = list(record)
+                if len(found) >= _KEPT:
+                    yield from map(tuple, found.values())
+                    found.clear()
+                continue
+            for at, merge in merges:
+                value = record[at]
+                if value is not None:
+                    known[at] = value if known[at] is None else merge(known[at], value)
+        yield from map(tuple, found.values())
+
+
+_PARTIAL: dict[Aggregation, Any] = {
+    Aggregation.SUM: operator.add,
+    Aggregation.MIN: min,
+    Aggregation.MAX: max,
+}
 
 
 @compiles(Extreme)
