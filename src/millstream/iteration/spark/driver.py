@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from millstream.spark.tasks.worker import ProgramRef, errors_that_travel
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["run_by_driver"]
+__all__ = ["Driven", "LoadWork", "ResultWork", "StepWork", "WriteWork", "run_by_driver", "words_of"]
 
 CELLS = pa.schema(
     {
@@ -47,7 +47,7 @@ CELLS_SQL = "task int, kind int, sender int, piece int, cell binary"
 LOADED, STATE, MESSAGE, REPORT, FAILURE = range(5)
 """What a cell holds: a loaded program, its state, a message to it, the words of a task."""
 
-_MOST_BYTES = 16 << 20
+MOST_BYTES = 16 << 20
 """Of a cell: more are several pieces."""
 
 Batches = Iterator[pa.RecordBatch]
@@ -97,7 +97,7 @@ class _Work:
         return _cells(index, FAILURE, index, dumps(error))
 
 
-class _Load(_Work):
+class LoadWork(_Work):
     """Let the programs index their inputs, and take up the states of a snapshot."""
 
     def work(self, loop: Driven, index: int, batches: Batches) -> Batches:
@@ -154,7 +154,7 @@ def _restored(loop: Driven, kept: _Kept, step: int, aggregates: Mapping[str, Any
     return body
 
 
-class _Superstep(_Work):
+class StepWork(_Work):
     """One superstep of each task."""
 
     def __init__(self, ref: ProgramRef, step: int, aggregates: bytes) -> None:
@@ -174,7 +174,7 @@ class _Superstep(_Work):
         yield from _cells(index, REPORT, index, dumps(report))
 
 
-class _Write(_Work):
+class WriteWork(_Work):
     """Write the parts of a snapshot."""
 
     def __init__(self, ref: ProgramRef, step: int, aggregates: bytes, steps: bytes) -> None:
@@ -193,7 +193,7 @@ class _Write(_Work):
             yield from _cells(index, REPORT, index, dumps(checksum))
 
 
-class _Result(_Work):
+class ResultWork(_Work):
     """The rows of the result."""
 
     def __init__(self, ref: ProgramRef, step: int, aggregates: bytes) -> None:
@@ -224,8 +224,8 @@ def _body(loop: Driven, program: LoopProgram, place: Task) -> Body:
 
 
 def _cells(task: int, kind: int, sender: int, data: bytes) -> Batches:
-    for piece, begin in enumerate(range(0, len(data), _MOST_BYTES)):
-        row = [[task], [kind], [sender], [piece], [data[begin : begin + _MOST_BYTES]]]
+    for piece, begin in enumerate(range(0, len(data), MOST_BYTES)):
+        row = [[task], [kind], [sender], [piece], [data[begin : begin + MOST_BYTES]]]
         columns = [pa.array(value, field.type) for value, field in zip(row, CELLS, strict=True)]
         yield pa.record_batch(columns, schema=CELLS)
 
@@ -280,7 +280,7 @@ class _DriverLoop:
 
     def run(self, watch: Watch) -> Ran:
         inputs = packed_inputs(self._spark, self._job, self._tasks)
-        self._loaded = inputs.mapInArrow(_Load(self._ref), CELLS_SQL).localCheckpoint()
+        self._loaded = inputs.mapInArrow(LoadWork(self._ref), CELLS_SQL).localCheckpoint()
         self._words(self._loaded)
         cells, steps = self._loaded, self._steps_before()
         while True:
@@ -306,14 +306,14 @@ class _DriverLoop:
     def _write(self, snapshots: Snapshots, cells: DataFrame, steps: Steps) -> None:
         place = self._body.task
         aggregates = dumps(dict(place.aggregates))
-        work = _Write(self._ref, place.superstep, aggregates, dumps(steps))
-        changing = _changing(cells)
+        work = WriteWork(self._ref, place.superstep, aggregates, dumps(steps))
+        changing = changing_of(cells)
         own = changing.repartitionById(self._tasks, changing["task"])
         snapshots.commit(place.superstep, self._words(own.mapInArrow(work, CELLS_SQL)))
 
     def _superstep(self, before: DataFrame) -> tuple[DataFrame, Merged]:
         place = self._body.task
-        work = _Superstep(self._ref, place.superstep + 1, dumps(dict(place.aggregates)))
+        work = StepWork(self._ref, place.superstep + 1, dumps(dict(place.aggregates)))
         cells = self._together(before).mapInArrow(work, CELLS_SQL).localCheckpoint()
         reports = self._words(cells)
         place.superstep += 1
@@ -321,29 +321,37 @@ class _DriverLoop:
 
     def _result(self, cells: DataFrame) -> DataFrame:
         place = self._body.task
-        work = _Result(self._ref, place.superstep, dumps(dict(place.aggregates)))
+        work = ResultWork(self._ref, place.superstep, dumps(dict(place.aggregates)))
         schema = spark_schema(self._job.output)
         return self._together(cells).mapInArrow(work, schema).localCheckpoint()
 
     def _together(self, cells: DataFrame) -> DataFrame:
         """All cells of each task in its partition."""
         loaded = self._loaded.where(self._loaded["kind"] == LOADED)
-        every = loaded.union(_changing(cells))
+        every = loaded.union(changing_of(cells))
         return every.repartitionById(self._tasks, every["task"])
 
     def _words(self, cells: DataFrame) -> list[Any]:
         """The words of all tasks; raises the failure of the first one that has failed."""
         from pyspark.sql import functions as F
 
-        words = cells.where(F.col("kind").isin(REPORT, FAILURE)).collect()
-        words.sort(key=lambda row: row["task"])
-        for row in words:
-            if row["kind"] == FAILURE:
-                error: MillstreamError = pickle.loads(row["cell"])
-                raise error
-        return [pickle.loads(row["cell"]) for row in words]
+        return words_of(cells.where(F.col("kind").isin(REPORT, FAILURE)).collect())
 
 
-def _changing(cells: DataFrame) -> DataFrame:
+def words_of(cells: Sequence[Any]) -> list[Any]:
+    """The words of all tasks in their order; raises the failure of the first one that has failed."""
+    pieces: dict[tuple[int, int], dict[int, bytes]] = {}
+    for cell in cells:
+        pieces.setdefault((cell["task"], cell["kind"]), {})[cell["piece"]] = cell["cell"]
+    words = []
+    for (_, kind), found in sorted(pieces.items()):
+        value = pickle.loads(b"".join(found[piece] for piece in sorted(found)))
+        if kind == FAILURE:
+            raise value
+        words.append(value)
+    return words
+
+
+def changing_of(cells: DataFrame) -> DataFrame:
     """The states of tasks, and the messages to them."""
     return cells.where(cells["kind"].isin(STATE, MESSAGE))

@@ -18,7 +18,7 @@ from millstream.spark.tasks.worker import ProgramRef, errors_that_travel
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["CONTROL", "PACKED", "Unpacked", "input_schemas", "packed_inputs", "unpacked"]
+__all__ = ["CONTROL", "PACKED", "Unpacked", "input_schemas", "packed_inputs", "split", "unpacked"]
 
 PACKED = pa.schema({"task": pa.int32(), "input": pa.string(), "rows": pa.binary()})
 """Rows of an input that belong to a task, as an Arrow stream."""
@@ -52,7 +52,7 @@ def _packed(spark: SparkSession, job: LoopJob, name: str, tasks: int) -> DataFra
         begins = range(0, given.data.num_rows, _MOST_ROWS)
         slices = [(begin, given.data.slice(begin, _MOST_ROWS)) for begin in begins]
         batches = [
-            cells for begin, rows in slices for cells in _split(name, given, rows, tasks, begin)
+            cells for begin, rows in slices for cells in split(name, given, rows, tasks, begin)
         ]
         return spark.createDataFrame(pa.Table.from_batches(batches, PACKED), PACKED_SQL)
     if not hasattr(given.data, "mapInArrow"):
@@ -98,11 +98,11 @@ class _Packing:
             for batch in batches:
                 if batch.num_rows:
                     table = pa.Table.from_batches([batch])
-                    yield from _split(self.name, given, table, self.tasks, at)
+                    yield from split(self.name, given, table, self.tasks, at)
                     at += batch.num_rows
 
 
-def _split(
+def split(
     name: str, given: LoopInput, table: pa.Table, tasks: int, first: int
 ) -> Iterator[pa.RecordBatch]:
     """The rows of each task."""

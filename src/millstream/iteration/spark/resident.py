@@ -153,15 +153,17 @@ class _Life:
         return Ending(self._index, self._step, failure=Failure(kind, why, error))
 
     def _mesh(self, size: int) -> Mesh:
-        host = self._context.getTaskInfos()[self._index].address.rpartition(":")[0].strip("[]")
+        address = self._context.getTaskInfos()[self._index].address
+        # Without a port it would be an empty text, which means all addresses of the machine.
+        host = (address.rpartition(":")[0] or address).strip("[]")
         needs = needs_of(size, self._loop.memory, host)
         if self._tasks == 1:
             self._check_size([needs])
             return Mesh(0, [None], self._loop.timeout)
         listener = self._listener(host)
         with nullcontext() if listener is None else listener:
-            address = None if listener is None else listener.address
-            words = [secrets.token_hex(32), address, needs]
+            place = None if listener is None else listener.address
+            words = [secrets.token_hex(32), place, needs]
             # It takes a second, so it is done once: all else goes over the sockets.
             told = [json.loads(text) for text in self._context.allGather(json.dumps(words))]
             self._check_size([each for _, _, each in told])

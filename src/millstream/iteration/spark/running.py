@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["choose_on_spark", "run_on_spark"]
 
+SETTINGS = {"spark.sql.execution.arrow.maxBytesPerBatch": str(256 << 20)}
+"""Cells of inputs and states are large: 65,536 of them would not fit into a batch of Arrow."""
+
 ASKED = "asked for by the options"
 MORE_TASKS = 4
 """How many times as many tasks a loop gets whose inputs do not fit into the memory of all at once."""
@@ -98,7 +101,7 @@ def session_of(job: LoopJob) -> SparkSession:
     """The session of the inputs, else the active one or a new one."""
     frames = [each.data for each in job.inputs.values() if hasattr(each.data, "sparkSession")]
     given = frames[0].sparkSession if frames else None
-    return get_session(given, job.tasks or os.cpu_count() or 1, {})
+    return get_session(given, job.tasks or os.cpu_count() or 1, SETTINGS)
 
 
 def _run_resident(spark: SparkSession, attempts: Attempts, tasks: int) -> Ran:
