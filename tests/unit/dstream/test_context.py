@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -273,6 +274,14 @@ def test_state_does_not_go_on_without_a_batch(ssc: StreamingContext, clock: Manu
     clock.advance(4)
     assert found == [[("a", 0)]]
     with pytest.raises(UserCodeError, match="once"):
+        ssc.awaitTermination()
+
+
+def test_an_output_may_end_the_program(ssc: StreamingContext, clock: ManualClock) -> None:
+    ssc.queueStream([[1]]).foreachRDD(lambda rdd: sys.exit(3))
+    ssc.start()
+    clock.advance(2)
+    with pytest.raises(SystemExit):
         ssc.awaitTermination()
 
 

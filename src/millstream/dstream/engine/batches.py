@@ -156,6 +156,10 @@ class BatchLoop:
                     return
                 if not self._halted:
                     self._process(batch)
+            except BaseException as error:
+                # An output that ends the program, as sys.exit() does: whoever waits hears of it.
+                self._fail(error, 0 if batch is None else batch.time_ms)
+                self._halted = True
             finally:
                 self._waiting.task_done()
 

@@ -89,6 +89,13 @@ class Accumulator(Generic[T]):
         self.accum_param = param
         self._lock = threading.Lock()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_value": self._value, "accum_param": self.accum_param}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
     @property
     def value(self) -> T:
         """The total."""

@@ -252,6 +252,26 @@ def test_functions_may_use_the_streaming_context(tmp_path: Path) -> None:
     assert SEEN == [(1, [1, 2]), (2, [1, 2])]
 
 
+def test_what_functions_share_is_kept(tmp_path: Path) -> None:
+    def program(ssc: StreamingContext) -> None:
+        sc = ssc.sparkContext
+        names, seen = sc.broadcast({1: "one"}), sc.accumulator(0)
+        static = sc.parallelize([(1, "static")], 1)
+
+        def look(number: int) -> tuple[int, str]:
+            seen.add(1)
+            return number, names.value[number]
+
+        pairs = ssc.queueStream([[1]] * 3).map(look).transform(lambda rdd: rdd.join(static))
+        pairs.foreachRDD(lambda time, rdd: remember(time, rdd.map(lambda kv: (kv, seen.value))))
+
+    run = Run(tmp_path, program)
+    run.advance(0, 2)
+    run.advance(2, 1)
+    joined = (1, ("one", "static"))
+    assert SEEN == [(1, [(joined, 1)]), (2, [(joined, 2)]), (3, [(joined, 1)])]
+
+
 def test_what_cannot_be_pickled(tmp_path: Path) -> None:
     lock = threading.Lock()
     ssc = StreamingContext(None, 1)
