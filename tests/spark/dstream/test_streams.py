@@ -45,7 +45,8 @@ def of_spark(spark: SparkSession, seeds: range, folder: Path) -> Found:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         spark.sparkContext.setCheckpointDir(str(folder))
-        ssc = Theirs(spark.sparkContext, SECONDS)
+        seconds: Any = SECONDS  # Its type says int.
+        ssc = Theirs(spark.sparkContext, seconds)
     found: Found = {}
     enough = threading.Event()
     batches = []

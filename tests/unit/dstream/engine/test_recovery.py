@@ -269,7 +269,7 @@ def test_what_functions_share_is_kept(tmp_path: Path) -> None:
     run.advance(0, 2)
     run.advance(2, 1)
     joined = (1, ("one", "static"))
-    assert SEEN == [(1, [(joined, 1)]), (2, [(joined, 2)]), (3, [(joined, 1)])]
+    assert [(1, [(joined, 1)]), (2, [(joined, 2)]), (3, [(joined, 1)])] == SEEN
 
 
 def test_what_cannot_be_pickled(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from millstream.dstream import DStream
 from tests.support.dstream.batches import run_batches
 
 Stream = DStream[Any]
-NUMBERS = [range(1, 5), range(5, 9), range(9, 13)]
-PAIRS = [[("a", 2), ("b", 2), ("c", 1)], [(0, 4), (1, 1)], [(1, 1), (1, 2)]]
+NUMBERS: list[Any] = [range(1, 5), range(5, 9), range(9, 13)]
+PAIRS: list[Any] = [[("a", 2), ("b", 2), ("c", 1)], [(0, 4), (1, 1)], [(1, 1), (1, 2)]]
 LEFT, RIGHT = [[("a", 1), ("b", 2)]], [[("b", 3), ("c", 4)]]
 GROUPS = [
     [(1, 1), (2, 1), (3, 1)],
