@@ -157,7 +157,7 @@ class BatchLoop:
                 if not self._halted:
                     self._process(batch)
             except BaseException as error:
-                # An output that ends the program, as sys.exit() does: whoever waits hears of it.
+                # An output may call sys.exit(): awaitTermination raises it where the program waits.
                 self._fail(error, 0 if batch is None else batch.time_ms)
                 self._halted = True
             finally:
