@@ -58,6 +58,7 @@ class ExecutionEnvironment:
         self._settings = Settings(session=session)
         self._sinks: list[Any] = []
         self._last: JobExecutionResult | None = None
+        self._notes: dict[Node, str] = {}
 
     @staticmethod
     def get_execution_environment(session: SparkSession | None = None) -> ExecutionEnvironment:
@@ -355,6 +356,7 @@ class ExecutionEnvironment:
                 sink.run(engine)
             found = want(engine)
             self._last = result_of(engine, started)
+            self._notes.update(engine.notes())
         finally:
             engine.close()
         return found

@@ -15,7 +15,7 @@ from millstream.common.memory_mode import memory_tasks
 from millstream.dataset.kernel import elements, files, groups, loops, pairs, sources  # noqa: F401
 from millstream.dataset.kernel.evaluate import Evaluator
 from millstream.dataset.kernel.places import AllPlaces
-from millstream.dataset.plan.nodes import Node
+from millstream.dataset.plan.nodes import Node, readers_of
 from millstream.dataset.plan.records import table_of
 from millstream.dataset.plan.travelling import TravellingType
 from millstream.iteration import LoopOptions
@@ -63,6 +63,9 @@ class Engine(Protocol):
     def accumulators(self) -> dict[str, Any]:
         """The values of the accumulators."""
 
+    def notes(self) -> dict[Node, str]:
+        """How nodes were run where only the run could decide, and why."""
+
     def close(self) -> None:
         """Give back what the run has kept."""
 
@@ -74,7 +77,7 @@ class MemoryEngine:
         self._run = Evaluator(AllPlaces(tasks), loop_options=loop_options)
 
     def prepare(self, results: Sequence[Node]) -> None:
-        pass
+        self._run.shared = {node for node, count in readers_of(results).items() if count > 1}
 
     def records(self, node: Node) -> list[Any]:
         return [record for part in self._run.parts(node) for record in part]
@@ -106,6 +109,9 @@ class MemoryEngine:
 
     def accumulators(self) -> dict[str, Any]:
         return merged(self._run.accumulators)
+
+    def notes(self) -> dict[Node, str]:
+        return {}
 
     def close(self) -> None:
         pass

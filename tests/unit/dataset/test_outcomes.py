@@ -164,3 +164,34 @@ def test_a_static_set_of_a_step_is_moved_once(env: ExecutionEnvironment, tasks: 
         found = loop.close_with(moved).collect()
     assert sorted(found) == [(n, (n + 5) % 10) for n in range(10)]
     assert len(calls) == 10
+
+
+def test_functions_may_change_what_they_get(env: ExecutionEnvironment) -> None:
+    """Sources and other readers see nothing of it, as on Spark."""
+    sets = env.from_collection([{1}, {2}, {3}])
+    grown = sets.map(lambda found: found | {0})
+    together = grown.reduce(lambda x, y: x.update(y) or x)
+    changed = grown.map(lambda found: found.clear() or len(found))
+    with in_memory(parallelism=1):
+        assert together.collect() == together.collect() == [{0, 1, 2, 3}]
+        assert sets.collect() == [{1}, {2}, {3}]
+        assert together.union(changed).union(grown).collect() == [
+            {0, 1, 2, 3},
+            0,
+            0,
+            0,
+            {0, 1},
+            {0, 2},
+            {0, 3},
+        ]
+
+
+def test_explain_says_what_is_kept_and_shared(env: ExecutionEnvironment) -> None:
+    pairs = env.from_elements(("a", 1)).map(lambda pair: pair).name("pairs")
+    text = pairs.union(pairs.filter(lambda pair: True)).explain()
+    assert "#1 pairs: PICKLED_BYTE_ARRAY  [Python: map, kept for several readers]" in text
+    assert "(the same as #1)" in text
+    loop = env.from_elements(1).iterate(3)
+    text = loop.close_with(loop.map(lambda n: n + 1)).explain()
+    assert "at most 3 supersteps" in text
+    assert "the partial solution: LONG  [of this superstep]" in text

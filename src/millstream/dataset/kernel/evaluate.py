@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 
 from millstream.common.accumulators import Accumulator
 from millstream.dataset.functions import RuntimeContext
+from millstream.dataset.kernel.copies import copied, never_changes
 from millstream.dataset.kernel.places import Parts, Places
 from millstream.dataset.kernel.steps import Step, run_steps
 from millstream.dataset.plan.keys import Keys, identity, slot_of
-from millstream.dataset.plan.nodes import Node
+from millstream.dataset.plan.nodes import Node, Placeholder
 from millstream.dataset.plan.records import coerced
 from millstream.iteration import LoopOptions
 
@@ -83,6 +84,7 @@ class Evaluator:
         loop_options: LoopOptions | None = None,
     ) -> None:
         self.loop_options = loop_options
+        self.shared: set[Node] = set()
         self.places = places
         self.constants = constants
         self.accumulators = accumulators or [{} for _ in places.own]
@@ -91,10 +93,17 @@ class Evaluator:
         self._everywhere: dict[Node, list[Any]] = {}
 
     def parts(self, node: Node) -> Parts:
-        """The records of a node, per task that is here."""
+        """The records of a node, per task that is here; each reader has its own."""
         if node not in self._results:
             self._results[node] = OPERATORS[type(node)](self, node)
-        return self._results[node]
+            return self._results[node] if node not in self.shared else self._copies(node)
+        return self._copies(node)
+
+    def _copies(self, node: Node) -> Parts:
+        parts = self._results[node]
+        if never_changes(node.type) or isinstance(node, Placeholder):
+            return parts
+        return [copied(node.type, part) for part in parts]
 
     def steps(self, node: Node, steps: list[Step], parts: Iterable[Iterable[Any]]) -> Parts:
         """Run functions over each part."""

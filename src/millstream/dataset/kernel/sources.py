@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.common.errors import PlanError
+from millstream.dataset.kernel.copies import copied
 from millstream.dataset.kernel.evaluate import Evaluator, operator_of
 from millstream.dataset.kernel.places import Parts
 from millstream.dataset.plan.nodes import (
@@ -32,7 +33,7 @@ def slices(run: Evaluator, node: Node, records: Any) -> Parts:
 
 @operator_of(FromRecords)
 def _records(run: Evaluator, node: FromRecords) -> Parts:
-    return slices(run, node, node.records)
+    return slices(run, node, copied(node.type, node.records))
 
 
 @operator_of(NumberSequence)

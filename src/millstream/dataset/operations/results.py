@@ -84,8 +84,11 @@ class ResultOperations(Operations):
         return table_of_set(self, t_env)  # type: ignore[arg-type, no-any-return]
 
     def explain(self) -> str:
-        """The plan as text: which operators Spark's engine runs, and which run as Python, and why."""
-        return explained(self._node)
+        """The plan as text: which operators Spark's engine runs, and which run as Python, and why.
+
+        What only a run can decide, such as the way of an iteration, is there after a run on Spark.
+        """
+        return explained(self._node, self._env._notes)
 
     def output(self, to_error: bool = False) -> DataSink:
         """Print each element when the program runs, as Flink does: ``(a, 1)``.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from millstream.dataset.optimizer.rules import (
     aggregate_in_engine,
     extreme_in_engine,
@@ -39,7 +41,7 @@ __all__ = ["explained"]
 SPARK, PYTHON = "Spark", "Python"
 
 
-def explained(root: Node) -> str:
+def explained(root: Node, notes: Mapping[Node, str] | None = None) -> str:
     """The operators of a program, the last one first, each with the place where it runs.
 
     Examples
@@ -53,7 +55,7 @@ def explained(root: Node) -> str:
     lines: list[str] = []
     readers: dict[Node, int] = {}
     _count(root, readers, set())
-    _walk(root, 0, lines, readers, {})
+    _walk(root, 0, lines, readers, {}, notes or {})
     return "\n".join(lines)
 
 
@@ -71,7 +73,12 @@ def _shown_inputs(node: Node) -> list[Node]:
 
 
 def _walk(
-    node: Node, depth: int, lines: list[str], readers: dict[Node, int], named: dict[Node, int]
+    node: Node,
+    depth: int,
+    lines: list[str],
+    readers: dict[Node, int],
+    named: dict[Node, int],
+    notes: Mapping[Node, str],
 ) -> None:
     indent = "  " * depth
     if node in named:
@@ -84,16 +91,17 @@ def _walk(
         kept = ", kept for several readers" if pending(node) else ""
     else:
         kept = ""
-    lines.append(f"{indent}{label}{node.title}: {node.type}  [{decision(node)}{kept}]")
+    ran = f"  ran as {notes[node]}" if node in notes else ""
+    lines.append(f"{indent}{label}{node.title}: {node.type}  [{decision(node)}{kept}]{ran}")
     for other in node.inputs:
-        _walk(other, depth + 1, lines, readers, named)
+        _walk(other, depth + 1, lines, readers, named, notes)
     for name, other in node.broadcasts.items():
         lines.append(f"{indent}  broadcast set {name!r}:")
-        _walk(other, depth + 2, lines, readers, named)
+        _walk(other, depth + 2, lines, readers, named, notes)
     steps = _steps(node)
     for name, step in steps:
         lines.append(f"{indent}  {name}:")
-        _walk(step, depth + 2, lines, {}, {})
+        _walk(step, depth + 2, lines, {}, {}, notes)
 
 
 def _steps(node: Node) -> list[tuple[str, Node]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -297,6 +298,21 @@ def upstream(node: Node) -> Sequence[Node]:
     elif isinstance(node, DeltaLoop):
         inside = static_inputs([node.delta, node.next_workset])
     return [*node.inputs, *node.broadcasts.values(), *inside]
+
+
+def readers_of(results: Sequence[Node]) -> Counter[Node]:
+    """How many operators read each node of a program; a result is read from outside, too."""
+    found: Counter[Node] = Counter(results)
+    seen: set[Node] = set()
+    waiting = list(results)
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            for other in upstream(node):
+                found[other] += 1
+                waiting.append(other)
+    return found
 
 
 def depends_on_placeholder(node: Node, known: dict[Node, bool]) -> bool:

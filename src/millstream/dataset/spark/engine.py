@@ -23,7 +23,7 @@ from millstream.dataset.kernel.steps import Step
 from millstream.dataset.optimizer.rules import key_columns
 from millstream.dataset.plan.columns import column_names, stored
 from millstream.dataset.plan.keys import Keys, SortKey
-from millstream.dataset.plan.nodes import Node, upstream
+from millstream.dataset.plan.nodes import Node, readers_of
 from millstream.dataset.plan.records import (
     PICKLED,
     decoded,
@@ -121,8 +121,9 @@ class SparkEngine:
         self._context: Callable[..., RuntimeContext] = RuntimeContext
         self._aggregators: dict[str, Any] = {}
         self.types: Sequence[TravellingType] = ()
-        self.loop_tasks = parallelism
-        self.notes: dict[Node, tuple[str, str]] = {}
+        slots = self.spark.sparkContext.defaultParallelism
+        self.loop_tasks = parallelism if parallelism and parallelism <= slots else None
+        self._notes: dict[Node, str] = {}
         self.more_accumulators: list[dict[str, Any]] = []
 
     # -- flows -------------------------------------------------------------------------------------
@@ -141,17 +142,7 @@ class SparkEngine:
 
     def prepare(self, results: Sequence[Node]) -> None:
         """Count how many operators read each node."""
-        seen: set[Node] = set()
-        waiting = list(results)
-        for node in results:
-            self._consumers[node] += 1
-        while waiting:
-            node = waiting.pop()
-            if node not in seen:
-                seen.add(node)
-                for other in upstream(node):
-                    self._consumers[other] += 1
-                    waiting.append(other)
+        self._consumers = readers_of(results)
 
     def settled(self, node: Node, wanted: TypeInformation | None = None) -> Flow:
         """The records of a node in columns."""
@@ -322,7 +313,10 @@ class SparkEngine:
 
     def note(self, node: Node, way: str, reason: str) -> None:
         """Remember how a node was run, and why."""
-        self.notes[node] = (way, reason)
+        self._notes[node] = f"{way}: {reason}"
+
+    def notes(self) -> dict[Node, str]:
+        return self._notes
 
     def close(self) -> None:
         for frame in self._kept:
