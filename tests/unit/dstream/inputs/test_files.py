@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import gzip
 import os
+import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from millstream.common.errors import MillstreamError, PlanError
+from millstream.dstream.context import StreamingContext
 from millstream.dstream.inputs.files import (
     FileInput,
     fixed_records,
     is_not_hidden,
     text_records,
 )
+from millstream.dstream.streams import DStream
+from millstream.dstream.testing import rebatch
 from tests.support.dstream.inputs import Batches
 
 
@@ -178,3 +183,27 @@ def test_listeners_are_told_the_paths(tmp_path: Path) -> None:
 def test_folders_of_other_machines_are_refused() -> None:
     with pytest.raises(PlanError, match=r"FILE_STREAM_REMOTE.*s3://bucket"):
         text_files("s3://bucket/logs")
+
+
+def counted(values: list[int], before: int | None) -> int:
+    return sum(values, before or 0)
+
+
+def test_batches_of_files_do_not_depend_on_the_schedule(tmp_path: Path) -> None:
+    drawn = random.Random(7)
+    batches, expected = 8, Counter[str]()
+    by_batch: dict[int, list[tuple[str, int]]] = {}
+    times = sorted(drawn.randrange(1, batches * 1000 + 1) for _ in range(20))
+    texts = [[drawn.choice("abcd") for _ in range(drawn.randrange(4))] for _ in times]
+    for number, (time, words) in enumerate(zip(times, texts, strict=True)):
+        written(tmp_path / f"{number:02d}", "\n".join(words), time)
+    for end in range(1000, batches * 1000 + 1, 1000):
+        for time, words in zip(times, texts, strict=True):
+            expected.update(words if end - 1000 < time <= end else ())
+        by_batch[end] = sorted(expected.items())
+
+    def program(ssc: StreamingContext) -> DStream[Any]:
+        words = ssc.textFileStream(str(tmp_path)).map(lambda word: (word, 1))
+        return words.updateStateByKey(counted)
+
+    assert rebatch(program, batches=batches) == by_batch
