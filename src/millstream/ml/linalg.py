@@ -206,7 +206,7 @@ def _dense_of_bytes(data: bytes) -> DenseVector:
 
 def _sparse_of_bytes(size: int, places: bytes, values: bytes) -> SparseVector:
     found = np.frombuffer(places, np.int32).copy(), np.frombuffer(values, np.float64).copy()
-    return SparseVector(size, *found)
+    return SparseVector._unchecked(size, *found)
 
 
 class SparseVector(Vector):
@@ -268,8 +268,24 @@ class SparseVector(Vector):
     def to_sparse(self) -> SparseVector:
         return self
 
+    @classmethod
+    def of_counts(cls, size: int, counts: Mapping[int, float]) -> SparseVector:
+        """A vector of places inside of its size and their values, which are not checked."""
+        places = sorted(counts)
+        return cls._unchecked(
+            size,
+            np.array(places, np.int32),
+            np.array([counts[place] for place in places], np.float64),
+        )
+
+    @classmethod
+    def _unchecked(cls, size: int, indices: NDArray[np.int32], values: Floats) -> SparseVector:
+        found = cls.__new__(cls)
+        found._size, found._indices, found._values = size, indices, values
+        return found
+
     def clone(self) -> SparseVector:
-        return SparseVector(self._size, self._indices.copy(), self._values.copy())
+        return SparseVector._unchecked(self._size, self._indices.copy(), self._values.copy())
 
     @property
     def indices(self) -> NDArray[np.int32]:

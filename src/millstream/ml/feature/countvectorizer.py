@@ -60,7 +60,7 @@ def _counted(
         least = fewest if fewest >= 1 else fewest * len(words)
         counts = Counter(places[word] for word in words if word in places)
         kept = {at: 1.0 if binary else float(n) for at, n in counts.items() if n >= least}
-        found.append(SparseVector(len(places), kept))
+        found.append(SparseVector.of_counts(len(places), kept))
     return Made({made: found})
 
 

@@ -69,7 +69,7 @@ def _hashed(
                 row[at] = row.get(at, 0.0) + 1.0
             else:
                 row[place] = row.get(place, 0.0) + float(value)
-    return Made({made: [SparseVector(size, row) for row in rows]})
+    return Made({made: [SparseVector.of_counts(size, row) for row in rows]})
 
 
 def _place(text: str, size: int) -> int:

@@ -53,4 +53,4 @@ def _vector(terms: list[Any], size: int, binary: bool) -> SparseVector:
         # The remainder of Java is moved into the range, which is what Python's is.
         place = hash_of_value(term) % size
         counts[place] = 1.0 if binary else counts.get(place, 0.0) + 1.0
-    return SparseVector(size, counts)
+    return SparseVector.of_counts(size, counts)

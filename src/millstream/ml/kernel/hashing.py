@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import Any
 
 from millstream.ml.errors import ml_type_error
@@ -30,6 +31,7 @@ def _ended(state: int, length: int) -> int:
     return state - (1 << 32) if state >> 31 else state
 
 
+@lru_cache(maxsize=1 << 16)
 def hash_of_text(text: str) -> int:
     """The hash of the UTF-16 units of a text.
 
