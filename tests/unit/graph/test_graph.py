@@ -34,6 +34,22 @@ def test_without_vertices_they_are_the_ends_of_edges() -> None:
     assert edges.column_names == ["source", "target", "value"]
 
 
+def test_columns_stay_columns_where_edges_are_only_turned() -> None:
+    table = pa.table(
+        {"source": pa.array([1, 2], pa.int32()), "target": [2, 3], "value": ["a", "b"]}
+    )
+    graph = Graph.from_arrow(table)
+    assert columns(graph.reverse())[1].to_pydict() == {
+        "source": [2, 3],
+        "target": [1, 2],
+        "value": ["a", "b"],
+    }
+    both = columns(graph.get_undirected())[1]
+    assert both["source"].to_pylist() == [1, 2, 2, 3] and both["source"].type == pa.int64()
+    assert both["target"].to_pylist() == [2, 3, 1, 2]
+    assert graph.get_undirected().reverse().vertices_are_ends_of_edges()
+
+
 def test_missing_columns_are_an_error() -> None:
     with pytest.raises(PlanError, match=r"GRAPH_COLUMNS.*needs columns source, target, value"):
         Graph.from_arrow(pa.table({"source": [1]}))

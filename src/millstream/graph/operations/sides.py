@@ -30,9 +30,11 @@ __all__ = [
     "Side",
     "as_edge",
     "as_vertex",
+    "both_directions",
     "context_of",
     "data_set_of",
     "ids_of_edges",
+    "turned",
 ]
 
 VERTEX_COLUMNS = ("id", "value")
@@ -307,6 +309,37 @@ def data_set_of(context: Any, columns: Any) -> DataSet:
     is_table = isinstance(columns, pa.Table)
     found: DataSet = context.from_arrow(columns) if is_table else context.from_dataframe(columns)
     return found
+
+
+def turned(columns: Any) -> Any:
+    """Edges that are columns, from target to source.
+
+    Examples
+    --------
+    >>> edges = pa.table({"source": [1], "target": [2], "value": ["a"]})
+    >>> turned(edges).to_pylist()
+    [{'source': 2, 'target': 1, 'value': 'a'}]
+    """
+    found = ["target", "source", "value"]
+    if isinstance(columns, pa.Table):
+        return columns.select(found).rename_columns(list(EDGE_COLUMNS))
+    return columns.select(*found).toDF(*EDGE_COLUMNS)
+
+
+def both_directions(columns: Any) -> Any:
+    """Edges that are columns, and the same ones turned around.
+
+    Examples
+    --------
+    >>> edges = pa.table({"source": [1], "target": [2], "value": ["a"]})
+    >>> both_directions(edges)["source"].to_pylist()
+    [1, 2]
+    """
+    other = turned(columns)
+    if isinstance(columns, pa.Table):
+        # Ends of different types, such as 32 and 64 bits, need one type.
+        return pa.concat_tables([columns, other], promote_options="permissive")
+    return columns.unionAll(other)
 
 
 def ids_of_edges(columns: Any) -> Any:

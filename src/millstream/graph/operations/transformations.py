@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 from millstream.common.typeinfo import TypeInformation
@@ -15,7 +16,13 @@ from millstream.graph.operations.calls import (
     MapVertices,
     checked,
 )
-from millstream.graph.operations.sides import as_edge
+from millstream.graph.operations.sides import (
+    EDGE_COLUMNS,
+    Side,
+    as_edge,
+    both_directions,
+    turned,
+)
 from millstream.graph.operations.types import (
     EdgeTypeInfo,
     VertexTypeInfo,
@@ -217,7 +224,17 @@ class Transformations(GraphBase[K, VV, EV]):
         ...     Graph.from_collection([(1, 2, 0.5)]).reverse().get_edges().collect()
         [Edge(2, 1, 0.5)]
         """
+        if self._edges.has_columns:
+            return self._with_turned(turned(self._edges.held()))
         return self._with(edges=self._edges.data().project(1, 0, 2))
+
+    def _with_turned(self, columns: Any) -> Graph[Any, Any, Any]:
+        """A graph with edges between the same vertices."""
+        edges, vertices = Side(self._context, EDGE_COLUMNS, columns=columns), self._vertices
+        if self.vertices_are_ends_of_edges():
+            vertices = copy.copy(vertices)
+            vertices.ends_of = edges
+        return self._with(vertices=vertices, edges=edges)
 
     def get_undirected(self) -> Graph[K, VV, EV]:
         """Add the opposite of each edge. An edge from a vertex to itself is there twice then.
@@ -230,6 +247,8 @@ class Transformations(GraphBase[K, VV, EV]):
         ...     Graph.from_collection([(1, 2, 0.5)]).get_undirected().get_edges().collect()
         [Edge(1, 2, 0.5), Edge(2, 1, 0.5)]
         """
+        if self._edges.has_columns:
+            return self._with_turned(both_directions(self._edges.held()))
         edges = self._edges.data()
         return self._with(edges=edges.project(0, 1, 2).union(edges.project(1, 0, 2)))
 
