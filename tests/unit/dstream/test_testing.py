@@ -5,12 +5,15 @@ from __future__ import annotations
 import operator
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from millstream.dstream import DStream, StateSpec, StreamingContext
-from millstream.dstream.testing import rebatch
+from millstream.dstream.testing import SCHEDULES, rebatch
+from tests.support.dstream.stream_programs import queue_of, stream_program
+from tests.support.strategies import scaled
 
 Stream = DStream[Any]
 BATCHES = 9
@@ -95,6 +98,17 @@ def test_batches_do_not_depend_on_the_schedule(name: str) -> None:
     found = rebatch(PROGRAMS[name], batches=BATCHES)
     assert len(found) >= BATCHES // 2
     assert any(found.values())
+
+
+@pytest.mark.parametrize("seed", range(scaled(12)))
+def test_random_programs_do_not_depend_on_the_schedule(seed: int) -> None:
+    def program(ssc: StreamingContext) -> Stream:
+        first, second = (ssc.queueStream(queue_of(seed + n)) for n in range(2))
+        return stream_program(17 * seed, first, second, 1)[1].map(repr)
+
+    # Some of them count the values of partitions: their number is part of the program.
+    schedules = [replace(schedule, parallelism=1) for schedule in SCHEDULES]
+    rebatch(program, batches=BATCHES, schedules=schedules)
 
 
 def test_a_program_that_depends_on_the_schedule_is_found() -> None:
