@@ -181,6 +181,9 @@ class Hearer:
             with suppress(OSError):
                 self._listener.socket.shutdown(socket.SHUT_RDWR)
             self._listener.socket.close()
+        if self._thread is not None:
+            # The last words of the task, which has ended, may be on their way.
+            self._thread.join(1.0)
 
     def wait(self) -> None:
         """Wait until the task has hung up."""

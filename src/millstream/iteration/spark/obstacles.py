@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = [
+    "CONNECT_TASKS",
     "Needs",
     "NetworkBlocked",
     "StateTooLarge",
+    "is_connect",
     "limit_of",
     "needs_of",
     "obstacle",
@@ -26,6 +28,9 @@ __all__ = [
 
 GROWTH = 4
 """The memory of a task, in multiples of its inputs: columns, their indexes, messages. A rough guess."""
+
+CONNECT_TASKS = 8
+"""How many tasks a loop has where nobody says how many run at once."""
 
 Needs = dict[str, Any]
 """The inputs of a task in bytes, its limit, its machine, and what is free there."""
@@ -44,6 +49,8 @@ class StateTooLarge(Exception):
 
 def obstacle(spark: SparkSession, tasks: int, slots: int) -> str | None:
     """Why a loop of so many tasks cannot be one barrier job; None if it can."""
+    if is_connect(spark):
+        return "Spark Connect does not tell how many tasks run at once"
     if _is_on(spark, "spark.dynamicAllocation.enabled") and not _is_local(spark):
         return "Spark refuses jobs whose tasks all run at once with dynamic allocation"
     if tasks > slots:
@@ -52,6 +59,11 @@ def obstacle(spark: SparkSession, tasks: int, slots: int) -> str | None:
         if _is_on(spark, key):
             return f"{key} asks for encryption, and messages between tasks are not encrypted"
     return None
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Whether a session is a client of Spark Connect."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def slots_of(spark: SparkSession) -> int:

@@ -12,7 +12,14 @@ from millstream.iteration.program import LoopJob, MeshProgram
 from millstream.iteration.result import LoopChoice, LoopResult, Superstep
 from millstream.iteration.spark.attempts import Attempts
 from millstream.iteration.spark.driver import run_by_driver
-from millstream.iteration.spark.obstacles import NetworkBlocked, StateTooLarge, obstacle, slots_of
+from millstream.iteration.spark.obstacles import (
+    CONNECT_TASKS,
+    NetworkBlocked,
+    StateTooLarge,
+    is_connect,
+    obstacle,
+    slots_of,
+)
 from millstream.iteration.spark.ran import Ran
 from millstream.iteration.spark.resident import run_resident
 from millstream.spark.session.session import get_session
@@ -38,7 +45,7 @@ def choose_on_spark(
     The tasks may still find that they cannot reach each other, or that their inputs are too large.
     """
     spark = spark or session_of(job)
-    slots = slots_of(spark)
+    slots = CONNECT_TASKS if is_connect(spark) else slots_of(spark)
     tasks = _tasks(job, snapshot, slots)
     if job.options.mode == "driver":
         return LoopChoice("driver", ASKED, tasks)
@@ -100,7 +107,9 @@ def _tasks(job: LoopJob, snapshot: Snapshot | None, slots: int) -> int:
 def session_of(job: LoopJob) -> SparkSession:
     """The session of the inputs, else the active one or a new one."""
     frames = [each.data for each in job.inputs.values() if hasattr(each.data, "sparkSession")]
-    given = frames[0].sparkSession if frames else None
+    given: SparkSession | None = frames[0].sparkSession if frames else None
+    if given is not None and is_connect(given):
+        return given
     return get_session(given, job.tasks or os.cpu_count() or 1, SETTINGS)
 
 

@@ -151,8 +151,11 @@ def out_of_memory(error: BaseException, wanted: int | None) -> MillstreamError |
 
 
 def _is_of_memory(error: BaseException | None) -> bool:
-    while error is not None:
+    seen: set[int] = set()
+    # An error that is raised again while the one it caused is handled comes after itself.
+    while error is not None and id(error) not in seen:
         if isinstance(error, MemoryError):
             return True
+        seen.add(id(error))
         error = error.__cause__ or error.__context__
     return False

@@ -65,6 +65,14 @@ def test_other_errors_are_none_of_memory() -> None:
     assert memory.out_of_memory(MillstreamError("X", "x"), None) is None
 
 
+def test_errors_that_come_after_themselves_have_an_end() -> None:
+    first, second = ValueError("first"), KeyError("second")
+    first.__context__, second.__cause__ = second, first
+    assert memory.out_of_memory(first, None) is None
+    second.__cause__ = MemoryError()
+    assert memory.out_of_memory(first, None) is not None
+
+
 def test_the_default_is_a_share_of_the_machine_or_the_container(
     monkeypatch: pytest.MonkeyPatch, tmp_path: object
 ) -> None:
