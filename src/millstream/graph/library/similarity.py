@@ -14,7 +14,7 @@ from millstream.graph.library.base import Columns, LibraryAlgorithm, ids_of, res
 from millstream.graph.library.frames import renamed
 from millstream.graph.library.results import BinaryResult
 
-__all__ = ["AdamicAdar", "AdamicAdarResult", "JaccardIndex", "JaccardResult"]
+__all__ = ["AdamicAdar", "JaccardIndex"]
 
 Self = TypeVar("Self", bound="_Similarity")
 
