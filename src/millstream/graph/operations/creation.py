@@ -53,10 +53,11 @@ def inputs_of(
 
     Examples
     --------
-    >>> inputs_of("from_collection", ([(1, 2)], str), {"context": None})[:3]
+    >>> inputs_of("from_collection", ([(1, 2)], str, None), {})[:3]
     (None, [(1, 2)], <class 'str'>)
     """
     found = dict(kwargs)
+    args = [each for each in args if each is not None]
     unknown = sorted(set(found) - set(_NAMES))
     records = [each for each in args if not _is_context(each) and not _is_function(each)]
     records = [each for each in records if each is not None]
