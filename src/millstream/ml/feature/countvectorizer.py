@@ -94,6 +94,15 @@ class CountVectorizer(Learner, _ModelParams):
         "max_df", "In how many documents a word may be at most.", float(2**63 - 1), _not_negative
     )
 
+    def check(self) -> None:
+        counts, fractions = (
+            self.min_df >= 1 and self.max_df >= 1,
+            self.min_df < 1 and self.max_df < 1,
+        )
+        if (counts or fractions) and self.max_df < self.min_df:
+            message = f"max_df must be >= min_df, they are {self.max_df} and {self.min_df}"
+            raise ml_value_error("ML_PARAM_VALUE", message)
+
     def learn(self, frame: Frame) -> list[dict[str, Any]]:
         column = self.input_col
         parts = frame.reduce(lambda batch: _documents_of(batch, column), [column])

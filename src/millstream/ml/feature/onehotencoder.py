@@ -26,7 +26,7 @@ __all__ = ["OneHotEncoder", "OneHotEncoderModel"]
 class _Params(HasInputCols, HasOutputCols, HasHandleInvalid):
     DROP_LAST = BooleanParam("drop_last", "Whether to drop the last category.", True)
 
-    def checked(self) -> None:
+    def check(self) -> None:
         """Refuse the ways of handling that flink-ml's encoder does not have."""
         same_count(self, "input_cols", "output_cols")  # type: ignore[arg-type]
         if self.handle_invalid != "error":
@@ -40,7 +40,7 @@ class OneHotEncoderModel(FeatureModel, _Params):
     DATA: ClassVar[dict[str, str]] = {"f0": "int", "f1": "int"}
 
     def work(self) -> Work:
-        self.checked()
+        self.check()
         largest = {row["f0"]: row["f1"] for row in self.rows}
         columns = [
             (name, made, largest[at])
@@ -75,7 +75,7 @@ def _indices(batch: Batch, name: str) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-class OneHotEncoder(Learner, _Params):
+class OneHotEncoder(_Params, Learner):
     """Turn indices into sparse vectors that are 1.0 at the place of the index.
 
     The last category has a vector of zeros, unless ``drop_last`` is False. The result for arrays is an
@@ -91,7 +91,6 @@ class OneHotEncoder(Learner, _Params):
     MODEL = OneHotEncoderModel
 
     def learn(self, frame: Frame) -> list[dict[str, Any]]:
-        self.checked()
         names = self.input_cols
         parts = frame.reduce(
             lambda batch: [int(_indices(batch, name).max()) for name in names], names

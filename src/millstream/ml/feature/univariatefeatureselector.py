@@ -86,13 +86,16 @@ class UnivariateFeatureSelector(Learner, HasFeaturesCol, HasLabelCol, HasOutputC
         None,
     )
 
-    def learn(self, frame: Frame) -> list[dict[str, Any]]:
+    def check(self) -> None:
         kinds = (self.feature_type, self.label_type)
         if kinds not in _TESTS:
             message = f"unsupported combination: feature_type={kinds[0]}, label_type={kinds[1]}"
             raise ml_value_error("ML_PARAM_VALUE", message, "make bins with KBinsDiscretizer")
+        self._threshold()
+
+    def learn(self, frame: Frame) -> list[dict[str, Any]]:
         threshold = self._threshold()
-        summary, test = _TESTS[kinds]
+        summary, test = _TESTS[self.feature_type, self.label_type]
         features, label = self.features_col, self.label_col
 
         def part(batch: Batch) -> Any:

@@ -25,8 +25,9 @@ def _sizes(value: Any) -> bool:
 class VectorAssembler(FeatureTransformer, HasInputCols, HasOutputCol, HasHandleInvalid):
     """Put numbers and vectors of several columns together into one vector.
 
-    A value that is None, or a vector of another length than ``input_sizes`` says, is invalid: ``error``,
-    ``skip`` leaves the row out, ``keep`` puts NaN in the place of None and takes vectors as they are.
+    A value that is None or NaN, or a vector of another length than ``input_sizes`` says, is invalid:
+    ``error``, ``skip`` leaves the row out, ``keep`` puts NaN in the place of None and takes vectors as
+    they are.
     The result is sparse if less than two thirds of it are given.
 
     Examples

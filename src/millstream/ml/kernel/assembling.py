@@ -26,6 +26,8 @@ def problem_of(row: Sequence[Any], names: Sequence[str], sizes: Sequence[int] | 
     for at, (value, name) in enumerate(zip(row, names, strict=True)):
         if value is None:
             return f"None in column {name!r}"
+        if isinstance(value, float) and value != value:
+            return f"NaN in column {name!r}"
         size = _size(value)
         if sizes is not None and size != sizes[at]:
             return f"a vector of size {size} in column {name!r}, which has size {sizes[at]},"

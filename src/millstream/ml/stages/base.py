@@ -271,6 +271,9 @@ class Learner(ColumnStage, Estimator[Any, Any]):
 
     MODEL: ClassVar[type[ColumnModel]]
 
+    def check(self) -> None:
+        """Refuse parameters that do not go together, before any data are read."""
+
     @abstractmethod
     def learn(self, frame: Frame) -> Rows:
         """The rows of the model data."""
@@ -281,6 +284,7 @@ class Learner(ColumnStage, Estimator[Any, Any]):
         stage = self._given(params)
         frame = stage.frame(found, labels)
         frame.require(stage.read_columns())
+        stage.check()
         model = self.MODEL()
         model._take_params(stage)
         learner = stage.clone() if frame.later and stage is self else stage

@@ -29,6 +29,8 @@ from millstream.ml.linalg import DenseVector, SparseVector, Vectors
 from tests.support.ml import DENSE, Tables, arrays
 from tests.support.ml_rows import CASES, INF, MORE_WORDS, NUMBERS, SPLITS, dense, sparse
 
+NAN = float("nan")
+
 
 @pytest.mark.parametrize("name", CASES)
 def test_values_of_flink_on_tables(name, tmp_path) -> None:
@@ -136,6 +138,60 @@ def test_products_with_sparse_vectors_and_without_values() -> None:
     )
     found = Interaction(input_cols=["a", "v", "w"]).transform(frame)["output"].tolist()
     assert found == [sparse(6, {2: 10.0, 3: 100.0}), None]
+
+
+def test_sparse_products_of_flink() -> None:
+    frame = pd.DataFrame(
+        {
+            "f0": [1, 2],
+            "f1": [dense(1, 2), dense(2, 8)],
+            "f2": [dense(3, 4), dense(3, 4, 5)],
+            "f3": [sparse(17, [0, 3, 9], [1.0, 2.0, 7.0]), sparse(17, [0, 2, 14], [5.0, 4.0, 1.0])],
+        }
+    )
+    first, second = Interaction(input_cols=["f0", "f1", "f2", "f3"]).transform(frame)["output"]
+    assert first.indices.tolist() == [0, 3, 9, 17, 20, 26, 34, 37, 43, 51, 54, 60]
+    assert first.values.tolist() == [3, 6, 21, 4, 8, 28, 6, 12, 42, 8, 16, 56]
+    assert second.size() == 102 and second.values.tolist() == [
+        *[60, 48, 12, 80, 64, 16, 100, 80, 20, 240, 192, 48, 320, 256, 64, 400, 320, 80]
+    ]
+    rows = [dense(1.0, 2.0, 3.0), dense(2.0, 3.0)]
+    found = PolynomialExpansion(degree=3).transform(pd.DataFrame({"input": rows}))["output"]
+    assert found[0].to_array().tolist() == [
+        *[1, 1, 1, 2, 2, 2, 4, 4, 8, 3, 3, 3, 6, 6, 12, 9, 9, 18, 27]
+    ]
+    assert found[1].to_array().tolist() == [2, 4, 8, 3, 6, 12, 9, 18, 27]
+    thin = PolynomialExpansion(degree=3).transform([sparse(5, [1, 4], [2.0, 3.0])])
+    places = [3, 6, 8, 34, 37, 39, 49, 51, 54]
+    assert thin[0] == sparse(55, places, [2.0, 4.0, 8.0, 3.0, 6.0, 12.0, 9.0, 18.0, 27.0])
+
+
+def test_assembled_gaps_of_flink() -> None:
+    rest = sparse(5, [1, 2, 3, 4], [1.0, 2.0, 3.0, 4.0])
+    frame = pd.DataFrame(
+        {
+            "vec": [dense(2.1, 3.1), None, dense(2.0, 2.1)],
+            "num": [1.0, 1.0, NAN],
+            "sparse": [sparse(5, [3], [1.0]), rest, rest],
+        }
+    )
+    stage = VectorAssembler(input_cols=["vec", "num", "sparse"], input_sizes=[2, 1, 5])
+    kept = arrays(stage.set_handle_invalid("keep").transform(frame)["output"])
+    assert kept[0] == [2.1, 3.1, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+    assert np.array(kept[1:]) == pytest.approx(
+        np.array([[NAN, NAN, 1, 0, 1, 2, 3, 4], [2.0, 2.1, NAN, 0, 1, 2, 3, 4]]), nan_ok=True
+    )
+    assert len(stage.set_handle_invalid("skip").transform(frame)) == 1
+    with pytest.raises(ValueError, match="NaN in column 'num'"):
+        stage.set_handle_invalid("error").transform(frame[2:])
+    numbers = VectorAssembler(input_cols=["a", "b"], handle_invalid="skip")
+    assert numbers.transform(np.array([[1.0, 2.0], [NAN, 3.0]])).tolist() == [[1.0, 2.0]]
+    assert np.isnan(numbers.set_handle_invalid("keep").transform([[NAN, 3.0]])).tolist() == [
+        [True, False]
+    ]
+    wrong = stage.clone().set_input_sizes(2, 1, 4)
+    assert len(wrong.set_handle_invalid("skip").transform(frame)) == 0
+    assert len(wrong.set_handle_invalid("keep").transform(frame)) == 3
 
 
 def test_words_of_patterns() -> None:
