@@ -21,6 +21,21 @@ from millstream.dstream.streams.base import milliseconds
 
 __all__ = ["StreamingContext"]
 
+# Settings that Spark makes for one run.
+_OF_ONE_RUN = frozenset(
+    f"spark.{name}"
+    for name in (
+        "app.id",
+        "app.startTime",
+        "app.submitTime",
+        "driver.bindAddress",
+        "driver.host",
+        "driver.port",
+        "executor.id",
+        "blockManager.port",
+        "ui.port",
+    )
+)
 _NEW, _ACTIVE, _STOPPED = "initialized", "active", "stopped"
 
 
@@ -113,10 +128,10 @@ class StreamingContext(InputMethods):
             ssc._graph.begin(facts["zero_ms"])
         else:
             ssc = cls.__new__(cls)
-            sc = SparkContext.getOrCreate(facts["context"])
-            content = checkpoint.read_program()
-            ssc._setup(sc, load_program(content, ssc, sc, checkpointPath), clock)
-            ssc._snapshot_ms = facts["context"].get("snapshot_ms")
+            given = _context_of(facts["context"])
+            ssc._setup(given, Graph(facts["batch_ms"]), clock)
+            ssc._graph = load_program(checkpoint.read_program(), ssc, ssc._rdds, checkpointPath)
+            ssc._snapshot_ms = facts["context"]["snapshot_ms"]
         checkpoint.recovers = True
         ssc._checkpoint = checkpoint
         return ssc
@@ -253,14 +268,17 @@ class StreamingContext(InputMethods):
         if self._checkpoint is None:
             return
         self._checkpoint.snapshot_ms = self._snapshot_ms
-        conf: dict[str, Any] = {
+        conf = {
             **self._rdds.getConf(),
             "spark.master": self._rdds.master,
             "spark.app.name": self._rdds.appName,
         }
-        if self._snapshot_ms is not None:
-            conf["snapshot_ms"] = self._snapshot_ms
-        self._checkpoint.write_program(graph, pickled_program(graph, self), conf)
+        context = {
+            "conf": {key: value for key, value in conf.items() if key not in _OF_ONE_RUN},
+            "pyspark": self._given is not self._rdds,
+            "snapshot_ms": self._snapshot_ms,
+        }
+        self._checkpoint.write_program(graph, pickled_program(graph, self), context)
 
     def awaitTermination(self, timeout: float | None = None) -> None:
         """Wait until the context is stopped, or for that many seconds; an error of a batch is raised."""
@@ -299,6 +317,16 @@ class StreamingContext(InputMethods):
     def _jssc(self) -> StreamingContext:
         """The context itself: programs for PySpark stop their context by it."""
         return self
+
+
+def _context_of(facts: dict[str, Any]) -> Any:
+    """The active context, or one with the configuration of that before the crash, of the same kind."""
+    if not facts["pyspark"]:
+        return SparkContext.getOrCreate(facts["conf"])
+    from pyspark import SparkConf
+    from pyspark import SparkContext as Theirs
+
+    return Theirs.getOrCreate(SparkConf().setAll(list(facts["conf"].items())))
 
 
 def _united(rdds: Sequence[RDD[Any]]) -> RDD[Any]:
