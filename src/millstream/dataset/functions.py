@@ -42,11 +42,14 @@ __all__ = [
     "KeySelector",
     "MapFunction",
     "MapPartitionFunction",
+    "Max",
+    "Min",
     "Order",
     "Partitioner",
     "ReduceFunction",
     "RichFunction",
     "RuntimeContext",
+    "Sum",
     "WriteMode",
 ]
 
@@ -63,6 +66,10 @@ class Aggregation(Enum):
     SUM = "sum"
     MIN = "min"
     MAX = "max"
+
+
+Sum, Min, Max = Aggregation.SUM, Aggregation.MIN, Aggregation.MAX
+"""The aggregates by the names of Flink's Python API."""
 
 
 class Order(Enum):

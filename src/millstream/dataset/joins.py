@@ -306,8 +306,23 @@ class CoGroupOperatorUsing:
         return OperatorSet(self._env, node)
 
 
-def join_hint(hint: Any) -> JoinHint:
-    """The hint, if it is one."""
+_NEVER_SENT = {
+    "left": (JoinHint.BROADCAST_HASH_FIRST,),
+    "right": (JoinHint.BROADCAST_HASH_SECOND,),
+    "full": (JoinHint.BROADCAST_HASH_FIRST, JoinHint.BROADCAST_HASH_SECOND),
+}
+
+
+def join_hint(hint: Any, kind: str) -> JoinHint:
+    """The hint, if it is one, and one that this kind of join can follow."""
+    if hint in _NEVER_SENT.get(kind, ()):
+        raise PlanError(
+            "DATASET_HINT",
+            f"a {kind} outer join cannot be done by {hint.name}: tasks would not know which elements of "
+            "the set that is sent have no partner",
+            location=user_location(),
+            hint="send the other set in a left or right join, or partition both",
+        )
     if not isinstance(hint, JoinHint):
         raise PlanError(
             "DATASET_HINT",

@@ -72,7 +72,7 @@ class PairOperations(Operations):
         from millstream.dataset.joins import JoinOperatorWhere, join_hint
 
         other = node_of(other_set, self, "join")
-        return JoinOperatorWhere(self._env, (self._node, other), kind, join_hint(hint))
+        return JoinOperatorWhere(self._env, (self._node, other), kind, join_hint(hint, kind))
 
     def co_group(self, other_set: DataSet) -> CoGroupOperatorWhere:
         """Bring the elements of both sets together by key; a function gets both groups.
