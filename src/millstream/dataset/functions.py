@@ -68,8 +68,12 @@ class Aggregation(Enum):
     MAX = "max"
 
 
-Sum, Min, Max = Aggregation.SUM, Aggregation.MIN, Aggregation.MAX
-"""The aggregates by the names of Flink's Python API."""
+Sum = Aggregation.SUM
+"""The sum, by the name of Flink's Python API."""
+Min = Aggregation.MIN
+"""The smallest value, by the name of Flink's Python API."""
+Max = Aggregation.MAX
+"""The largest value, by the name of Flink's Python API."""
 
 
 class Order(Enum):
