@@ -50,4 +50,6 @@ for row in model.transform(views).execute_and_collect():
     if row.features == PAGES["news"]:
         clicks[row.modelVersion] = row.rawPrediction.get(1)
 for version, count in right.items():
-    print(f"version {version:2}: {count:2} predictions right, P(click on news) = {clicks[version]:.2f}")
+    print(
+        f"version {version:2}: {count:2} predictions right, P(click on news) = {clicks[version]:.2f}"
+    )

@@ -82,8 +82,13 @@ class Table:
         return self._made(query.bound(f"SELECT {query.items(fields)} FROM {query.sources[0]}"))
 
     def alias(self, field: str, *fields: str) -> Table:
-        """The same columns with other names; more columns than names keep theirs."""
-        wanted = names_of((field, *fields), misplaced)
+        """The same columns with other names; more columns than names keep theirs.
+
+        One text may have several names with commas between them, as in Flink.
+        """
+        listed = not fields and isinstance(field, str) and "," in field
+        given = [each.strip() for each in field.split(",")] if listed else [field, *fields]
+        wanted = names_of(given, misplaced)
         names = [*wanted, *self._columns[len(wanted) :]]
         refuse_same(names)
         pairs = zip(self._columns, names, strict=True)

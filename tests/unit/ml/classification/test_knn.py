@@ -37,6 +37,9 @@ def test_tables_as_in_flinks_test(tmp_path: Path) -> None:
         (row,) = rows_of_table(data)
         assert row[0].num_rows() == 2
         assert row[0].num_cols() == row[1].size() == row[2].size() == len(TRAIN)
+        learner = KNN(features_col="x", label_col="y", prediction_col="z")
+        (output,) = learner.fit(train.alias("x, y")).transform(queries.alias("x", "y"))
+        assert output.get_schema().get_field_names() == ["x", "y", "z"]
         model.save(str(tmp_path / "model"))
         again = KNNModel.load(t_env, str(tmp_path / "model"))
         for each in (model, again, KNNModel().set_model_data(data)):

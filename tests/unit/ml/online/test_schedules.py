@@ -46,6 +46,7 @@ def timed() -> tuple[Any, Any]:
     return OnlineStandardScaler(windows=windows, max_allowed_model_delay_ms=2000), POINTS
 
 
+SCHEDULES = schedules(slots=(1, 4), parallelism=(2,), seeds=(0,))
 WAYS = [regression, groups, counted, timed]
 
 
@@ -59,7 +60,7 @@ def test_one_channel(way: Any) -> None:
         model = learner.fit(stream)
         return {"versions": model.get_model_data()[0], "found": model.transform(stream)}
 
-    rebatch(program, compare="unordered", **schedules(slots=(1, 4), parallelism=(2,), seeds=(0,)))
+    rebatch(program, compare="unordered", **SCHEDULES)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -70,6 +71,9 @@ def test_two_channels_in_the_order_of_watermarks(way: Any) -> None:
         return model.transform(at_times(env, QUERIES, "queries"))
 
     report = rebatch(
-        program, channel_order="watermark", compare="unordered", **schedules(slots=(1, 4), parallelism=(2,), seeds=(0,))
+        program,
+        channel_order="watermark",
+        compare="unordered",
+        **SCHEDULES,
     )
     assert report is not None
