@@ -102,8 +102,8 @@ class Snapshots:
         try:
             with fs.open_input_stream(f"{folder}/{OWNER}") as stream:
                 owner = bytes(stream.read()).decode(errors="replace")
-        except OSError:
-            owner = ""
+        except OSError as error:
+            raise self._failed("what the driver has written is not there for a worker") from error
         if owner != self._run:
             raise CheckpointError(
                 "LOOP_TAKEN_OVER",

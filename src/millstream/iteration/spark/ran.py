@@ -39,4 +39,6 @@ def spark_schema(schema: pa.Schema) -> Any:
     """Columns of Arrow as Spark knows them, all of which may be null."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    return from_arrow_schema(pa.schema([field.with_nullable(True) for field in schema]))
+    nullable = pa.schema([field.with_nullable(True) for field in schema])
+    # A time without a zone stays one.
+    return from_arrow_schema(nullable, prefer_timestamp_ntz=True)

@@ -84,6 +84,13 @@ def test_tasks_of_an_earlier_run_commit_nothing(tmp_path: Path) -> None:
     assert last.step == 2
 
 
+def test_a_folder_that_only_the_driver_sees_is_an_error(tmp_path: Path) -> None:
+    found = snapshots(tmp_path)
+    parts = [found.write(2, 0, None)]
+    with pytest.raises(CheckpointError, match=r"LOOP_SNAPSHOT.*not there for a worker"):
+        found.commit(2, parts)
+
+
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(CheckpointError, match="LOOP_SNAPSHOT"):
