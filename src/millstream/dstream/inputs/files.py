@@ -140,7 +140,9 @@ class FileInput(Input[T]):
 
     def _is_new(self, file: FoundFile, ignored_ms: int, time_ms: int) -> bool:
         return (
-            ignored_ms < file.modified_ms <= time_ms
+            # Who opens a file in place, and writes then, is given the time to do so.
+            file.size > 0
+            and ignored_ms < file.modified_ms <= time_ms
             and file.path not in self._recent
             and self._accept(file.path)
         )

@@ -67,6 +67,14 @@ def test_a_path_is_taken_once_while_it_is_remembered(tmp_path: Path) -> None:
     assert batches.take(12_000) == []
 
 
+def test_a_file_without_bytes_is_looked_at_again(tmp_path: Path) -> None:
+    batches = Batches(text_files(tmp_path))
+    written(tmp_path / "a", "", 10_500)
+    assert batches.take(11_000) == []
+    written(tmp_path / "a", "now", 11_500)
+    assert batches.take(12_000) == ["now"]
+
+
 def test_files_older_than_a_minute_are_too_old(tmp_path: Path) -> None:
     batches = Batches(text_files(tmp_path))
     assert batches.take(71_000) == []
