@@ -227,6 +227,8 @@ class BatchLoop:
         self._waiting.put(None)
         if not in_worker and self._worker is not None:
             self._worker.join()
+        for source in self._graph.inputs:
+            source.end()
         if self._checkpoint is not None:
             with self.processing:
                 self._checkpoint.close(self._graph if self.error is None else None)

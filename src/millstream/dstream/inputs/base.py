@@ -65,6 +65,9 @@ class Input(ABC, Generic[T]):
     def close(self) -> None:
         """Stop to receive. `take` may be called once more, for what has come until now."""
 
+    def end(self) -> None:
+        """Let go what `rdd` needs: the context has stopped, and processes no batch any more."""
+
     def idle(self) -> bool:
         """Whether all that has come was taken, for a stop that waits for the rest."""
         return True

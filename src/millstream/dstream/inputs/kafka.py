@@ -140,8 +140,9 @@ class KafkaInput(Input[T]):
         """The listener that sets the rate after each batch, if back-pressure is on."""
         return self._controller
 
-    def close(self) -> None:
-        """Nothing: batches that wait are still to be read."""
+    def end(self) -> None:
+        """Close the clients, which read ahead."""
+        self._records.close()
 
     def _ends(self) -> dict[str, int]:
         """The ends of all partitions; new ones begin where the stream shall begin."""

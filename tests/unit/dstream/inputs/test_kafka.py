@@ -13,12 +13,14 @@ from millstream.connectors.kafka.offsets import EARLIEST, LATEST
 from millstream.connectors.kafka.partitions import Subscription
 from millstream.connectors.kafka.settings import KafkaSettings
 from millstream.connectors.kafka.source import KafkaChannels
+from millstream.dstream import ManualClock, SparkContext, StreamingContext
 from millstream.dstream.inputs.kafka import KafkaInput, KafkaRecords
 from millstream.dstream.inputs.kafka_ranges import KafkaMessageAndMetadata, OffsetRange
 from millstream.dstream.listener import BatchInfo, BatchTime, StreamInputInfo, notify
 from tests.support.dstream.inputs import Batches
 
 LOGS: dict[tuple[str, int], list[bytes | None]] = {}
+CLOSED: list[Brokers] = []
 
 
 class Message:
@@ -67,7 +69,7 @@ class Brokers:
         yield [Message(*self.partition, start + at, value) for at, value in enumerate(values)]
 
     def close(self) -> None:
-        pass
+        CLOSED.append(self)
 
 
 class Settings(KafkaSettings):
@@ -191,6 +193,19 @@ def test_the_input_can_be_pickled_while_it_runs() -> None:
     batches.take(1000)
     copy = pickle.loads(pickle.dumps(batches.source))
     assert batches.again(copy, 0) == [["a", "b"], ["c"]]
+
+
+def test_a_context_that_stops_closes_the_clients() -> None:
+    clock = ManualClock()
+    ssc = StreamingContext(SparkContext("local[2]"), 1, clock=clock)
+    found: list[Any] = []
+    ssc._add_input(direct()).foreachRDD(lambda rdd: found.append(rdd.collect()))
+    ssc.start()
+    clock.advance(1)
+    CLOSED.clear()
+    ssc.stop()
+    assert found == [["a", "b", "c"]]
+    assert len(CLOSED) == 2  # That of the driver, and the readers.
 
 
 @pytest.mark.parametrize("offsets", [(-1, 2), (3, 2)])
