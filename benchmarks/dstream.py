@@ -2,6 +2,7 @@
 
 - `updateStateByKey` with many keys: batches without records visit all of them.
 - `mapWithState` with the same keys: batches of 1 to 10,000 records visit those only.
+- A word count of large batches, and batches of one record.
 - What a checkpoint adds: the batch log, and snapshots of all keys or of those that have changed.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import random
 import tempfile
 import time
 from collections.abc import Callable
@@ -56,6 +58,29 @@ def cpu_of_batches(
     return found
 
 
+def stateless() -> None:
+    """Print the CPU seconds of a large batch, and of small ones."""
+    drawn = random.Random(1)
+    words = [f"word {drawn.randrange(10_000)}" for _ in range(1_000_000)]
+    large = cpu_per_batch([words] * 3, lambda stream: stream.countByValue())
+    small = cpu_per_batch([["a"]] * 2_000, lambda stream: stream.map(str.upper).count())
+    print(f"word count of 1,000,000 words: {large:.2f} s per batch")
+    print(f"one record through map and count: {small * 1000:.2f} ms per batch")
+
+
+def cpu_per_batch(batches: list[list[str]], program: Program) -> float:
+    """CPU seconds per batch."""
+    clock = ManualClock()
+    ssc = StreamingContext(SparkContext("local[2]"), 1, clock=clock)
+    program(ssc.queueStream(batches)).foreachRDD(lambda rdd: rdd.count())
+    ssc.start()
+    begun = time.process_time()
+    clock.advance(len(batches))
+    found = (time.process_time() - begun) / len(batches)
+    ssc.stop()
+    return found
+
+
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -77,6 +102,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             found = cpu_of_batches(programs[name], keys, SIZES, folder)
             show(f"{name}, a snapshot in each batch", found)
+    stateless()
 
 
 def show(name: str, seconds: list[float]) -> None:
