@@ -189,5 +189,8 @@ class ResultOperations(Operations):
         return self.to_arrow().to_pandas()  # type: ignore[no-any-return]
 
     def to_dataframe(self) -> DataFrame:
-        """The columns of `to_arrow` as a DataFrame of Spark, which computes them when it needs them."""
+        """The columns of `to_arrow` as a DataFrame of Spark, which computes them when it needs them.
+
+        Elements without a type come to the driver first: their columns are found from all of them.
+        """
         return self._env._frame(self._node)

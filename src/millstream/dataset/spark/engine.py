@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import pickle
 import uuid
 from collections import Counter
@@ -109,7 +110,7 @@ class SparkEngine:
     ) -> None:
         self.loop_options = loop_options or LoopOptions()
         given = session or SparkSession.getActiveSession()
-        self.spark = given or get_session(None, parallelism or 1, configuration)
+        self.spark = given or get_session(None, parallelism or os.cpu_count() or 1, configuration)
         self.parallelism = parallelism or self.spark.sparkContext.defaultParallelism
         self.run = uuid.uuid4().hex
         self._numbers = itertools.count(1)
