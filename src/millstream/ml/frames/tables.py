@@ -170,6 +170,8 @@ class TableFrame(Frame):
     def batch(self, names: Sequence[str] | None = None) -> Batch:
         if names is not None:
             self.require(names)
+            if self._batch is None and set(names) < set(self.names):
+                return self.only(list(dict.fromkeys(names))).batch()
         if self._batch is None:
             self._batch = columns_of_rows([*self._env.final_rows(self._table)], self.names)
         return self._batch
