@@ -27,19 +27,7 @@ from millstream.dataset.plan.nodes import (
 )
 from millstream.dataset.plan.records import coerced
 
-__all__ = ["aggregated", "extreme_of", "group_step", "reduced"]
-
-
-def group_step(node: Node, function: UserFunction) -> Step:
-    """A pass over groups: each element that goes in is the elements of a group."""
-    return Step("flat_map", grouped(function), node.title)
-
-
-def grouped(function: UserFunction) -> UserFunction:
-    """The function, called with the elements of a group instead of a list."""
-    return UserFunction(
-        function.function, function.method, function.arguments, function.collects, function.location
-    )
+__all__ = ["aggregated", "extreme_of", "reduced"]
 
 
 class _Groups:

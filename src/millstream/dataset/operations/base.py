@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from millstream.common.errors import PlanError, short_repr, user_location
 from millstream.common.typeinfo import TypeInformation
@@ -13,8 +13,6 @@ from millstream.dataset.plan.nodes import Node
 if TYPE_CHECKING:
     from millstream.dataset.data_set import DataSet, OperatorSet
     from millstream.dataset.environment import ExecutionEnvironment
-
-S = TypeVar("S", bound="Operations")
 
 
 class Operations:
@@ -76,8 +74,3 @@ def node_of(other: Any, mine: Operations, what: str) -> Node:
             hint="make one with env.from_elements(...) or env.from_collection([...])",
         )
     return node
-
-
-def as_data_set(value: Any) -> DataSet:
-    """For type checkers: what has all the methods."""
-    return cast("DataSet", value)

@@ -67,8 +67,3 @@ def value_of(type_info: TypeInformation, names: Sequence[str]) -> Column:
         return F.col(names[0])
     inner = [field.name for field in type_info.to_arrow()]
     return F.struct(*[F.col(name).alias(field) for name, field in zip(names, inner, strict=True)])
-
-
-def null_of(type_info: TypeInformation) -> Column:
-    """No record, as one column."""
-    return F.lit(None).cast(spark_type(type_info))
