@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -114,6 +114,7 @@ class Side:
         self._records: DataSet | None = None
         self._columns = columns
         self.ends_of: Side | None = None
+        self._kinds: list[Any] | None = None
 
     @property
     def context(self) -> ExecutionEnvironment:
@@ -196,19 +197,28 @@ class Side:
         data, parts = self.data(), self.parts()
         if all(map(is_known, parts)):
             return data.to_dataframe().toDF(*self.names)
-        unknown = [at for at, part in enumerate(parts) if not is_known(part)]
-        found = data.map_partition(_Kinds(unknown)).collect()
-        kinds: list[Any] = list(parts)
-        for place, at in enumerate(unknown):
-            kinds[at] = _merged([each[place] for each in found])
-        # Without a record nothing says what ids are.
-        kinds[:-1] = [Types.LONG() if kind == "none" else kind for kind in kinds[:-1]]
+        if self._kinds is None:
+            # It takes a job, and an algorithm asks for the columns several times.
+            self._kinds = _kinds_of(data, parts)
+        kinds = self._kinds
         kept = [at for at, kind in enumerate(kinds) if kind != "none"]
         cells = data.map(
             _Cells([(at, kinds[at]) for at in kept]),
             TupleTypeInfo([_stored(kinds[at]) for at in kept]),
         )
         return _with_nulls(cells.to_dataframe().toDF(*(self.names[at] for at in kept)), self.names)
+
+
+def _kinds_of(data: DataSet, parts: Sequence[Any]) -> list[Any]:
+    """The kinds of the fields of records whose types nobody knows."""
+    unknown = [at for at, part in enumerate(parts) if not is_known(part)]
+    found = data.map_partition(_Kinds(unknown)).collect()
+    kinds: list[Any] = list(parts)
+    for place, at in enumerate(unknown):
+        kinds[at] = _merged([each[place] for each in found])
+    # Without a record nothing says what ids are.
+    kinds[:-1] = [Types.LONG() if kind == "none" else kind for kind in kinds[:-1]]
+    return kinds
 
 
 def column_of(values: Iterable[Any]) -> pa.Array:
