@@ -311,6 +311,24 @@ def test_an_output_may_stop_the_context(ssc: StreamingContext, clock: ManualCloc
     assert found == [1, 2]
 
 
+def test_a_graceful_stop_processes_what_has_come(ssc: StreamingContext, clock: ManualClock) -> None:
+    found = collected(ssc.queueStream([[1], [2], [3], [4]]))
+    ssc.start()
+    assert ssc._loop is not None
+    with ssc._loop.held():
+        for _ in range(3):
+            ssc._loop.tick()
+    ssc.stop(False, True)
+    assert found == [[1], [2], [3]]
+
+
+def test_late_batches_have_their_own_records(ssc: StreamingContext, clock: ManualClock) -> None:
+    found = collected(ssc.queueStream([[1], [2], [3]]).window(2))
+    ssc.start()
+    clock.advance(4, late=True)
+    assert found == [[1], [1, 2], [2, 3], [3]]
+
+
 def test_files_of_batches(ssc: StreamingContext, clock: ManualClock, tmp_path: Path) -> None:
     stream = ssc.queueStream([["a"], ["b"]])
     stream.saveAsTextFiles(str(tmp_path / "text"), "txt")
