@@ -12,6 +12,7 @@ from millstream.common.types import Row
 from millstream.datastream.data_stream import DataStream
 from millstream.ml.errors import ml_error, ml_type_error
 from millstream.ml.frames.tables import TableFrame
+from millstream.ml.stages.entry import frame_of
 from millstream.table.table import Table
 
 __all__ = ["Input", "ModelData", "input_of"]
@@ -78,6 +79,11 @@ def input_of(data: Any) -> Input:
     )
 
 
+def is_rows(data: Any) -> bool:
+    """Whether data are model data of this process: of Arrow, pandas or Spark."""
+    return type(data).__module__.startswith(("pyarrow", "pandas", "pyspark"))
+
+
 @dataclass(frozen=True)
 class ModelData:
     """The data of models: one row that is known, or a table or stream of versions."""
@@ -95,6 +101,10 @@ class ModelData:
             return ModelData.of(given.get_model_data())
         if isinstance(given, Row | tuple | Table | DataStream):
             return ModelData(given)
+        if is_rows(given):
+            batch = frame_of(given).batch()
+            if len(batch):
+                return ModelData(Row(**{name: batch.values(name)[0] for name in batch.columns}))
         hint = "give the result of get_model_data() of a fitted model, or a Row"
         message = f"model data are a table, stream or row, got {short_repr(given)}"
         raise ml_type_error("ML_MODEL_DATA", message, hint)

@@ -11,9 +11,11 @@ import pytest
 from millstream.common import Row
 from millstream.common.errors import MillstreamError
 from millstream.datastream import StreamExecutionEnvironment
-from millstream.ml.linalg import DenseVector, Vectors
+from millstream.ml.clustering.kmeans import KMeans
+from millstream.ml.linalg import DenseVector, DenseVectorTypeInfo, Vectors
 from millstream.ml.online.kmeans import OnlineKMeans, OnlineKMeansModel
-from millstream.testing import run_local
+from millstream.testing import in_memory, run_local
+from tests.support.ml import rows_of_table, table_of
 from tests.support.online import at_times
 
 TRAIN_1 = [(10.0, 0.0), (10.0, 0.3), (10.3, 0.0), (-10.0, 0.0), (-10.0, 0.6), (-10.6, 0.0)]
@@ -114,3 +116,19 @@ def test_saved_and_read(tmp_path: Path) -> None:
     read = OnlineKMeansModel.load(str(tmp_path / "m"))
     assert read.transform(np.array(QUERIES)).tolist() == [0, 0, 0, 1, 1, 1]
     assert read.distance_measure == "manhattan"
+
+
+@pytest.mark.parametrize("on_table", [False, True])
+def test_it_begins_with_a_fitted_model(on_table: bool) -> None:
+    rows = [(Vectors.dense(x),) for x in (0.0, 1.0, 8.0, 9.0)]
+    with in_memory():
+        _, table = table_of(rows, ["features"], [DenseVectorTypeInfo()])
+        given = table if on_table else [row[0] for row in rows]
+        fitted = KMeans(k=2, seed=1).fit(given)
+        for model in (fitted, fitted.get_model_data(), *fitted.get_model_data()):
+            learner = OnlineKMeans(k=2, global_batch_size=4, decay_factor=1.0)
+            learner.set_initial_model_data(model)
+            versions = rows_of_table(learner.fit(table).get_model_data()[0])
+            assert [row.weights.to_array().tolist() for row in versions] == [[2, 2], [4, 4]]
+            found = [sorted(each.get(0) for each in row.centroids) for row in versions]
+            assert found == [[0.5, 8.5], [0.5, 8.5]]
