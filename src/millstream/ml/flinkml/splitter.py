@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from millstream.dataset import DataSet
 from millstream.ml.errors import ml_value_error
 from millstream.ml.frames.base import Frame, Step
+from millstream.ml.frames.datasets import DataSetFrame
+from millstream.ml.frames.local import ArrowFrame, PandasFrame
 from millstream.ml.kernel.batch import Batch, Made
 from millstream.ml.stages.entry import frame_of, is_array_like
 
@@ -114,16 +117,17 @@ def _parts(data: Any, shares: Sequence[float], precise: bool, seed: int) -> tupl
             data.shape[0] if hasattr(data, "shape") else len(data), shares, precise, seed
         )
         return lambda at: _taken(data, codes == at), lambda at: _taken(data, codes != at)
-    frame = frame_of(data)
-    if frame.dataframe is not None and not precise:
-        parts = frame.dataframe.randomSplit(list(shares), seed)
-        return lambda at: parts[at], lambda at: _together([*parts[:at], *parts[at + 1 :]])
-    batch = frame.batch()
-    codes = _codes(len(batch), shares, precise, seed)
-    return (
-        lambda at: _chosen(frame, batch, codes == at),
-        lambda at: _chosen(frame, batch, codes != at),
-    )
+    frame = DataSetFrame(data, "value") if isinstance(data, DataSet) else frame_of(data)
+    if isinstance(frame, (ArrowFrame, PandasFrame)) or precise:
+        batch = frame.batch()
+        codes = _codes(len(batch), shares, precise, seed)
+        return (
+            lambda at: _chosen(frame, batch, codes == at),
+            lambda at: _chosen(frame, batch, codes != at),
+        )
+    weights = np.asarray(shares, np.float64) / np.sum(shares)
+    parts = [each.given([]) for each in frame.split(weights.tolist(), seed)]
+    return lambda at: parts[at], lambda at: _together([*parts[:at], *parts[at + 1 :]])
 
 
 def _codes(rows: int, shares: Sequence[float], precise: bool, seed: int) -> NDArray[np.int64]:
@@ -143,14 +147,16 @@ def _taken(data: Any, mask: NDArray[np.bool_]) -> Any:
 
 
 def _chosen(frame: Frame, batch: Batch, mask: NDArray[np.bool_]) -> Any:
-    if frame.later or frame.dataframe is not None:
-        kinds = {name: frame.kind(name) for name in frame.names}
-        return frame.made(batch.take(mask), kinds).given([])
-    return frame.transformed(Step(lambda _: Made({}, mask), {}, True)).given([])
+    if isinstance(frame, (ArrowFrame, PandasFrame)):
+        return frame.transformed(Step(lambda _: Made({}, mask), {}, True)).given([])
+    kinds = {name: frame.kind(name) for name in frame.names}
+    return frame.made(batch.take(mask), kinds).given([])
 
 
 def _together(parts: Sequence[Any]) -> Any:
+    """The rows of several parts: DataFrames and tables have one method for it, sets another one."""
     found, *rest = parts
     for part in rest:
-        found = found.unionAll(part)
+        union = getattr(found, "unionAll", None) or getattr(found, "union_all", None)
+        found = (union or found.union)(part)
     return found

@@ -18,6 +18,7 @@ from millstream.ml.frames.splitting import bounds_of
 from millstream.ml.frames.tables import columns_of_rows
 from millstream.ml.kernel.batch import Batch, rows_of
 from millstream.ml.kernel.kinds import kind_of_info, kind_of_values, type_info_of
+from millstream.ml.labeled import LabeledVector
 
 __all__ = ["DataSetFrame"]
 
@@ -33,6 +34,28 @@ class DataSetFrame(Frame):
         self._value = value
         self._sample: Any = None
         self._names, self._types = self._fields()
+
+    @staticmethod
+    def of(data: DataSet, features: Sequence[str], label: str | None) -> DataSetFrame:
+        """The data with the names that a stage reads, where tuples have none.
+
+        A `LabeledVector` is the label and the features; tuples for a stage that reads several columns
+        have them in this order.
+        """
+        frame = DataSetFrame(data, features[0] if len(features) == 1 else "value")
+        places = [f"f{at}" for at in range(len(frame.names))]
+        if frame.names != places:
+            return frame
+        names = places
+        if len(places) == 2 and isinstance(frame._first(), LabeledVector):
+            names = [label or "label", frame._value]
+        elif len(features) > 1 and not set(features) & set(places):
+            names = [*features[: len(places)], *places[len(features) :]]
+        return frame if names == places else frame._renamed(names)
+
+    def _renamed(self, names: list[str]) -> DataSetFrame:
+        info = Types.ROW_NAMED(names, self._types)
+        return DataSetFrame(self._data.map(_Fields(range(len(names)), names), info), self._value)
 
     def _fields(self) -> tuple[list[str], list[TypeInformation]]:
         info = self._data.get_type()

@@ -63,10 +63,10 @@ def frame_of(
         from millstream.ml.spark.dataframes import DataFrameFrame
 
         return DataFrameFrame(data)
-    return _of_flink(data, features)
+    return _of_flink(data, features, label)
 
 
-def _of_flink(data: Any, features: Sequence[str]) -> Frame:
+def _of_flink(data: Any, features: Sequence[str], label: str | None) -> Frame:
     if _loaded(data, "millstream.table.table", "Table"):
         from millstream.ml.frames.tables import TableFrame
 
@@ -78,7 +78,7 @@ def _of_flink(data: Any, features: Sequence[str]) -> Frame:
     if _loaded(data, "millstream.dataset.data_set", "DataSet"):
         from millstream.ml.frames.datasets import DataSetFrame
 
-        return DataSetFrame(data, features[0] if len(features) == 1 else "value")
+        return DataSetFrame.of(data, features, label)
     raise ml_type_error(
         "ML_INPUT_KIND",
         f"a {type(data).__name__} is no data for machine learning",
