@@ -180,4 +180,8 @@ class PandasFrame(_LocalFrame):
 
 
 def _or_none(value: Any) -> Any:
-    return None if isinstance(value, float) and value != value else value
+    """A value as Python has it: what pandas calls missing is None."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    missing = isinstance(value, float) and value != value
+    return None if missing or type(value).__name__ in ("NAType", "NaTType") else value

@@ -6,6 +6,8 @@ import struct
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from millstream.ml.errors import ml_type_error
 
 __all__ = ["hash_of_text", "hash_of_value"]
@@ -67,6 +69,8 @@ def hash_of_value(value: Any) -> int:
     """
     if value is None:
         return 0
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, str):
         return hash_of_text(value)
     if isinstance(value, float):

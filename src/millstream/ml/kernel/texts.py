@@ -7,6 +7,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from millstream.ml.errors import ml_type_error, ml_value_error
 
 __all__ = ["categories_of", "java_split", "lowered", "pattern_of", "text_of_number"]
@@ -35,6 +37,8 @@ def text_of_number(value: float) -> str:
 
 def category_of(value: Any, name: str) -> str | None:
     """A text or a number as the text of a category; None for None."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
