@@ -13,6 +13,7 @@ import pytest
 
 from millstream.common.errors import MillstreamError, PlanError, UserCodeError
 from millstream.common.memory_mode import memory_tasks
+from millstream.dataset import ExecutionEnvironment
 from millstream.dstream import ManualClock, SparkContext, StreamingContext, StreamingListener
 from millstream.testing import in_memory
 
@@ -117,6 +118,19 @@ def test_functions_know_that_a_program_runs_in_memory(clock: ManualClock) -> Non
         clock.advance(1)
         ssc.stop()
     assert found == [3]
+
+
+def test_batches_are_joined_with_a_data_set(clock: ManualClock) -> None:
+    with in_memory():
+        env = ExecutionEnvironment.get_execution_environment()
+        names = env.from_elements((1, "one"), (2, "two"))
+        ssc = StreamingContext(SparkContext("local[1]"), 1, clock=clock)
+        pairs = ssc.queueStream([[(1, "a")], [(2, "b"), (3, "c")]])
+        found = collected(pairs.transform(lambda rdd: rdd.join(names)))
+        ssc.start()
+        clock.advance(2)
+        ssc.stop()
+    assert found == [[(1, ("a", "one"))], [(2, ("b", "two"))]]
 
 
 def test_a_slice_of_state_has_no_states_that_were_forgotten(

@@ -181,7 +181,7 @@ class SparkContext:
         return self.from_partitions(lambda: sliced(frame.collect(), size), "from_dataframe")
 
     def as_rdd(self, data: Any) -> RDD[Any]:
-        """An RDD of what a program may give: an RDD, one of PySpark, a DataFrame, or a collection.
+        """An RDD of what may be given: an RDD, also of PySpark, a DataFrame, DataSet or collection.
 
         Examples
         --------
@@ -194,6 +194,8 @@ class SparkContext:
             return self.from_partitions(lambda: data.glom().collect(), "from_rdd")
         if hasattr(data, "mapInArrow") and hasattr(data, "collect"):
             return self.from_dataframe(data)
+        if hasattr(data, "get_execution_environment") and hasattr(data, "collect"):
+            return self._from_data_set(data)
         if isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
             return self.parallelize(data)
         raise PlanError(
@@ -202,6 +204,10 @@ class SparkContext:
             location=user_location(),
             hint="make one with sparkContext.parallelize(values)",
         )
+
+    def _from_data_set(self, data: Any) -> RDD[Any]:
+        size = self.defaultParallelism
+        return self.from_partitions(lambda: sliced(list(data.collect()), size), "from_data_set")
 
     def range(
         self, start: int, end: int | None = None, step: int = 1, numSlices: int | None = None
