@@ -1,6 +1,6 @@
 """Fit and predict: Millstream, pyspark.ml and scikit-learn on the same rows.
 
-    python -m benchmarks.ml [rows]
+    python benchmarks/ml.py [rows]
 
 Seconds of wall clock and of processor time of the whole process tree. The programs of pyspark.ml and of
 Millstream on DataFrames share a session that has run a job before.
