@@ -163,7 +163,14 @@ class StreamingContext(InputMethods):
     def checkpoint(self, directory: str | None) -> None:
         """Keep the program, its batches and its state in a folder, for `getOrCreate`."""
         self._check_open()
-        self._checkpoint = None if directory is None else Checkpoint(directory).made()
+        given = None if directory is None else Checkpoint(directory).made()
+        if (
+            given is not None
+            and self._checkpoint is not None
+            and given.path == self._checkpoint.path
+        ):
+            return  # A context that recovers from this folder still does.
+        self._checkpoint = given
 
     def remember(self, duration: float) -> None:
         """Keep the RDDs of all streams for that many seconds, for `DStream.slice`."""

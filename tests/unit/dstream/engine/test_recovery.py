@@ -230,6 +230,21 @@ def test_a_context_that_does_not_recover_begins_again(tmp_path: Path) -> None:
     assert SEEN == [(1, [("a", 1)]), (2, [("a", 2)])] * 2
 
 
+def test_a_context_that_recovers_may_name_its_folder_again(tmp_path: Path) -> None:
+    def program(ssc: StreamingContext) -> None:
+        ssc.queueStream([[1], [2]]).foreachRDD(remember)
+
+    run = Run(tmp_path, program)
+    run.advance(0, 1)
+    clock = ManualClock(1000)
+    ssc = StreamingContext.getOrCreate(str(tmp_path), lambda: pytest.fail("called"), clock=clock)
+    ssc.checkpoint(str(tmp_path))
+    ssc.start()
+    clock.advance(1)
+    ssc.stop()
+    assert SEEN == [(1, [1]), (2, [2])]
+
+
 def test_programs_with_a_context_cannot_be_kept(tmp_path: Path) -> None:
     sc = SparkContext("local[1]")
     ssc = StreamingContext(sc, 1)
