@@ -21,6 +21,7 @@ from millstream.dataset import (
     RichFunction,
 )
 from millstream.iteration import LoopMode, LoopOptions
+from millstream.table.expressions import col
 from millstream.testing import in_memory
 from tests.support.dataset.programs import counted, random_program
 from tests.support.strategies import scaled
@@ -77,7 +78,12 @@ def programs(env: ExecutionEnvironment) -> Iterator[DataSet]:
     yield numbers.map(lambda n: n / 2, Types.DOUBLE()).distinct(lambda x: x > 0).map(lambda x: 1)
     yield ages.group_by(0).sort_group(1, Order.DESCENDING).first(1)
     yield ages.map(lambda a: (2**70, a[1])).group_by(0).sum(1)
-    yield env.from_collection([], Types.TUPLE([Types.LONG()])).sum(0)
+    nothing = env.from_collection([], Types.TUPLE([Types.LONG()]))
+    yield nothing.sum(0)
+    yield nothing.map_partition(lambda part: [len(list(part))]).distinct()
+    yield ages.filter((col("f1") > 1) & ~col("f0").in_("Cy", "Ada"))
+    yield rows.filter(col("a").is_null | (col("a") >= 2))
+    yield rows.map(lambda row: row, rows.get_type()).filter(~(col("a") == 1)).group_by("b").min("a")
 
 
 def test_programs_give_what_they_give_in_memory(env: ExecutionEnvironment) -> None:
