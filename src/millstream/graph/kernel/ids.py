@@ -37,9 +37,15 @@ def id_type(kind: pa.DataType) -> pa.DataType:
     # A column without rows may have no type.
     if kind == pa.null():
         return pa.int64()
+    # Values of several types, and of types without a column, are pickled.
+    got = (
+        "values of several types, or of another one"
+        if pa.types.is_large_binary(kind) or pa.types.is_binary(kind)
+        else kind
+    )
     raise PlanError(
         "GRAPH_ID_TYPE",
-        f"ids of vertices must be whole numbers or strings, got {kind}",
+        f"ids of vertices must be whole numbers or strings, all of them of one type, got {got}",
         hint="make ids of one of these types with translate_graph_ids",
     )
 
