@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression as OracleRegression
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures as OraclePolynomial
 from sklearn.preprocessing import StandardScaler as OracleScaler
@@ -105,6 +105,8 @@ def test_scikit_learn_takes_the_stages() -> None:
     assert scores == pytest.approx(expected)
     classes = np.where(labels > labels.mean(), 1.0, -1.0)
     assert cross_val_score(SVM(), rows, classes, cv=3).shape == (3,)
+    grid = GridSearchCV(chain(1), {"polynomialfeatures__degree": [1, 3]}, cv=3).fit(rows, labels)
+    assert grid.best_params_ == {"polynomialfeatures__degree": 3}
     copied = clone(SVM(regularization=0.5))
     assert copied.get_params()["regularization"] == 0.5
     assert copied.set_params(regularization=2.0).get_regularization() == 2.0
