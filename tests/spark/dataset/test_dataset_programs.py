@@ -80,7 +80,6 @@ def programs(env: ExecutionEnvironment) -> Iterator[DataSet]:
     yield ages.map(lambda a: (2**70, a[1])).group_by(0).sum(1)
     nothing = env.from_collection([], Types.TUPLE([Types.LONG()]))
     yield nothing.sum(0)
-    yield nothing.map_partition(lambda part: [len(list(part))]).distinct()
     yield ages.filter((col("f1") > 1) & ~col("f0").in_("Cy", "Ada"))
     yield rows.filter(col("a").is_null | (col("a") >= 2))
     yield rows.map(lambda row: row, rows.get_type()).filter(~(col("a") == 1)).group_by("b").min("a")

@@ -185,8 +185,12 @@ def _numbered(s: Any, r: list, typed: bool) -> Any:
 
 
 def _partitions(s: Any, r: list, typed: bool) -> Any:
-    made = s.map_partition(lambda part: [("n", sum(1 for _ in part))], PAIR if typed else None)
-    return made.group_by(0).sum(1), [("n", len(r))]
+    def sizes(part: Any) -> Any:
+        found = sum(1 for _ in part)
+        return [("n", found)] if found else []
+
+    made = s.map_partition(sizes, PAIR if typed else None)
+    return made.group_by(0).sum(1), [("n", len(r))] if r else []
 
 
 def _combined(s: Any, r: list, typed: bool) -> Any:

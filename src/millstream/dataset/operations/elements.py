@@ -77,7 +77,8 @@ class ElementOperations(Operations):
         ----------
         operator
             A function of an iterator, or a `MapPartitionFunction`. Which elements are in a partition
-            depends on the number of tasks.
+            depends on the number of tasks. Do not rely on a call for a partition without elements: in
+            memory there is one, on Spark there may be none.
         output_type
             The type of one result.
         """

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from millstream.dataset.kernel.elements import custom_place
@@ -34,7 +34,7 @@ from millstream.dataset.plan.nodes import (
     Where,
 )
 from millstream.dataset.plan.records import encoded, has_fields
-from millstream.dataset.spark.columns import spark_schema, stored_frame, value_of
+from millstream.dataset.spark.columns import stored_frame, value_of
 from millstream.dataset.spark.engine import Flow, SparkEngine, compiles
 from millstream.dataset.spark.passes import Extra
 
@@ -42,25 +42,10 @@ from millstream.dataset.spark.passes import Extra
 def from_arrow(engine: SparkEngine, node: Node, table: pa.Table) -> Flow:
     """A table of the driver as a DataFrame."""
     kind = stored(node.type)
-    if not table.num_rows:
-        return Flow(_empty(engine, node), kind, result=node.type)
     frame = engine.spark.createDataFrame(table)
     if node.parallelism is not None:
         frame = frame.repartition(node.parallelism)
     return Flow(stored_frame(frame, kind), kind, result=node.type)
-
-
-def _empty(engine: SparkEngine, node: Node) -> DataFrame:
-    """No rows, but partitions: a function of a partition is called for each, as in memory."""
-    parts = engine.width(node)
-    # Spark must not see that nothing is there, or it leaves out the partitions.
-    none = engine.spark.range(0, parts, 1, parts).where(F.rand() < 0)
-    return none.select(
-        *[
-            F.lit(None).cast(each.dataType).alias(each.name)
-            for each in spark_schema(stored(node.type))
-        ]
-    )
 
 
 @compiles(FromRecords)
