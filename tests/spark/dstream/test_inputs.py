@@ -52,12 +52,14 @@ class Seen:
         assert done, self.batches
 
 
-def serve(listening: socket.socket) -> None:
-    """Send the lines to two connections, which stay open."""
+def serve(listening: socket.socket, done: threading.Event) -> None:
+    """Send the lines to two connections, which stay open until the test is done."""
     connections = [listening.accept()[0] for _ in range(2)]
     for connection in connections:
         connection.sendall(LINES + b"\n")
-    listening.accept()  # Nobody comes; the test closes it.
+    done.wait(WAIT)
+    for connection in connections:
+        connection.close()
 
 
 def test_files_and_sockets_give_the_same(spark: SparkSession, tmp_path: Path) -> None:
@@ -72,7 +74,8 @@ def test_files_and_sockets_give_the_same(spark: SparkSession, tmp_path: Path) ->
         theirs = Theirs(spark.sparkContext, SECONDS)
     contexts: dict[str, Any] = {"ours": StreamingContext(None, SECONDS), "spark": theirs}
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = threading.Thread(target=serve, args=(listening,), daemon=True)
+        done = threading.Event()
+        server = threading.Thread(target=serve, args=(listening, done), daemon=True)
         server.start()
         found = {}
         for name, ssc in contexts.items():
@@ -94,6 +97,8 @@ def test_files_and_sockets_give_the_same(spark: SparkSession, tmp_path: Path) ->
         finally:
             contexts["ours"].stop()
             theirs.stop(False)
+            done.set()
+            server.join(WAIT)
     ours, expected = (
         {
             stream: sorted(record for batch in batches for record in batch)
