@@ -87,3 +87,20 @@ def test_random_programs_give_the_same_batches(spark: SparkSession, tmp_path: Pa
         if found[seed] != expected[seed]
     ]
     assert not differ, "\n".join(differ)
+
+
+def test_a_checkpoint_takes_the_active_context_of_pyspark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def setup() -> StreamingContext:
+        ssc = StreamingContext(spark.sparkContext, 1, clock=ManualClock())
+        ssc.queueStream([[1], [2]]).foreachRDD(lambda rdd: rdd.count())
+        return ssc
+
+    for second in range(2):
+        clock = ManualClock(second * 1000)
+        ssc = StreamingContext.getOrCreate(str(tmp_path), setup, clock=clock)
+        assert ssc.sparkContext == spark.sparkContext
+        ssc.start()
+        ssc.awaitTerminationOrTimeout(1)
+        ssc.stop(False)

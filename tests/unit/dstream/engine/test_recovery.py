@@ -358,3 +358,47 @@ def test_a_word_count_of_files_goes_on(tmp_path: Path) -> None:
     found = [sorted(read(str(tmp_path / f"out/words-{n}000")).collect()) for n in range(1, 5)]
     assert found == [[f"a,{n}", f"b,{n}"] for n in range(1, 5)]
     assert run.calls == 1
+
+
+class TheirContext:
+    """As much of PySpark's context as a streaming context needs."""
+
+    master, appName, defaultParallelism = "local[3]", "theirs", 3
+
+    def getConf(self) -> Any:
+        return {"spark.app.name": "theirs", "spark.driver.port": "1", "spark.user": 2}
+
+    def parallelize(self, values: Any) -> Any:
+        return values
+
+    def stop(self) -> None:
+        """Nothing."""
+
+
+def test_a_recovered_context_has_pysparks_if_the_first_one_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pyspark = pytest.importorskip("pyspark")
+    theirs = TheirContext()
+    confs: list[Any] = []
+
+    def active(conf: Any) -> TheirContext:
+        confs.append(dict(conf.getAll()))
+        return theirs
+
+    def setup() -> StreamingContext:
+        ssc = StreamingContext(theirs, 1, clock=ManualClock())
+        ssc.queueStream([[1], [2]]).foreachRDD(remember)
+        return ssc
+
+    monkeypatch.setattr(pyspark.SparkContext, "getOrCreate", active)
+    for second in range(2):
+        clock = ManualClock(1000 * second)
+        ssc = StreamingContext.getOrCreate(str(tmp_path), setup, clock=clock)
+        assert ssc.sparkContext is theirs
+        ssc.start()
+        ssc.awaitTerminationOrTimeout(1)
+        ssc.stop()
+    assert SEEN == [(1, [1]), (2, [2])]
+    (conf,) = confs
+    assert conf["spark.app.name"] == "theirs" and "spark.driver.port" not in conf
