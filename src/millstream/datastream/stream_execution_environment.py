@@ -503,7 +503,9 @@ class StreamExecutionEnvironment(AcceptedSettings, MoreSources):
         if not sinks:
             raise PlanError(
                 "NO_SINK",
-                "no stream of this job ends in a sink, so there is nothing to run",
+                # The first sentence is Flink's: programs look for it.
+                "No operators defined in streaming topology. "
+                "No stream of this job ends in a sink, so there is nothing to run",
                 location=user_location(),
                 hint="end one with print(), sink_to(...) or execute_and_collect(); "
                 "with DiscardingSink() if only side effects matter",

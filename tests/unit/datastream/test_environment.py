@@ -277,6 +277,8 @@ def test_execute_without_a_sink_says_so_and_keeps_what_was_built(
     with pytest.raises(PlanError) as info:
         env.execute()
     check_error(info.value, "NO_SINK", here=__file__, hint="print()")
+    # Programs of Flink ML look for this sentence of Flink's.
+    assert "No operators defined in streaming topology." in str(info.value)
     assert not runtime.jobs
     stream.print()
     env.execute()
