@@ -1,9 +1,9 @@
 """Learn from a stream while predicting for it: on which pages do visitors click?
 
-Each view of a page is predicted with the newest model before it; then the model learns from it. Ten views
-make a version of a logistic regression, by FTRL. After the 60th view visitors want something else: the
-predictions become wrong, and the model follows. There is one channel, so the result is the same in each
-run, also after a crash or from a savepoint.
+Each view of a page is predicted with the newest model before it; then the model learns from it. Ten
+views make a version of a logistic regression, by FTRL. After the 60th view visitors want something
+else: the predictions become wrong, and the model follows. There is one channel, so the result is
+the same in each run, also after a crash or from a savepoint.
 
 Prints:
     version  1: 20 predictions right, P(click on news) = 0.65
