@@ -24,6 +24,7 @@ import tempfile
 import uuid
 from operator import add
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
@@ -41,7 +42,7 @@ BREAKS = (
 
 def write(time, rdd):
     """Write a batch."""
-    written = []
+    written: list[tuple[Any, ...]] = []
 
     def write_partition(counts):
         if written and os.environ.get(BREAKS) == f"{time:%M:%S}":

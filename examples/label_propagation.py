@@ -23,12 +23,12 @@ FRIENDS = [
 ROUNDS = 10
 
 
-class TellLabel(ScatterFunction):
+class TellLabel(ScatterFunction[str, str, str, None]):
     def send_messages(self, vertex):
         self.send_message_to_all_neighbors(vertex.get_value())
 
 
-class TakeMostFrequent(GatherFunction):
+class TakeMostFrequent(GatherFunction[str, str, str]):
     def update_vertex(self, vertex, messages):
         counts = Counter(messages)
         label = max(counts, key=lambda each: (counts[each], each))
@@ -37,7 +37,7 @@ class TakeMostFrequent(GatherFunction):
 
 
 def groups(vertices):
-    found = {}
+    found: dict[str, list[str]] = {}
     for name, label in vertices:
         found.setdefault(label, []).append(name)
     return sorted(sorted(names) for names in found.values())

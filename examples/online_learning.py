@@ -44,7 +44,8 @@ learner = OnlineLogisticRegression(global_batch_size=10, alpha=3.0, beta=1.0)
 learner.set_initial_model_data(Row(coefficient=Vectors.dense(0.0, 0.0), modelVersion=0))
 model = learner.fit(views)
 
-right, clicks = defaultdict(int), {}
+right: dict[int, int] = defaultdict(int)
+clicks = {}
 for row in model.transform(views).execute_and_collect():
     right[row.modelVersion] += row.prediction == row.label
     if row.features == PAGES["news"]:

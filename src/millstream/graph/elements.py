@@ -19,12 +19,7 @@ class Vertex(tuple[Any, ...], Generic[K, VV]):
     It is a tuple of two fields, so it equals a plain tuple, can be unpacked, and its fields are
     keys of a DataSet. Fields cannot be set; make a new vertex.
 
-    Parameters
-    ----------
-    vertex_id
-        The id.
-    value
-        The value; None where vertices have none.
+    ``vertex_id`` is the id, ``value`` the value; None where vertices have none.
 
     Examples
     --------
@@ -71,12 +66,8 @@ class Edge(tuple[Any, ...], Generic[K, EV]):
 
     It is a tuple of three fields.
 
-    Parameters
-    ----------
-    source, target
-        The ids of its vertices.
-    value
-        The value, such as a weight; None where edges have none.
+    ``source`` and ``target`` are the ids of its vertices, ``value`` is its value, such
+    as a weight; None where edges have none.
 
     Examples
     --------

@@ -21,14 +21,8 @@ __all__ = [
 class BlockInfo(NamedTuple):
     """A block of elements that one random generator makes.
 
-    Parameters
-    ----------
-    seed
-        The seed of its generator.
-    block_index, block_count
-        The number of the block, and how many there are.
-    first_element, element_count
-        The number of its first element, and how many it has.
+    Its generator begins with ``seed``. The block is number ``block_index`` of ``block_count``, and has
+    ``element_count`` elements, the first of which is number ``first_element``.
 
     Examples
     --------

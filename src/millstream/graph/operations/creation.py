@@ -144,16 +144,9 @@ class Creation(GraphBase[K, VV, EV]):
         Without vertices they are the ends of the edges. Their values are None, or what a function makes
         of the id.
 
-        Parameters
-        ----------
-        vertices
-            A DataSet of `Vertex`, or of tuples (id, value).
-        edges
-            A DataSet of `Edge`, or of tuples (source, target, value).
-        vertex_value_initializer
-            A function of the id.
-        context
-            The environment; without it the default one.
+        ``vertices`` is a DataSet of `Vertex`, or of tuples (id, value), ``edges`` one of `Edge`, or of
+        tuples (source, target, value); ``vertex_value_initializer`` is a function of the id. Without
+        ``context`` it uses the default environment.
 
         Examples
         --------
@@ -214,16 +207,8 @@ class Creation(GraphBase[K, VV, EV]):
         """Return a reader of CSV files: ``(vertices_path, edges_path, context)``, ``(edges_path,
         context)`` or ``(edges_path, vertex_value_initializer, context)``.
 
-        Parameters
-        ----------
-        vertices_path
-            A file of vertices, or a folder of files.
-        edges_path
-            A file of edges, or a folder of files.
-        vertex_value_initializer
-            A function of the id.
-        context
-            The environment; without it the default one.
+        ``vertices_path`` and ``edges_path`` are files, or folders of files; ``vertex_value_initializer``
+        is a function of the id. Without ``context`` it uses the default environment.
 
         Examples
         --------

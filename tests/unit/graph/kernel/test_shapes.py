@@ -28,7 +28,7 @@ SHAPES: dict[str, tuple[Shape, int, nx.Graph]] = {
 @pytest.mark.parametrize("parts", [1, 3])
 def test_edges_are_those_of_networkx(name: str, parts: int) -> None:
     shape, count, expected = SHAPES[name]
-    found = []
+    found: list[tuple[int, int]] = []
     for vertices in np.array_split(np.arange(count), parts):
         for source, target in shape.pieces(vertices):
             found += zip(source.tolist(), target.tolist(), strict=True)
