@@ -14,7 +14,7 @@ from millstream.common.memory_mode import memory_tasks
 from millstream.common.typeinfo import RowTypeInfo, TypeInformation, Types, from_arrow
 from millstream.dataset.bridges import records_of_stream, records_of_table
 from millstream.dataset.data_set import DataSet
-from millstream.dataset.execution import Engine, Settings, engine_for, result_of
+from millstream.dataset.execution import Engine, Settings, engine_for, foreseen, result_of
 from millstream.dataset.functions import FilterFunction, RichFunction
 from millstream.dataset.operations.base import checked_size
 from millstream.dataset.plan.calls import user_function
@@ -360,6 +360,9 @@ class ExecutionEnvironment:
         finally:
             engine.close()
         return found
+
+    def _foreseen(self, node: Node) -> dict[Node, str]:
+        return foreseen(self._settings, node)
 
     def _frame(self, node: Node) -> DataFrame:
         return engine_for(self._settings).frame(node)

@@ -15,17 +15,17 @@ from millstream.common.memory_mode import memory_tasks
 from millstream.dataset.kernel import elements, files, groups, loops, pairs, sources  # noqa: F401
 from millstream.dataset.kernel.evaluate import Evaluator
 from millstream.dataset.kernel.places import AllPlaces
-from millstream.dataset.plan.nodes import Node, readers_of
+from millstream.dataset.plan.nodes import BulkLoop, DeltaLoop, Node, readers_of
 from millstream.dataset.plan.records import table_of
 from millstream.dataset.plan.travelling import TravellingType
-from millstream.iteration import LoopOptions
+from millstream.iteration import LoopOptions, choose
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from millstream.dataset.sinks import FileSink
 
-__all__ = ["Engine", "Settings", "engine_for", "result_of"]
+__all__ = ["Engine", "Settings", "engine_for", "foreseen", "result_of"]
 
 
 @dataclass
@@ -148,6 +148,31 @@ def engine_for(settings: Settings) -> Engine:
     )
     engine.types = settings.types
     return engine
+
+
+def foreseen(settings: Settings, root: Node) -> dict[Node, str]:
+    """How the iterations of a program would run here and now, and why; it is not run."""
+    tasks = memory_tasks()
+    found: dict[Node, str] = {}
+    for node in readers_of([root]):
+        if not isinstance(node, BulkLoop | DeltaLoop):
+            continue
+        if tasks is None:
+            from millstream.dataset.spark.running import chosen_loop
+
+            way = chosen_loop(node, settings)
+        else:
+            width = settings.parallelism or tasks
+            job = loops.job_of(node, loops.loop_of(node), _no_data, width, settings.loop_options)
+            choice = choose(job)
+            way = f"{choice.mode} loop: {choice.reason}"
+        if way is not None:
+            found[node] = way
+    return found
+
+
+def _no_data(source: Node) -> None:
+    """Nothing, where data is not looked at."""
 
 
 def result_of(engine: Engine, started: float) -> JobExecutionResult:

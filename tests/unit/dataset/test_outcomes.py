@@ -192,6 +192,37 @@ def test_explain_says_what_is_kept_and_shared(env: ExecutionEnvironment) -> None
     assert "#1 pairs: PICKLED_BYTE_ARRAY  [Python: map, kept for several readers]" in text
     assert "(the same as #1)" in text
     loop = env.from_elements(1).iterate(3)
-    text = loop.close_with(loop.map(lambda n: n + 1)).explain()
-    assert "at most 3 supersteps" in text
+    closed = loop.close_with(loop.map(lambda n: n + 1))
+    assert "at most 3 supersteps; in tasks that stay if" in closed.explain()
+    with in_memory():
+        text = closed.explain()
+    assert "[at most 3 supersteps; memory loop: inside of in_memory()]" in text
     assert "the partial solution: LONG  [of this superstep]" in text
+
+
+def test_functions_of_partitions_are_not_called_without_elements(env: ExecutionEnvironment) -> None:
+    nothing = env.generate_sequence(1, 4).filter(lambda n: n > 3)
+    with in_memory(parallelism=3):
+        assert nothing.map_partition(lambda part: [len(list(part))]).collect() == [1]
+        assert nothing.count_elements_per_partition().map(lambda pair: pair[1]).collect() == [1]
+
+
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_functions_of_a_step_may_change_what_they_get(
+    env: ExecutionEnvironment, tasks: int
+) -> None:
+    """Static sets, the solution set, broadcast sets and other readers see nothing of it."""
+
+    def grow(mine: Any, other: Any) -> Any:
+        other[1].append(7)
+        return mine[0], [*mine[1], len(other[1])]
+
+    static = env.from_collection([(key, [0]) for key in range(3)])
+    solution = env.from_collection([(key, []) for key in range(3)])
+    loop = solution.iterate_delta(static, 3, 0)
+    near = loop.get_workset().join(static).where(0).equal_to(0).using(grow)
+    met = near.join(loop.get_solution_set()).where(0).equal_to(0).using(grow)
+    shared = met.map(lambda pair: (pair[0], pair[1] + [pair[1].clear() or "x"]))
+    with in_memory(parallelism=tasks):
+        kept = loop.close_with(met, met.union(shared.filter(lambda pair: False))).collect()
+    assert sorted(kept) == [(key, [0, 2, 1, 2, 4, 2, 6]) for key in range(3)]

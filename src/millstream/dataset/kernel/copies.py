@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import pickle
+from decimal import Decimal
 from typing import Any
 
 from millstream.common.errors import MillstreamError
 from millstream.common.pickling import dumps
 from millstream.common.typeinfo import TupleTypeInfo, TypeInformation
 
-__all__ = ["copied", "never_changes"]
+__all__ = ["copied", "never_changes", "own"]
+
+_ATOMS = frozenset(
+    (int, float, str, bytes, bool, type(None), Decimal, dt.date, dt.datetime, dt.time)
+)
 
 
 def never_changes(type_info: TypeInformation) -> bool:
@@ -39,10 +45,31 @@ def copied(type_info: TypeInformation, records: list[Any]) -> list[Any]:
     >>> given
     [[1]]
     """
-    if never_changes(type_info) or not records:
+    if never_changes(type_info) or all(map(_frozen, records)):
         return records
+    return own(records)  # type: ignore[no-any-return]
+
+
+def own(value: Any) -> Any:
+    """A value that shares nothing with the given one that can be changed, if pickle can make it.
+
+    Examples
+    --------
+    >>> given = ("a", [1])
+    >>> own(given)[1].append(2)
+    >>> given
+    ('a', [1])
+    """
+    if _frozen(value):
+        return value
     try:
-        found: list[Any] = pickle.loads(dumps(records))
+        return pickle.loads(dumps(value))
     except MillstreamError:
-        return records
-    return found
+        return value
+
+
+def _frozen(value: Any) -> bool:
+    """Whether a value can be seen to be one that nobody can change."""
+    if value.__class__ in _ATOMS:
+        return True
+    return value.__class__ is tuple and all(map(_frozen, value))

@@ -11,7 +11,7 @@ from millstream.dataset.kernel.copies import copied, never_changes
 from millstream.dataset.kernel.places import Parts, Places
 from millstream.dataset.kernel.steps import Step, run_steps
 from millstream.dataset.plan.keys import Keys, identity, slot_of
-from millstream.dataset.plan.nodes import Node, Placeholder
+from millstream.dataset.plan.nodes import Node
 from millstream.dataset.plan.records import coerced
 from millstream.iteration import LoopOptions
 
@@ -101,7 +101,7 @@ class Evaluator:
 
     def _copies(self, node: Node) -> Parts:
         parts = self._results[node]
-        if never_changes(node.type) or isinstance(node, Placeholder):
+        if never_changes(node.type):
             return parts
         return [copied(node.type, part) for part in parts]
 
@@ -123,7 +123,10 @@ class Evaluator:
                 node.title,
                 self.places.own[at],
                 self.width(node),
-                {name: list(values) for name, values in broadcasts.items()},
+                {
+                    name: list(copied(node.broadcasts[name].type, values))
+                    for name, values in broadcasts.items()
+                },
                 self.accumulators[at],
             )
 

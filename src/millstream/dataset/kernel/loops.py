@@ -17,7 +17,15 @@ from millstream.dataset.kernel.evaluate import Constants, Evaluator, operator_of
 from millstream.dataset.kernel.places import OnePlace, Parts
 from millstream.dataset.plan.columns import arrow_schema, column_names, stored
 from millstream.dataset.plan.keys import Keys, identity, slot_of
-from millstream.dataset.plan.nodes import BulkLoop, DeltaLoop, Node, Placeholder, cut, static_inputs
+from millstream.dataset.plan.nodes import (
+    BulkLoop,
+    DeltaLoop,
+    Node,
+    Placeholder,
+    cut,
+    readers_of,
+    static_inputs,
+)
 from millstream.dataset.plan.records import coerced, decoded, encoded
 from millstream.iteration import (
     Aggregator,
@@ -141,6 +149,8 @@ class _Program(MeshProgram):
         self._types = types
         self._solution: dict[Any, list[Any]] | None = None
         self._accumulators: dict[str, Accumulator[Any, Any]] = {}
+        readers = readers_of(loop.results)
+        self._shared = {node for node, count in readers.items() if count > 1}
 
     def load(self, task: Task, inputs: Mapping[str, pa.Table]) -> None:
         sets = [_records(kind, inputs[f"set{at}"]) for at, kind in enumerate(self._types)]
@@ -180,6 +190,7 @@ class _Program(MeshProgram):
             ),
             self._kept(),
         )
+        run.shared = self._shared
         active = self._advance(run)
         aggregates = {name: each.get_aggregate() for name, each in mine.items()}
         if self._accumulators:

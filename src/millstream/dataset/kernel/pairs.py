@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from millstream.dataset.kernel.copies import never_changes, own
 from millstream.dataset.kernel.evaluate import (
     Evaluator,
     matches_nothing,
@@ -49,7 +50,15 @@ def _looked_up(
     """The pairs by an index of the other set."""
     parts = zip(run.routed(node, source, keys), kept, strict=True)
     pairs = [list(_matches(keys, part, table, side, node.kind)) for part, table in parts]
+    # The function may change what it gets; the index stays as it is.
+    at = 1 if side == "left" else 0
+    if node.function is not None and not never_changes(node.inputs[at].type):
+        pairs = [[_with_own(pair, at) for pair in part] for part in pairs]
     return _finished(run, node, pairs)
+
+
+def _with_own(pair: Pair, at: int) -> Pair:
+    return (pair[0], own(pair[1])) if at else (own(pair[0]), pair[1])
 
 
 def _matches(

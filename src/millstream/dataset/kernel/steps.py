@@ -143,8 +143,11 @@ def _flat_join(step: Step, records: Iterator[Any]) -> Iterator[Any]:
 
 
 def _map_partition(step: Step, records: Iterator[Any]) -> Iterator[Any]:
-    call = step.function.emitting()
-    yield from guarded(step, "(a partition)", lambda: call(Elements(records)))
+    # Spark leaves out partitions of which it sees that they are empty: nothing may depend on them.
+    elements = Elements(records)
+    if elements.has_next():
+        call = step.function.emitting()
+        yield from guarded(step, "(a partition)", lambda: call(elements))
 
 
 def _combine(step: Step, records: Iterator[Any]) -> Iterator[Any]:

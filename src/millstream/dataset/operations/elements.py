@@ -77,8 +77,7 @@ class ElementOperations(Operations):
         ----------
         operator
             A function of an iterator, or a `MapPartitionFunction`. Which elements are in a partition
-            depends on the number of tasks. Do not rely on a call for a partition without elements: in
-            memory there is one, on Spark there may be none.
+            depends on the number of tasks. There is no call for a partition without elements.
         output_type
             The type of one result.
         """
@@ -224,7 +223,7 @@ class ElementOperations(Operations):
         )
 
     def count_elements_per_partition(self) -> DataSet:
-        """Pairs of the number of a partition and the number of its elements."""
+        """Pairs of the number of a partition and the number of its elements, if it has any."""
         kind = Types.TUPLE([Types.LONG(), Types.LONG()])
         return self.map_partition(_Count(), kind).name("Count")
 

@@ -86,9 +86,11 @@ class ResultOperations(Operations):
     def explain(self) -> str:
         """The plan as text: which operators Spark's engine runs, and which run as Python, and why.
 
-        What only a run can decide, such as the way of an iteration, is there after a run on Spark.
+        How an iteration will run is said as far as it can be known without running it: inside of
+        `millstream.testing.in_memory`, or when there is a Spark session. How it ran in the end is there
+        after a run on Spark.
         """
-        return explained(self._node, self._env._notes)
+        return explained(self._node, self._env._notes, self._env._foreseen(self._node))
 
     def output(self, to_error: bool = False) -> DataSink:
         """Print each element when the program runs, as Flink does: ``(a, 1)``.

@@ -41,8 +41,19 @@ __all__ = ["explained"]
 SPARK, PYTHON = "Spark", "Python"
 
 
-def explained(root: Node, notes: Mapping[Node, str] | None = None) -> str:
+def explained(
+    root: Node, notes: Mapping[Node, str] | None = None, loops: Mapping[Node, str] | None = None
+) -> str:
     """The operators of a program, the last one first, each with the place where it runs.
+
+    Parameters
+    ----------
+    root
+        The last operator.
+    notes
+        How operators ran, where only a run could decide.
+    loops
+        How iterations would run, and why.
 
     Examples
     --------
@@ -55,7 +66,7 @@ def explained(root: Node, notes: Mapping[Node, str] | None = None) -> str:
     lines: list[str] = []
     readers: dict[Node, int] = {}
     _count(root, readers, set())
-    _walk(root, 0, lines, readers, {}, notes or {})
+    _walk(root, 0, lines, readers, {}, notes or {}, loops or {})
     return "\n".join(lines)
 
 
@@ -79,6 +90,7 @@ def _walk(
     readers: dict[Node, int],
     named: dict[Node, int],
     notes: Mapping[Node, str],
+    loops: Mapping[Node, str],
 ) -> None:
     indent = "  " * depth
     if node in named:
@@ -92,16 +104,16 @@ def _walk(
     else:
         kept = ""
     ran = f"  ran as {notes[node]}" if node in notes else ""
-    lines.append(f"{indent}{label}{node.title}: {node.type}  [{decision(node)}{kept}]{ran}")
+    lines.append(f"{indent}{label}{node.title}: {node.type}  [{decision(node, loops)}{kept}]{ran}")
     for other in node.inputs:
-        _walk(other, depth + 1, lines, readers, named, notes)
+        _walk(other, depth + 1, lines, readers, named, notes, loops)
     for name, other in node.broadcasts.items():
         lines.append(f"{indent}  broadcast set {name!r}:")
-        _walk(other, depth + 2, lines, readers, named, notes)
+        _walk(other, depth + 2, lines, readers, named, notes, loops)
     steps = _steps(node)
     for name, step in steps:
         lines.append(f"{indent}  {name}:")
-        _walk(step, depth + 2, lines, {}, {}, notes)
+        _walk(step, depth + 2, lines, {}, {}, notes, loops)
 
 
 def _steps(node: Node) -> list[tuple[str, Node]]:
@@ -124,7 +136,7 @@ def pending(node: Node) -> bool:
     return False
 
 
-def decision(node: Node) -> str:
+def decision(node: Node, loops: Mapping[Node, str] | None = None) -> str:
     """Where a node runs, and why.
 
     Examples
@@ -150,7 +162,8 @@ def decision(node: Node) -> str:
     if isinstance(node, Reduce | GroupReduce | GroupCombine | CoGroup):
         return _grouped(node)
     if isinstance(node, BulkLoop | DeltaLoop):
-        return f"at most {node.most} supersteps, in tasks that stay if all run at once"
+        unknown = "in tasks that stay if all can run at once, which is known with a Spark session"
+        return f"at most {node.most} supersteps; {(loops or {}).get(node, unknown)}"
     return _other(node)
 
 

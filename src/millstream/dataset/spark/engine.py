@@ -42,7 +42,7 @@ from millstream.spark.tasks.failures import readable_errors
 if TYPE_CHECKING:
     from millstream.dataset.sinks import FileSink
 
-__all__ = ["Flow", "SparkEngine", "compiles"]
+__all__ = ["Flow", "SparkEngine", "compiles", "loop_tasks"]
 
 F_ = TypeVar("F_", bound=Callable[..., Any])
 COMPILERS: dict[type[Node], Callable[[SparkEngine, Any], Flow]] = {}
@@ -56,6 +56,12 @@ def compiles(kind: type[Node]) -> Callable[[F_], F_]:
         return function
 
     return register
+
+
+def loop_tasks(spark: SparkSession, parallelism: int | None) -> int | None:
+    """How many tasks iterations have; None for as many as run at once."""
+    slots = spark.sparkContext.defaultParallelism
+    return parallelism if parallelism and parallelism <= slots else None
 
 
 @dataclass(frozen=True)
@@ -122,8 +128,7 @@ class SparkEngine:
         self._context: Callable[..., RuntimeContext] = RuntimeContext
         self._aggregators: dict[str, Any] = {}
         self.types: Sequence[TravellingType] = ()
-        slots = self.spark.sparkContext.defaultParallelism
-        self.loop_tasks = parallelism if parallelism and parallelism <= slots else None
+        self.loop_tasks = loop_tasks(self.spark, parallelism)
         self._notes: dict[Node, str] = {}
         self.more_accumulators: list[dict[str, Any]] = []
 

@@ -7,9 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 
 from millstream.common.errors import PlanError
+from millstream.dataset.execution import Settings
 from millstream.dataset.functions import IterationRuntimeContext
 from millstream.dataset.kernel.loops import (
     Loop,
@@ -18,11 +20,12 @@ from millstream.dataset.kernel.loops import (
     loop_of,
     merged_aggregates,
     previous_of,
+    table_from,
 )
 from millstream.dataset.plan.columns import column_names, stored
 from millstream.dataset.plan.nodes import BulkLoop, DeltaLoop, Node, Placeholder
-from millstream.dataset.spark.engine import Flow, SparkEngine, compiles
-from millstream.iteration import run_loop
+from millstream.dataset.spark.engine import Flow, SparkEngine, compiles, loop_tasks
+from millstream.iteration import choose, run_loop
 
 
 @compiles(Placeholder)
@@ -45,10 +48,32 @@ def _delta(engine: SparkEngine, node: DeltaLoop) -> Flow:
     return _looped(engine, node)
 
 
+def chosen_loop(node: BulkLoop | DeltaLoop, settings: Settings) -> str | None:
+    """How an iteration would run, and why; None if there is no session that could say it."""
+    spark = settings.session or SparkSession.getActiveSession()
+    if spark is None and settings.loop_options.mode != "memory":
+        return None
+    tasks = None if spark is None else loop_tasks(spark, settings.parallelism)
+
+    def data(source: Node) -> DataFrame | None:
+        return None if spark is None else spark.range(0)
+
+    try:
+        found = choose(job_of(node, loop_of(node), data, tasks, settings.loop_options))
+    except PlanError as error:
+        return error.message
+    way = "a job per superstep" if found.mode == "driver" else f"{found.mode} loop"
+    return f"{way}: {found.reason}"
+
+
 def _looped(engine: SparkEngine, node: BulkLoop | DeltaLoop) -> Flow:
     loop = loop_of(node)
 
-    def data(source: Node) -> DataFrame:
+    memory = engine.loop_options.mode == "memory"
+
+    def data(source: Node) -> DataFrame | pa.Table:
+        if memory:
+            return table_from(source.type, engine.records(source))
         flow = engine.settled(source)
         return flow.frame.select(*column_names(flow.type))
 
@@ -63,7 +88,8 @@ def _looped(engine: SparkEngine, node: BulkLoop | DeltaLoop) -> Flow:
     for own in accumulators_of(result):
         engine.more_accumulators.append(own)
     kind = stored(node.type)
-    return Flow(result.to_dataframe(), kind, result=node.type)
+    frame = engine.spark.createDataFrame(result.to_arrow()) if memory else result.to_dataframe()
+    return Flow(frame, kind, result=node.type)
 
 
 def _by_driver(engine: SparkEngine, node: BulkLoop | DeltaLoop, loop: Loop) -> Flow:
