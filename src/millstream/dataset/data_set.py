@@ -83,7 +83,9 @@ class DataSet(ElementOperations, SetOperations, PairOperations, ResultOperations
         """
         from millstream.dataset.iterations import begin_delta
 
-        return begin_delta(self, workset, max_iterations, self._keys(keys, "iterate_delta"))
+        return begin_delta(
+            self, workset, max_iterations, self._keys(keys, "iterate_delta"), bool(keys)
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._node.title}, {self._node.type})"

@@ -203,6 +203,25 @@ class RuntimeContext:
             self._made[name] = initializer(self.get_broadcast_variable(name))
         return self._made[name]
 
+    def get_iteration_aggregator(self, name: str) -> Any:
+        """The aggregator of the iteration, in functions of its step."""
+        raise self._outside()
+
+    def get_previous_iteration_aggregate(self, name: str) -> Any:
+        """The value of an aggregator after the last superstep, in functions of a step."""
+        raise self._outside()
+
+    def get_superstep_number(self) -> int:
+        """The number of the superstep, in functions of a step."""
+        raise self._outside()
+
+    def _outside(self) -> PlanError:
+        return PlanError(
+            "DATASET_ITERATION",
+            f"operator {self._name!r} is not in the step of an iteration",
+            hint="use this function in what leads from iterate() to close_with()",
+        )
+
     def add_accumulator(self, name: str, accumulator: Accumulator[Any, Any]) -> None:
         """Add a total to the job. The same name in another task must have the same class."""
         if name in self._accumulators:

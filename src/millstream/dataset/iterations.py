@@ -227,8 +227,17 @@ def own_steps_only(results: tuple[Node, ...], own: set[Node]) -> None:
         waiting.extend(upstream(node))
 
 
-def begin_delta(first: Any, workset: Any, max_iterations: Any, keys: Keys) -> DeltaIteration:
+def begin_delta(
+    first: Any, workset: Any, max_iterations: Any, keys: Keys, named: bool
+) -> DeltaIteration:
     """Begin a delta iteration."""
     most = checked_size(max_iterations, "iterate_delta()", 1)
     other = node_of(workset, first, "iterate_delta")
+    if not keys.fields and keys.selector is None and not named:
+        raise PlanError(
+            "DATASET_KEY",
+            "iterate_delta() needs the key of the solution set",
+            location=user_location(),
+            hint='write iterate_delta(workset, 10, 0), or "*" for whole elements',
+        )
     return DeltaIteration(first._env, first._node, other, most, keys)

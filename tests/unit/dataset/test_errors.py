@@ -28,6 +28,9 @@ PLANS: dict[str, tuple[str, Callable[[], Any]]] = {
     "no type": ("NOT_A_TYPE", lambda: PAIRS.map(lambda pair: pair, int)),  # type: ignore[arg-type]
     "no such field": ("DATASET_FIELD", lambda: PAIRS.group_by(2)),
     "no such name": ("DATASET_FIELD", lambda: PAIRS.group_by("name")),
+    "a negative position": ("DATASET_FIELD", lambda: LOOSE.project(-1)),
+    "a class": ("DATASET_FUNCTION", lambda: PAIRS.map(Asks)),
+    "no key of a solution": ("DATASET_KEY", lambda: PAIRS.iterate_delta(PAIRS, 3)),
     "no key": ("DATASET_KEY", lambda: PAIRS.group_by(1.5)),
     "sum of texts": ("DATASET_AGGREGATE", lambda: PAIRS.sum(0)),
     "sum of no fields": ("DATASET_FIELD", lambda: env.from_elements(1).sum(0)),
@@ -58,6 +61,22 @@ def test_a_mistake_is_found_when_the_program_is_made(name: str) -> None:
     assert caught.value.location.file == __file__
 
 
+class Opens(RichFunction, MapFunction):
+    def __init__(self, aggregator: str = "") -> None:
+        self.aggregator = aggregator
+
+    def open(self, runtime_context: Any) -> None:
+        if self.aggregator:
+            runtime_context.get_iteration_aggregator(self.aggregator)
+        raise ValueError("cannot be opened")
+
+    def map(self, value: Any) -> Any:
+        return value
+
+    def reduce(self, left: Any, right: Any) -> Any:
+        return left
+
+
 class Asks(RichFunction, MapFunction):
     def map(self, value: Any) -> Any:
         return self.context.get_broadcast_variable("words")
@@ -74,6 +93,10 @@ RUNS: dict[str, tuple[str, Callable[[], Any]]] = {
     "a wrong result": ("TYPE_MISMATCH", lambda: PAIRS.map(str, Types.LONG()).collect()),
     "no such field": ("DATASET_FIELD", lambda: LOOSE.group_by(7).first(1).collect()),
     "texts to sum": ("DATASET_AGGREGATE", lambda: LOOSE.group_by(1).sum(0).collect()),
+    "a text": ("DATASET_FIELD", lambda: env.from_elements("ab").map(str).project(0).collect()),
+    "in open": ("USER_CODE", lambda: PAIRS.group_by(0).reduce(Opens()).collect()),
+    "in open of a map": ("USER_CODE", lambda: PAIRS.map(Opens()).collect()),
+    "outside of steps": ("DATASET_ITERATION", lambda: PAIRS.map(Opens("x")).collect()),
     "unsortable": ("DATASET_ORDER", lambda: PAIRS.min_by(lambda pair: object()).collect()),  # type: ignore[arg-type]
     "partition": ("DATASET_PARTITION", lambda: partitioned().collect()),
     "no broadcast set": ("DATASET_BROADCAST", lambda: PAIRS.map(Asks()).collect()),

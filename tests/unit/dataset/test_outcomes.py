@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import statistics
 import threading
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from millstream.common import Row, Types
+from millstream.common.errors import MillstreamError
 from millstream.dataset import (
     ExecutionEnvironment,
     GroupCombineFunction,
@@ -226,3 +228,35 @@ def test_functions_of_a_step_may_change_what_they_get(
     with in_memory(parallelism=tasks):
         kept = loop.close_with(met, met.union(shared.filter(lambda pair: False))).collect()
     assert sorted(kept) == [(key, [0, 2, 1, 2, 4, 2, 6]) for key in range(3)]
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_keys_are_those_of_python(env: ExecutionEnvironment, typed: bool) -> None:
+    """1 and 1.0 are one key, None and bytes are two: as on Spark, where keys travel as bytes."""
+
+    class Place(NamedTuple):
+        x: Any
+        y: Any
+
+    def sums(*keys: Any) -> list[int]:
+        data = env.from_collection(
+            [(key, 10**at) for at, key in enumerate(keys)],
+            None if typed else Types.PICKLED_BYTE_ARRAY(),
+        )
+        return sorted(n for _, n in data.group_by(0).sum(1).collect())
+
+    with in_memory(parallelism=2):
+        assert sums(1, 1.0, True, Decimal(1), "1", b"1") == [1111, 10_000, 100_000]
+        assert sums(None, b"n", "n", b"f", b"i\x01", 1) == [1, 10, 100, 1000, 10_000, 100_000]
+        assert sums((1, "a"), (1.0, "a"), (Decimal(1), "a"), (None, "a")) == [111, 1000]
+        assert sums(Place(1, 2), (1, 2.0), (2, 1)) == [11, 100]
+        assert sums(float("nan"), float("nan"), 0.0, -0.0, 0) == [11, 11100]
+        left, right = env.from_elements((1, "l")), env.from_elements((1.0, "r"))
+        joined = left.join(right).where(0).equal_to(0)
+        assert joined.project_first(1).project_second(1).collect() == [("l", "r")]
+
+
+def test_names_of_methods_are_no_fields(env: ExecutionEnvironment) -> None:
+    loose = env.from_elements(("a", 1)).map(lambda pair: pair)
+    with in_memory(), pytest.raises(MillstreamError, match="has no field count"):
+        loose.distinct("count").collect()

@@ -50,10 +50,7 @@ class _Groups:
     def _results(self, groups: Iterable[tuple[Any, ...]], context: Any) -> Iterator[Any]:
         function = self._function
         call = function.emitting()
-        try:
-            function.open(context)
-        except Exception as error:
-            raise function.failed(error, self._node.title, "(open)") from error
+        self._open(context)
         try:
             for lists in groups:
                 elements = [Elements(iter(each)) for each in lists]
@@ -66,6 +63,12 @@ class _Groups:
                 )
         finally:
             function.close()
+
+    def _open(self, context: Any) -> None:
+        try:
+            self._function.open(context)
+        except Exception as error:
+            raise self._function.failed(error, self._node.title, "(open)") from error
 
 
 def reduced(function: UserFunction, name: str, records: Iterable[Any]) -> Any:
@@ -100,7 +103,7 @@ class _Reducing(_Groups):
         super().__init__(run, node, node.function)
 
     def _results(self, groups: Iterable[tuple[Any, ...]], context: Any) -> Iterator[Any]:
-        self._function.open(context)
+        self._open(context)
         try:
             for (records,) in groups:
                 yield reduced(self._function, self._node.title, records)

@@ -113,6 +113,13 @@ def user_function(
             location=location,
             hint=f"give a function, a lambda, or an object with a method {method}",
         )
+    if isinstance(function, type) and _is_class_of_functions(function, method):
+        raise PlanError(
+            "DATASET_FUNCTION",
+            f"{method}() got the class {function.__name__}, and needs an object of it",
+            location=location,
+            hint=f"write {function.__name__}()",
+        )
     least, most = _numbers_of_arguments(called)
     if not least <= arguments <= most and not least <= arguments + 1 <= most:
         raise PlanError(

@@ -22,7 +22,8 @@ from millstream.kernel.keys.encoding import encode_key
 
 __all__ = ["Keys", "SortKey", "identity", "keys_of", "slot_of"]
 
-_PLAIN = frozenset((str, int, bool, bytes))
+_PLAIN = frozenset((str, int, bool))
+"""Keys that stand for themselves. Others are bytes, so bytes are not among them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +95,8 @@ class Keys:
         def read(record: Any) -> Any:
             try:
                 if get is not None:
+                    if isinstance(record, str | bytes):
+                        raise TypeError("has characters, not fields")
                     return get(record)
                 found = [field_of(record, field) for field in fields]
             except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -137,6 +140,13 @@ def keys_of(
                 location=location,
                 hint=f'write {what}(0), {what}("name") or {what}(lambda record: ...)',
             )
+        if isinstance(field, int) and field < 0:
+            raise PlanError(
+                "DATASET_FIELD",
+                f"{what}() got the position {field}: fields are counted from 0",
+                location=location,
+                hint="name the field by its position from the left, or by its name",
+            )
     if is_pickled(type_info):
         return Keys(tuple(given), None, None, (PICKLED,) * len(given), location)
     places = [field_index(type_info, field, location) for field in given]
@@ -163,6 +173,8 @@ def identity(key: Any) -> Any:
     'a'
     >>> identity(float("nan")) == identity(float("nan"))
     True
+    >>> identity((1.0, "a"))
+    (1, 'a')
     """
     kind = key.__class__
     if kind in _PLAIN:
@@ -170,9 +182,15 @@ def identity(key: Any) -> Any:
     if kind is tuple:
         for part in key:
             if part.__class__ not in _PLAIN:
-                return encoded_key(key)
+                return tuple(map(identity, key))
         return key
-    return encoded_key(key)
+    found = encoded_key(key)
+    # What equals a plain value is that value: 1.0 and 1 are one key, and so are named tuples and tuples.
+    if found[:1] == b"i":
+        return int.from_bytes(found[1:], "little", signed=True)
+    if found[:1] == b"s":
+        return found[1:].decode("utf-8", "surrogatepass")
+    return identity(tuple(key)) if isinstance(key, tuple) and found[:1] == b"t" else found
 
 
 def encoded_key(key: Any) -> bytes:

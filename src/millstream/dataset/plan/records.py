@@ -226,8 +226,9 @@ def field_of(record: Any, field: int | str) -> Any:
     (2, 3, 4)
     """
     if isinstance(field, str) and isinstance(record, tuple | list):
-        named = getattr(record, field, None) if isinstance(record, tuple) else None
-        if named is not None:
-            return named
+        if field in getattr(record, "_fields", ()):
+            return getattr(record, field)
+        if field[:1] != "f" or not field[1:].isdigit():
+            raise LookupError(field)
         return record[int(field[1:])]
     return record[field]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -100,6 +101,8 @@ def _literal(value: Any) -> str:
 
 def _java_double(value: float) -> str:
     """A number as Java prints a double: with an exponent from 1.0E7 on and below 0.001."""
+    if not math.isfinite(value):
+        return "NaN" if value != value else "-Infinity" if value < 0 else "Infinity"
     if value and not 1e-3 <= abs(value) < 1e7:
         digits, _, exponent = f"{value!r}".partition("e") if "e" in repr(value) else _scaled(value)
         return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
