@@ -34,7 +34,7 @@ __all__ = ["Checkpoint"]
 _PROGRAM, _FACTS, _DONE = "program.pickle", "program.json", "done.json"
 _OURS = (_PROGRAM, _FACTS, _DONE, "batches", "state", "inputs")
 _LOCK = "lock"
-_FORMAT = 1
+_FORMAT = 2
 _SNAPSHOT_MS = 10_000
 _MANIFESTS = 2
 

@@ -194,11 +194,17 @@ class MapWithStateNode(StatefulNode):
             for states, entries in zip(self.maps, maps, strict=True):
                 states.apply(dict(entries))
             self.at_ms = content["at"]
-        for states in self.maps:
-            states.changed.clear()
+        self._place_again()
         self.latest_ms = self.at_ms or 0
         for time_ms, parts in contents[-1]["results"].items():
             self.made[time_ms] = self._as_rdd([Block(part) for part in parts])
+
+    def _place_again(self) -> None:
+        """Put each key where records of it will come: rebuilt code may have another partitioner."""
+        before, self.maps = self.maps, [StateMap() for _ in range(self.partitioner.numPartitions)]
+        entries = [item for states in before for item in states.entries.items()]
+        for key, entry in sorted(entries, key=lambda item: item[1][1]):
+            self.maps[self.partitioner(key)].entries[key] = entry
 
 
 class StateSnapshotsNode(Node):

@@ -78,11 +78,17 @@ class ReducedWindowNode(StatefulNode):
 
     def save(self) -> tuple[bool, Any]:
         """The values of the windows that are kept."""
-        return True, {time_ms: rdd.glom().collect() for time_ms, rdd in self.made.items()}
+        return True, {
+            "window": (self.length_ms, self.slide_ms),
+            "values": {time_ms: rdd.glom().collect() for time_ms, rdd in self.made.items()},
+        }
 
     def load(self, contents: Sequence[Any]) -> None:
-        """Windows from their values."""
-        for time_ms, parts in contents[-1].items():
+        """Windows from their values. Rebuilt code with another window begins with the batches of it."""
+        content = contents[-1]
+        if content["window"] != (self.length_ms, self.slide_ms):
+            return
+        for time_ms, parts in content["values"].items():
             self.made[time_ms] = self.graph.sc.from_partitions(parts)
             self.latest_ms = max(self.latest_ms, time_ms)
 

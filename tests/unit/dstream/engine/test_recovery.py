@@ -195,6 +195,65 @@ def test_rebuilt_code_goes_on_with_the_state(tmp_path: Path) -> None:
     assert [values for _, values in SEEN] == [[("a", n)] for n in (1, 2, 3, 13)]
 
 
+@pytest.mark.parametrize(("before", "after"), [(2, 3), (4, 2), (3, 1)])
+@pytest.mark.parametrize("shift", [0, 1])
+def test_rebuilt_code_finds_states_in_other_partitions(
+    tmp_path: Path, before: int, after: int, shift: int
+) -> None:
+    def count(key: int, value: int | None, state: Any) -> tuple[int, Any]:
+        if state.isTimingOut():
+            return key, "gone"
+        state.update(state.getOption(0) + value)
+        return key, state.get()
+
+    def program(size: int, place: Callable[[int], int]) -> Callable[[StreamingContext], None]:
+        spec = StateSpec.function(count).numPartitions(size).partitioner(place).timeout(2)
+
+        def build(ssc: StreamingContext) -> None:
+            keys = [range(6), range(6), range(3), [], []]
+            pairs = ssc.queueStream([[(key, 1) for key in batch] for batch in keys])
+            pairs.mapWithState(spec).foreachRDD(remember)
+
+        return build
+
+    run = Run(tmp_path, program(before, lambda key: key))
+    run.advance(0, 2)
+    run.build = program(after, lambda key: key + shift)
+    run.advance(2, 3, rebuild=True)
+    run.advance(5, 1, rebuild=True)
+    assert [sorted(values) for _, values in SEEN] == [
+        [(key, 1) for key in range(6)],
+        [(key, 2) for key in range(6)],
+        [(key, 3) for key in range(3)],
+        [],
+        [(key, "gone") for key in range(3, 6)],
+        [(key, "gone") for key in range(3)],
+    ]
+
+
+@pytest.mark.parametrize(("length", "slide"), [(7, 1), (6, 1), (5, 1), (10, 2), (3, 1)])
+def test_rebuilt_code_may_have_other_windows(tmp_path: Path, length: int, slide: int) -> None:
+    def program(length: int, slide: int) -> Callable[[StreamingContext], None]:
+        def build(ssc: StreamingContext) -> None:
+            pairs = ssc.queueStream([[("a", 10**n)] for n in range(24)])
+            pairs.reduceByKeyAndWindow(
+                lambda x, y: x + y, lambda x, y: x - y, length, slide
+            ).foreachRDD(remember)
+
+        return build
+
+    run = Run(tmp_path, program(5, 1))
+    run.advance(0, 8)
+    SEEN.clear()
+    run.build = program(length, slide)
+    run.advance(8, 14, rebuild=True)
+    # The first ones may lack batches that the shorter window did not keep.
+    after = [each for each in SEEN if each[0] >= 8 + length]
+    assert len(after) >= 2
+    for time, values in after:
+        assert values == [("a", sum(10**n for n in range(time - length, time)))]
+
+
 @pytest.mark.parametrize(
     "other",
     [
