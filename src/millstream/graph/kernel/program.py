@@ -222,6 +222,9 @@ def numbers_of(column: Any, what: str) -> Any:
             hint="give all of them a value",
         )
     kind = column.type
+    if kind == pa.null():
+        # Without rows there is nothing to say what they are.
+        return np.zeros(0)
     whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind)
     if not whole and not pa.types.is_floating(kind) and not pa.types.is_decimal(kind):
         raise PlanError(

@@ -17,7 +17,7 @@ from millstream.graph.graph import Graph
 from millstream.graph.graph_algorithm import GraphAlgorithm, GraphAnalytic
 from millstream.graph.kernel.ids import id_type
 from millstream.graph.kernel.program import GraphProgram
-from millstream.graph.operations.sides import data_set_of
+from millstream.graph.operations.sides import data_set_of, plain
 from millstream.iteration import LoopInput, LoopJob, LoopOptions, LoopResult, run_loop
 
 __all__ = [
@@ -51,13 +51,14 @@ def checked_iterations(name: str, number: Any) -> int:
     >>> checked_iterations("iterations", 10)
     10
     """
+    number = plain(number)
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         raise PlanError(
             "GRAPH_ARGUMENTS",
             f"{name} must be a whole number of at least 1, got {number!r}",
             location=user_location(),
         )
-    return number
+    return int(number)
 
 
 def schema_of(columns: Columns) -> pa.Schema:

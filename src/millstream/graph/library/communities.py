@@ -26,7 +26,7 @@ from millstream.graph.library.base import (
     vertex_value_type,
 )
 from millstream.graph.library.components import labels
-from millstream.graph.library.frames import both_ways, graph_of
+from millstream.graph.library.frames import both_ways, edges_of, graph_of
 
 __all__ = ["CommunityDetection", "CommunityDetectionLabelPropagation", "LabelPropagation"]
 
@@ -133,7 +133,7 @@ class CommunityDetection(Configured, GraphAlgorithm[Any, Any, Any, Any]):
 
     def run(self, input: Graph[Any, Any, Any]) -> Any:
         """Run the algorithm on a graph; the result is a graph."""
-        return graph_of(input, self.columns(input), both_ways(input.edge_columns()))
+        return graph_of(input, self.columns(input), both_ways(edges_of(input)))
 
     def columns(self, graph: Graph[Any, Any, Any]) -> Columns:
         """Run the algorithm, and return the columns ``id`` and ``value``."""

@@ -17,7 +17,7 @@ from millstream.graph.library.base import (
     ids_of,
     result_columns,
 )
-from millstream.graph.library.frames import at_least, graph_of, joined, selected
+from millstream.graph.library.frames import at_least, edges_of, graph_of, joined, selected
 
 __all__ = ["CoreNumbers", "KCore"]
 
@@ -77,5 +77,5 @@ class KCore(Configured, GraphAlgorithm[Any, Any, Any, Any]):
         numbers.set_parallelism(self._parallelism or -1)
         core = selected(at_least(numbers.columns(input), "value", self._k), ["id"])
         vertices = joined(input.vertex_columns(), core, "id")
-        edges = joined(joined(input.edge_columns(), core, "source"), core, "target")
+        edges = joined(joined(edges_of(input), core, "source"), core, "target")
         return graph_of(input, vertices, edges)

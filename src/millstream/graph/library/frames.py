@@ -10,12 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.graph.graph import Graph
+from millstream.graph.library.base import ids_of, schema_of
+from millstream.graph.operations.sides import Side
 
 __all__ = [
     "at_least",
     "both_ways",
     "counted",
     "distinct_edges",
+    "edges_of",
     "filled",
     "graph_of",
     "joined",
@@ -33,8 +36,37 @@ def graph_of(
     graph: Graph[Any, Any, Any], vertices: Columns, edges: Columns
 ) -> Graph[Any, Any, Any]:
     """A graph of other columns in the environment of a graph."""
-    make = Graph.from_arrow if isinstance(edges, pa.Table) else Graph.from_dataframes
-    return make(vertices, edges, graph.get_context())
+    sides = [
+        Side(graph.get_context(), side.names, columns=columns, pickled=side.pickled() & {"value"})
+        for side, columns in ((graph._vertices, vertices), (graph._edges, edges))
+    ]
+    make: Any = Graph
+    return make(*sides, graph.get_context())  # type: ignore[no-any-return]
+
+
+def edges_of(graph: Graph[Any, Any, Any]) -> Columns:
+    """The edges of a graph, whose ids can be compared; others are an error.
+
+    Examples
+    --------
+    >>> from millstream.testing import in_memory
+    >>> with in_memory():
+    ...     edges_of(Graph.from_collection([(1, 2, None)])).to_pylist()
+    [{'source': 1, 'target': 2, 'value': None}]
+    """
+    pickled = (graph._edges.pickled() - {"value"}) | (graph._vertices.pickled() & {"id"})
+    edges = graph.edge_columns()
+    kinds = {schema_of(edges).field(name).type for name in _ENDS} - {pa.null()}
+    kinds = kinds or {schema_of(graph.vertex_columns()).field("id").type}
+    if pickled or len(kinds) > 1 or any(map(pa.types.is_nested, kinds)):
+        ids_of(graph)
+    if isinstance(edges, pa.Table):
+        # Columns without values have no type; those of a graph without edges may be such.
+        kind = next(iter(kinds - {pa.null()}), pa.int64())
+        for place, name in enumerate(_ENDS):
+            if edges[name].type == pa.null():
+                edges = edges.set_column(place, name, edges[name].cast(kind))
+    return edges
 
 
 def renamed(columns: Columns, names: Sequence[str]) -> Columns:
@@ -61,7 +93,7 @@ def both_ways(edges: Columns) -> Columns:
     names = ["source", "target", "value"]
     back = renamed(selected(edges, ["target", "source", "value"]), names)
     if isinstance(edges, pa.Table):
-        return pa.concat_tables([edges, back])
+        return pa.concat_tables([edges, back], promote_options="permissive")
     return edges.unionAll(back)
 
 

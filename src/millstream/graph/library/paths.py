@@ -18,6 +18,7 @@ from millstream.graph.library.base import (
     ids_of,
     result_columns,
 )
+from millstream.graph.operations.sides import plain
 
 __all__ = [
     "BreadthFirstSearch",
@@ -26,11 +27,18 @@ __all__ = [
 ]
 
 
+_LIMIT = 1 << 63
+
+
 def checked_source(graph: Graph[Any, Any, Any], source: Any) -> pa.DataType:
     """The type of the ids; a source that cannot be one of them is an error."""
     ids = ids_of(graph)
-    fits = isinstance(source, str) if ids == pa.string() else isinstance(source, int)
-    if not fits or isinstance(source, bool) or (fits and ids == pa.int64() and abs(source) >> 63):
+    if ids == pa.string():
+        fits = isinstance(source, str)
+    else:
+        whole = isinstance(source, int) and not isinstance(source, bool)
+        fits = whole and -_LIMIT <= source < _LIMIT
+    if not fits:
         raise PlanError(
             "GRAPH_UNKNOWN_VERTEX",
             f"the source {source!r} is not a vertex of the graph, whose ids are {ids}",
@@ -69,7 +77,7 @@ class SingleSourceShortestPaths(VertexAlgorithm):
     UNREACHED: ClassVar[float] = 1.7976931348623157e308
 
     def __init__(self, src_vertex_id: Any, max_iterations: int = ENDLESS) -> None:
-        self._source = src_vertex_id
+        self._source = plain(src_vertex_id)
         self._rounds = checked_iterations("max_iterations", max_iterations)
 
     def columns(self, graph: Graph[Any, Any, Any]) -> Columns:
@@ -118,7 +126,7 @@ class BreadthFirstSearch(VertexAlgorithm):
     UNREACHED: ClassVar[int] = (1 << 63) - 1
 
     def __init__(self, src_vertex_id: Any, max_iterations: int = ENDLESS) -> None:
-        self._source = src_vertex_id
+        self._source = plain(src_vertex_id)
         self._rounds = checked_iterations("max_iterations", max_iterations)
 
     def columns(self, graph: Graph[Any, Any, Any]) -> Columns:

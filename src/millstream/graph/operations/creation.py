@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from millstream.common.errors import PlanError, user_location
 from millstream.common.typeinfo import Types
-from millstream.graph.elements import Vertex
+from millstream.graph.elements import Edge, Vertex
 from millstream.graph.loops.values import isolated
 from millstream.graph.loops.vertex_loop import bad_id, duplicate_vertex
 from millstream.graph.operations.base import EV, VV, GraphBase, K
@@ -20,9 +20,9 @@ from millstream.graph.operations.sides import (
     VERTEX_COLUMNS,
     Side,
     as_edge,
-    as_vertex,
     context_of,
     ids_of_edges,
+    plain,
 )
 from millstream.graph.operations.types import (
     VertexTypeInfo,
@@ -194,10 +194,10 @@ class Creation(GraphBase[K, VV, EV]):
         """
         vertices, edges, function, context = inputs_of("from_collection", args, kwargs)
         env = context_of(context)
-        data = env.from_collection([as_edge(each) for each in edges])
+        data = env.from_collection([Edge(*map(plain, each)) for each in edges])
         own = None
         if vertices is not None:
-            records = [as_vertex(each) for each in vertices]
+            records = [Vertex(*map(plain, each)) for each in vertices]
             unique(records)
             own = Side(context, VERTEX_COLUMNS, env.from_collection(records))
         return cls._made(own, Side(context, EDGE_COLUMNS, data), function, context)
@@ -282,6 +282,8 @@ def unique(vertices: Iterable[Vertex[Any, Any]]) -> None:
 
 def _unique_columns(columns: pa.Table) -> None:
     ids = columns["id"]
+    if ids.type == pa.null():
+        ids = ids.cast(pa.int64())
     if pc.count_distinct(ids, mode="all").as_py() == len(ids):
         return
     counts = pc.value_counts(ids)

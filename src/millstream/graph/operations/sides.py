@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.common.errors import PlanError, user_location
 from millstream.common.memory_mode import memory_tasks
 from millstream.common.pickling import dumps
-from millstream.common.typeinfo import TupleTypeInfo, TypeInformation, Types, infer_from_values
+from millstream.common.typeinfo import (
+    RowTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+    Types,
+    infer_from_values,
+)
 from millstream.graph.elements import Edge, Vertex
 from millstream.graph.operations.types import (
     EdgeTypeInfo,
@@ -34,6 +42,7 @@ __all__ = [
     "context_of",
     "data_set_of",
     "ids_of_edges",
+    "plain",
     "turned",
 ]
 
@@ -66,6 +75,17 @@ def as_edge(record: Any) -> Edge[Any, Any]:
     return record if record.__class__ is Edge else Edge(*record)
 
 
+def plain(value: Any) -> Any:
+    """A value of Python for one of numpy, which has no column and looks different.
+
+    Examples
+    --------
+    >>> plain(np.int64(7)), plain("a")
+    (7, 'a')
+    """
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def context_of(context: ExecutionEnvironment | None) -> ExecutionEnvironment:
     """An environment, or the default one where there is none."""
     if context is not None:
@@ -91,6 +111,8 @@ class Side:
         A DataSet of tuples; None if there are columns.
     columns
         A `pyarrow.Table` or a DataFrame with columns of these names.
+    pickled
+        The names of the columns whose values are pickled.
 
     Examples
     --------
@@ -107,12 +129,14 @@ class Side:
         names: tuple[str, ...],
         data: DataSet | None = None,
         columns: Any = None,
+        pickled: Iterable[str] = (),
     ) -> None:
         self._context = context
         self.names = names
         self._data = data
         self._records: DataSet | None = None
         self._columns = columns
+        self._pickled = frozenset(pickled)
         self.ends_of: Side | None = None
         self._kinds: list[Any] | None = None
 
@@ -137,7 +161,10 @@ class Side:
     def data(self) -> DataSet:
         """The records as tuples or rows, of which types are known as far as possible."""
         if self._data is None:
-            self._data = data_set_of(self.context, self._columns)
+            data = data_set_of(self.context, self._columns)
+            if self._pickled:
+                data = data.map(_Unpickled([name in self._pickled for name in self.names]))
+            self._data = data
         return self._data
 
     def parts(self) -> list[TypeInformation]:
@@ -169,15 +196,25 @@ class Side:
             return data_set_of(self.context, self._columns).to_dataframe()
         return self._columns.toArrow() if in_memory else self._columns
 
+    def pickled(self) -> frozenset[str]:
+        """The names of the columns whose values have no type, and are pickled."""
+        self.columns()
+        return self._pickled
+
     def _table(self) -> pa.Table:
         data = self.data()
         if all(map(is_known, self.parts())):
             return data.to_arrow().rename_columns(list(self.names))
         records = [self._fields(record) for record in data.collect()]
         columns = list(zip(*records, strict=True)) or [()] * len(self.names)
-        return pa.table(
-            {name: column_of(values) for name, values in zip(self.names, columns, strict=True)}
-        )
+        table = {}
+        for name, column in zip(self.names, columns, strict=True):
+            values = list(map(plain, column))
+            kind = _kind(values)
+            if _is_pickled(kind):
+                self._pickled |= {name}
+            table[name] = _array(kind, values)
+        return pa.table(table)
 
     def _fields(self, record: Any) -> tuple[Any, ...]:
         fields = tuple(record) if isinstance(record, tuple) or hasattr(record, "as_dict") else ()
@@ -201,6 +238,9 @@ class Side:
             # It takes a job, and an algorithm asks for the columns several times.
             self._kinds = _kinds_of(data, parts)
         kinds = self._kinds
+        self._pickled = frozenset(
+            name for name, kind in zip(self.names, kinds, strict=True) if _is_pickled(kind)
+        )
         kept = [at for at, kind in enumerate(kinds) if kind != "none"]
         cells = data.map(
             _Cells([(at, kinds[at]) for at in kept]),
@@ -229,16 +269,26 @@ def column_of(values: Iterable[Any]) -> pa.Array:
     >>> column_of([1, 2.5]).type, column_of([None]).type, column_of([{1}]).type
     (DataType(double), DataType(null), DataType(binary))
     """
-    values = list(values)
-    kind = _kind(values)
+    values = list(map(plain, values))
+    return _array(_kind(values), values)
+
+
+def _array(kind: Any, values: list[Any]) -> pa.Array:
     if kind == "none":
         return pa.nulls(len(values))
     if kind == "number":
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
     if not is_known(kind):
         return pa.array([None if value is None else dumps(value) for value in values], pa.binary())
+    if isinstance(kind, TupleTypeInfo | RowTypeInfo):
+        # Records are columns of their own; around a record they are one.
+        kind, values = TupleTypeInfo([kind]), [(value,) for value in values]
     (array,) = kind.to_arrow_arrays(values)
     return array
+
+
+def _is_pickled(kind: Any) -> bool:
+    return not isinstance(kind, str) and not is_known(kind)
 
 
 def _kind(values: list[Any]) -> Any:
@@ -280,7 +330,7 @@ class _Kinds:
         columns: list[list[Any]] = [[] for _ in self.places]
         for record in records:
             for column, place in zip(columns, self.places, strict=True):
-                column.append(record[place])
+                column.append(plain(record[place]))
         yield tuple(map(_kind, columns))
 
 
@@ -299,11 +349,24 @@ class _Cells:
 def _maker(kind: Any) -> Callable[[Any], Any]:
     if kind == "number":
         return float
-    return _same if is_known(kind) else dumps
+    return plain if is_known(kind) else _dumped
 
 
-def _same(value: Any) -> Any:
-    return value
+def _dumped(value: Any) -> bytes:
+    return dumps(plain(value))
+
+
+class _Unpickled:
+    """The fields of a row, with values of those that are pickled."""
+
+    def __init__(self, pickled: list[bool]) -> None:
+        self.pickled = pickled
+
+    def map(self, row: Any) -> tuple[Any, ...]:
+        return tuple(
+            pickle.loads(value) if pickled and value is not None else value
+            for value, pickled in zip(row, self.pickled, strict=True)
+        )
 
 
 def _with_nulls(frame: Any, names: tuple[str, ...]) -> Any:

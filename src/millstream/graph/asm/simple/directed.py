@@ -6,7 +6,7 @@ from typing import Any
 
 from millstream.graph.graph import Graph
 from millstream.graph.graph_algorithm import GraphAlgorithm
-from millstream.graph.library.frames import distinct_edges, graph_of, without_loops
+from millstream.graph.library.frames import distinct_edges, edges_of, graph_of, without_loops
 
 __all__ = ["Simplify"]
 
@@ -30,5 +30,5 @@ class Simplify(GraphAlgorithm[Any, Any, Any, Any]):
 
     def run(self, input: Graph[Any, Any, Any]) -> Any:
         """Make the simple graph."""
-        edges = distinct_edges(without_loops(input.edge_columns()))
+        edges = distinct_edges(without_loops(edges_of(input)))
         return graph_of(input, input.vertex_columns(), edges)

@@ -6,7 +6,13 @@ from typing import Any
 
 from millstream.graph.graph import Graph
 from millstream.graph.graph_algorithm import GraphAlgorithm
-from millstream.graph.library.frames import both_ways, distinct_edges, graph_of, without_loops
+from millstream.graph.library.frames import (
+    both_ways,
+    distinct_edges,
+    edges_of,
+    graph_of,
+    without_loops,
+)
 
 __all__ = ["Simplify"]
 
@@ -37,5 +43,5 @@ class Simplify(GraphAlgorithm[Any, Any, Any, Any]):
 
     def run(self, input: Graph[Any, Any, Any]) -> Any:
         """Make the simple graph."""
-        edges = without_loops(input.edge_columns(), descending=self._clip_and_flip)
+        edges = without_loops(edges_of(input), descending=self._clip_and_flip)
         return graph_of(input, input.vertex_columns(), distinct_edges(both_ways(edges)))

@@ -14,6 +14,7 @@ from millstream.graph.library.base import Columns, LibraryAlgorithm, ids_of, res
 from millstream.graph.library.linkanalysis.limits import limits_of
 from millstream.graph.library.paths import checked_source
 from millstream.graph.library.results import UnaryResult
+from millstream.graph.operations.sides import plain
 
 __all__ = ["PageRank", "PageRankResult", "PersonalizedPageRank"]
 
@@ -136,7 +137,8 @@ class PersonalizedPageRank(PageRank):
     ) -> None:
         super().__init__(damping_factor, iterations, convergence_threshold)
         self._isolated = True
-        shares = sources if isinstance(sources, Mapping) else dict.fromkeys(sources, 1.0)
+        shares = dict(sources) if isinstance(sources, Mapping) else dict.fromkeys(sources, 1.0)
+        shares = {plain(source): share for source, share in shares.items()}
         total = float(sum(shares.values()))
         if not shares or min(shares.values()) < 0 or not 0 < total < float("inf"):
             raise PlanError(

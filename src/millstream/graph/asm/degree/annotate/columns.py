@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -18,7 +19,7 @@ from millstream.graph.library.base import (
     records_of,
     result_columns,
 )
-from millstream.graph.library.frames import counted, filled, joined, renamed, selected
+from millstream.graph.library.frames import counted, edges_of, filled, joined, renamed, selected
 
 __all__ = ["CountsBase", "EdgeDegreesBase", "Reduced", "VertexDegreesBase", "degree_columns"]
 
@@ -42,7 +43,7 @@ class CountsBase(LibraryAlgorithm):
     def columns(self, graph: Graph[Any, Any, Any]) -> Columns:
         """Count edges, and return the columns ``id`` and ``value``."""
         ids_of(graph)
-        found = counted(graph.edge_columns(), self.SIDE, "value")
+        found = counted(edges_of(graph), self.SIDE, "value")
         if not self._isolated:
             return found
         vertices = selected(graph.vertex_columns(), ["id"])
@@ -93,7 +94,7 @@ class EdgeDegreesBase(LibraryAlgorithm):
     def columns(self, graph: Graph[Any, Any, Any]) -> Columns:
         """Return the columns of edges, and their degrees: the first ones of the source."""
         degrees, names = self._degrees(graph)
-        found = graph.edge_columns()
+        found = edges_of(graph)
         for side in self.SIDES:
             marked = renamed(degrees, ["id", *(f"{side}_{name}" for name in names)])
             found = joined(found, marked, side)
@@ -102,6 +103,11 @@ class EdgeDegreesBase(LibraryAlgorithm):
     def run(self, input: Graph[Any, Any, Any]) -> Any:
         """Compute the degrees; the result is a DataSet of edges."""
         value = self.VALUE
-        return records_of(
-            input, self.columns(input), lambda a, b, old, *new: Edge(a, b, value(old, *new))
-        )
+        columns = self.columns(input)
+        pickled = "value" in input._edges.pickled()
+
+        def edge(source: Any, target: Any, old: Any, *degrees: int) -> Edge[Any, Any]:
+            old = pickle.loads(old) if pickled and old is not None else old
+            return Edge(source, target, value(old, *degrees))
+
+        return records_of(input, columns, edge)

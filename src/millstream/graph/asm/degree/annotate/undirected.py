@@ -9,7 +9,7 @@ from millstream.graph.asm.degree.annotate.columns import CountsBase, EdgeDegrees
 from millstream.graph.elements import Vertex
 from millstream.graph.graph import Graph
 from millstream.graph.library.base import Columns
-from millstream.graph.library.frames import counted
+from millstream.graph.library.frames import counted, edges_of
 
 __all__ = ["EdgeDegreePair", "EdgeSourceDegree", "EdgeTargetDegree", "VertexDegree"]
 
@@ -38,7 +38,7 @@ class _EdgeDegrees(Reduced, EdgeDegreesBase):
     VALUE = staticmethod(_together)
 
     def _degrees(self, graph: Graph[Any, Any, Any]) -> tuple[Columns, Sequence[str]]:
-        return counted(graph.edge_columns(), "source", "degree"), ("degree",)
+        return counted(edges_of(graph), "source", "degree"), ("degree",)
 
 
 class EdgeSourceDegree(_EdgeDegrees):

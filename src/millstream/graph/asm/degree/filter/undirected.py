@@ -7,7 +7,7 @@ from typing import Any
 from millstream.graph.graph import Graph
 from millstream.graph.graph_algorithm import GraphAlgorithm
 from millstream.graph.library.base import checked_iterations
-from millstream.graph.library.frames import at_least, counted, graph_of, selected, without
+from millstream.graph.library.frames import at_least, counted, edges_of, graph_of, selected, without
 
 __all__ = ["MaximumDegree"]
 
@@ -36,7 +36,7 @@ class MaximumDegree(GraphAlgorithm[Any, Any, Any, Any]):
 
     def run(self, input: Graph[Any, Any, Any]) -> Any:
         """Make the smaller graph."""
-        edges = input.edge_columns()
+        edges = edges_of(input)
         high = selected(
             at_least(counted(edges, "source", "value"), "value", self._most + 1), ["id"]
         )
