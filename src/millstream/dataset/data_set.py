@@ -129,6 +129,13 @@ class OperatorSet(DataSet):
 
     def returns(self, output_type: TypeInformation) -> OperatorSet:
         """Declare the type of the results."""
+        if not isinstance(output_type, TypeInformation):
+            raise PlanError(
+                "NOT_A_TYPE",
+                f"returns() needs a type, got {short_repr(output_type)}",
+                location=user_location(),
+                hint="use a type from Types, such as Types.LONG()",
+            )
         self._node.type = output_type
         return self
 

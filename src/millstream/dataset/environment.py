@@ -79,6 +79,13 @@ class ExecutionEnvironment:
 
     def set_iteration_options(self, options: LoopOptions) -> ExecutionEnvironment:
         """Say how iterations run: in resident tasks or as jobs per superstep, with which snapshots."""
+        if not isinstance(options, LoopOptions):
+            raise PlanError(
+                "DATASET_ITERATION",
+                f"set_iteration_options() needs LoopOptions, got {short_repr(options)}",
+                location=user_location(),
+                hint='write LoopOptions(mode="driver")',
+            )
         self._settings.loop_options = options
         return self
 
@@ -144,6 +151,12 @@ class ExecutionEnvironment:
         location = user_location()
         for bound in (frm, to):
             checked_size(bound, "generate_sequence()", -(1 << 63))
+            if bound >= 1 << 63:
+                raise PlanError(
+                    "DATASET_SIZE",
+                    f"generate_sequence() got {bound}, which is beyond the range of LONG",
+                    location=location,
+                )
         return DataSet(
             self,
             NumberSequence(

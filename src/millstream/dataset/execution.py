@@ -101,11 +101,11 @@ class MemoryEngine:
     def write(self, sink: FileSink) -> None:
         one = sink.parallelism == 1
         parts = self._run.parts(sink.node)
-        place = files.free_place(sink.path, sink.overwrite, sink.location)
-        if sink.kind == "parquet":
-            files.write_parquet(place, sink.node.type, self.records(sink.node), one_file=one)
-        else:
-            files.write_lines(place, parts, sink.end, one_file=one)
+        with files.replacing(sink.path, sink.overwrite, sink.location) as place:
+            if sink.kind == "parquet":
+                files.write_parquet(place, sink.node.type, self.records(sink.node), one_file=one)
+            else:
+                files.write_lines(place, parts, sink.end, one_file=one)
 
     def accumulators(self) -> dict[str, Any]:
         return merged(self._run.accumulators)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,11 @@ class FileSink(DataSink):
                 f"write_mode must be WriteMode.NO_OVERWRITE or OVERWRITE, got {short_repr(mode)}",
                 location=location,
             )
-        self.path, self.kind, self.end = path, kind, end
+        if not isinstance(path, str | os.PathLike):
+            raise PlanError(
+                "DATASET_PATH", f"a sink needs a path, got {short_repr(path)}", location=location
+            )
+        self.path, self.kind, self.end = os.fspath(path), kind, end
         self.overwrite = mode is WriteMode.OVERWRITE
 
     def run(self, engine: Engine) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from millstream.common.types import Row
+
 __all__ = ["ColumnSummary", "summary_of"]
 
 
@@ -190,7 +192,7 @@ def summaries_of(records: Iterable[Any]) -> Iterable[Any]:
     """The summaries of the columns of tuples or Rows, as one list; nothing of no records."""
     found: list[ColumnSummary] = []
     for record in records:
-        values = list(record)
+        values = list(record) if isinstance(record, tuple | list | Row) else [record]
         if not found:
             found = [ColumnSummary() for _ in values]
         for summary, value in zip(found, values, strict=True):

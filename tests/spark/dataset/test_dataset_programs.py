@@ -19,6 +19,7 @@ from millstream.dataset import (
     MapFunction,
     Order,
     RichFunction,
+    WriteMode,
 )
 from millstream.iteration import LoopMode, LoopOptions
 from millstream.table.expressions import col
@@ -80,6 +81,16 @@ def programs(env: ExecutionEnvironment) -> Iterator[DataSet]:
     yield ages.map(lambda a: (2**70, a[1])).group_by(0).sum(1)
     nothing = env.from_collection([], Types.TUPLE([Types.LONG()]))
     yield nothing.sum(0)
+    yield nothing.map_partition(lambda part: [len(list(part))])
+    yield ages.map(lambda age: age).map_partition(lambda part: [1] * len(list(part)))
+    mixed = [(1, 1), (1.0, 2), (True, 4), (None, 8), (b"n", 16), ("1", 32)]
+    yield env.from_collection(mixed).group_by(0).sum(1).map(lambda pair: pair[1])
+    yield env.generate_sequence((1 << 63) - 2, (1 << 63) - 1)
+    yield env.generate_sequence(-3, -1).map(lambda n: n)
+    shuffled = env.from_collection([(n * 7 % 10, n) for n in range(10)])
+    ordered = shuffled.sort_partition(0).set_parallelism(1)
+    yield ordered.map_partition(lambda part: [[n for n, _ in part]]).set_parallelism(1)
+    yield env.from_elements((2**53 + 1, 1)).filter(col("f0") == float(2**53))
     yield ages.filter((col("f1") > 1) & ~col("f0").in_("Cy", "Ada"))
     yield rows.filter(col("a").is_null | (col("a") >= 2))
     yield rows.map(lambda row: row, rows.get_type()).filter(~(col("a") == 1)).group_by("b").min("a")
@@ -218,3 +229,32 @@ def test_iterations_give_what_they_give_in_memory(env: ExecutionEnvironment, way
     assert expected[0][0] == [64, 128, 192, 256, 320]
     env.set_iteration_options(LoopOptions(mode=way))
     assert results() == expected
+
+
+def test_explain_says_how_an_iteration_will_run(env: ExecutionEnvironment) -> None:
+    def plan(options: LoopOptions) -> str:
+        loop = env.set_iteration_options(options).generate_sequence(1, 3).iterate(3)
+        return str(loop.close_with(loop.map(lambda n: n + 1)).explain())
+
+    text = plan(LoopOptions())
+    assert "at most 3 supersteps; resident loop: " in text
+    assert "tasks run at once" in text
+    text = plan(LoopOptions(mode="driver"))
+    assert "at most 3 supersteps; a job per superstep: asked for by the options]" in text
+
+
+def test_an_iteration_in_the_memory_of_the_driver(env: ExecutionEnvironment) -> None:
+    env.set_iteration_options(LoopOptions(mode="memory"))
+    loop = env.generate_sequence(1, 3).map(lambda n: (n, n)).iterate(3)
+    closed = loop.close_with(loop.map(lambda pair: (pair[0], pair[1] * 2)))
+    assert "memory loop: asked for by the options" in closed.explain()
+    assert sorted(closed.filter(lambda pair: pair[0] > 1).collect()) == [(2, 16), (3, 24)]
+
+
+def test_a_file_may_replace_what_it_is_made_of(env: ExecutionEnvironment, tmp_path: Any) -> None:
+    place = tmp_path / "lines"
+    place.write_text("a\n", encoding="utf-8-sig")
+    lines = env.read_text(str(place)).map(str.upper)
+    lines.write_text(str(place), WriteMode.OVERWRITE).set_parallelism(1)
+    env.execute()
+    assert place.read_text() == "A\n"

@@ -17,6 +17,7 @@ from millstream.testing import in_memory
 env = ExecutionEnvironment.get_execution_environment()
 PAIRS = env.from_elements(("a", 1), ("b", 2))
 LOOSE = PAIRS.map(lambda pair: pair)
+JOINED: Any = LOOSE.join(PAIRS).where(0).equal_to(0)
 
 PLANS: dict[str, tuple[str, Callable[[], Any]]] = {
     "no elements": ("DATASET_EMPTY", env.from_elements),
@@ -29,6 +30,13 @@ PLANS: dict[str, tuple[str, Callable[[], Any]]] = {
     "no such field": ("DATASET_FIELD", lambda: PAIRS.group_by(2)),
     "no such name": ("DATASET_FIELD", lambda: PAIRS.group_by("name")),
     "a negative position": ("DATASET_FIELD", lambda: LOOSE.project(-1)),
+    "a negative position of a join": ("DATASET_FIELD", lambda: JOINED.project_first(-1)),
+    "numbers beyond LONG": ("DATASET_SIZE", lambda: env.generate_sequence(0, 1 << 63)),
+    "a large number": ("DATASET_CONDITION", lambda: PAIRS.filter(col("f1") < 1 << 63)),
+    "a seed": ("DATASET_SIZE", lambda: PAIRS.sample(False, 0.5, "x")),  # type: ignore[arg-type]
+    "returns": ("NOT_A_TYPE", lambda: PAIRS.map(str).returns(int)),  # type: ignore[arg-type]
+    "no path": ("DATASET_PATH", lambda: PAIRS.write_text(None)),  # type: ignore[arg-type]
+    "options": ("DATASET_ITERATION", lambda: env.set_iteration_options("driver")),  # type: ignore[arg-type]
     "a class": ("DATASET_FUNCTION", lambda: PAIRS.map(Asks)),
     "no key of a solution": ("DATASET_KEY", lambda: PAIRS.iterate_delta(PAIRS, 3)),
     "no key": ("DATASET_KEY", lambda: PAIRS.group_by(1.5)),

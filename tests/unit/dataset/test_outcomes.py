@@ -21,6 +21,7 @@ from millstream.dataset import (
 )
 from millstream.datastream import StreamExecutionEnvironment
 from millstream.table import EnvironmentSettings, StreamTableEnvironment
+from millstream.table.expressions import col
 from millstream.testing import in_memory
 
 
@@ -260,3 +261,56 @@ def test_names_of_methods_are_no_fields(env: ExecutionEnvironment) -> None:
     loose = env.from_elements(("a", 1)).map(lambda pair: pair)
     with in_memory(), pytest.raises(MillstreamError, match="has no field count"):
         loose.distinct("count").collect()
+
+
+def test_the_largest_numbers(env: ExecutionEnvironment) -> None:
+    most = (1 << 63) - 1
+    with in_memory():
+        assert env.generate_sequence(most - 1, most).collect() == [most - 1, most]
+        # As Spark compares them: as floats.
+        odd = env.from_elements((2**53 + 1, 1))
+        assert odd.filter(col("f0") == float(2**53)).count() == 1
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_partitions_stay_where_the_next_operator_has_as_many(
+    env: ExecutionEnvironment, width: int
+) -> None:
+    mixed = env.from_collection([(n * 7 % 10, n) for n in range(10)])
+    ranges = mixed.partition_by_range(0).set_parallelism(width)
+    parts = ranges.sort_partition(0).set_parallelism(width)
+    lists = parts.map_partition(lambda part: [[n for n, _ in part]]).set_parallelism(width)
+    with in_memory(parallelism=4):
+        found = lists.collect()
+    assert len(found) == width
+    assert [n for part in found for n in part] == list(range(10))
+
+
+def test_what_is_overwritten_stays_until_all_is_written(
+    env: ExecutionEnvironment, tmp_path: Path
+) -> None:
+    place = tmp_path / "out"
+    place.write_text("before\n", encoding="utf-8-sig")
+    env.from_elements(1, "a").write_parquet(str(place), WriteMode.OVERWRITE)
+    with in_memory():
+        with pytest.raises(MillstreamError, match="DATASET_NO_COLUMNS"):
+            env.execute()
+        assert [each.name for each in tmp_path.iterdir()] == ["out"]
+        lines = env.read_text(str(place))
+        lines.map(str.upper).write_text(str(place), WriteMode.OVERWRITE).set_parallelism(1)
+        env.execute()
+        assert env.read_text(str(place)).collect() == ["BEFORE"]
+
+
+def test_elements_without_fields_have_a_summary(env: ExecutionEnvironment) -> None:
+    with in_memory():
+        (found,) = env.from_elements(None, 1, 2.5).summarize()
+        (texts,) = env.from_elements("ab", "").summarize()
+    assert (found.get_total_count(), found.get_null_count(), found.get_mean()) == (3, 1, 1.75)
+    assert (texts.get_max_length(), texts.get_empty_count()) == (2, 1)
+
+
+def test_partitioners_may_give_what_counts_as_a_number(env: ExecutionEnvironment) -> None:
+    pairs = env.generate_sequence(0, 3).partition_custom(lambda key, parts: key % 2 == 0, "*")
+    with in_memory(parallelism=2):
+        assert pairs.map_partition(lambda part: [sorted(part)]).collect() == [[1, 3], [0, 2]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import random
 from bisect import bisect_left
 from typing import Any
@@ -15,6 +16,7 @@ from millstream.dataset.kernel.steps import Step
 from millstream.dataset.plan.keys import slot_of
 from millstream.dataset.plan.nodes import (
     Each,
+    Node,
     Numbered,
     Partition,
     Project,
@@ -23,6 +25,7 @@ from millstream.dataset.plan.nodes import (
     SortPartition,
     Union,
     Where,
+    keeps_partitions,
 )
 
 _SAMPLES = 1_000
@@ -32,7 +35,7 @@ _SAMPLES = 1_000
 def _each(run: Evaluator, node: Each) -> Parts:
     step = Step(node.kind, node.function, node.title)
     parts = run.parts(node.inputs[0])
-    if node.kind == "map_partition" and run.width(node) < run.places.count:
+    if node.kind == "map_partition" and _spreads(run, node):
         parts = _spread(run, parts, run.width(node))
     return run.steps(node, [step], parts)
 
@@ -60,6 +63,10 @@ def _where(run: Evaluator, node: Where) -> Parts:
 def _union(run: Evaluator, node: Union) -> Parts:
     each = [run.parts(other) for other in node.inputs]
     return [list(itertools.chain.from_iterable(parts)) for parts in zip(*each, strict=True)]
+
+
+def _spreads(run: Evaluator, node: Node) -> bool:
+    return run.width(node) < run.places.count and not keeps_partitions(node)
 
 
 def _spread(run: Evaluator, parts: Parts, width: int) -> Parts:
@@ -94,14 +101,14 @@ def custom_place(node: Partition, key: Any, width: int) -> int:
     """The partition that a function of the user gives."""
     assert node.function is not None
     found = node.function(key, width)
-    if not isinstance(found, int) or not 0 <= found < width:
+    if not hasattr(found, "__index__") or not 0 <= operator.index(found) < width:
         raise PlanError(
             "DATASET_PARTITION",
             f"the partitioner gave {found!r} for the key {key!r}: there are {width} partitions",
             location=node.location,
             hint="return a whole number from 0 to the number of partitions, exclusive",
         )
-    return found
+    return operator.index(found)
 
 
 def _bounds(run: Evaluator, keys: list[list[bytes]], width: int) -> list[bytes]:
@@ -121,7 +128,7 @@ def _bounds(run: Evaluator, keys: list[list[bytes]], width: int) -> list[bytes]:
 @operator_of(SortPartition)
 def _sort_partition(run: Evaluator, node: SortPartition) -> Parts:
     parts = run.parts(node.inputs[0])
-    if run.width(node) < run.places.count:
+    if _spreads(run, node):
         parts = _spread(run, parts, run.width(node))
     return [sorted_by(part, node.sort) for part in parts]
 

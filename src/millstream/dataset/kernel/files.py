@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -17,7 +20,7 @@ from millstream.dataset.kernel.sources import slices
 from millstream.dataset.plan.nodes import ReadLines, ReadParquet
 from millstream.dataset.plan.records import decoded, table_of
 
-__all__ = ["files_of", "free_place", "lines_of", "write_lines", "write_parquet"]
+__all__ = ["files_of", "lines_of", "replacing", "write_lines", "write_parquet"]
 
 _END_OF_LINE = re.compile(r"\r\n|\r|\n")
 
@@ -42,7 +45,7 @@ def lines_of(path: str, location: Location | None, end: str = "\n") -> list[str]
     """The lines of a file or of the files of a folder."""
     found: list[str] = []
     for file in files_of(path, location):
-        with open(file, encoding="utf-8", newline="") as text:
+        with open(file, encoding="utf-8-sig", newline="") as text:
             content = text.read()
         lines = _END_OF_LINE.split(content) if end == "\n" else content.split(end)
         found += lines[:-1] if lines and not lines[-1] else lines
@@ -62,8 +65,9 @@ def _parquet(run: Evaluator, node: ReadParquet) -> Parts:
     return slices(run, node, found)
 
 
-def free_place(path: str, overwrite: bool, location: Location | None) -> str:
-    """The place on this machine for what a sink writes."""
+@contextmanager
+def replacing(path: str, overwrite: bool, location: Location | None) -> Iterator[str]:
+    """A place on this machine to write to. What was there before goes when all is written."""
     here = local_path(path)
     if here is None:
         raise PlanError(
@@ -72,15 +76,24 @@ def free_place(path: str, overwrite: bool, location: Location | None) -> str:
             location=location,
             hint="leave out set_parallelism(1): then Spark writes a folder of files",
         )
-    if os.path.exists(here):
-        if not overwrite:
-            raise exists(path, location)
-        if os.path.isdir(here):
-            shutil.rmtree(here)
-        else:
-            os.remove(here)
-    os.makedirs(os.path.dirname(here), exist_ok=True)
-    return here
+    if os.path.exists(here) and not overwrite:
+        raise exists(path, location)
+    folder, name = os.path.split(here)
+    os.makedirs(folder, exist_ok=True)
+    fresh = os.path.join(folder, f".{name}.{uuid.uuid4().hex}")
+    try:
+        yield fresh
+        _remove(here)
+        os.replace(fresh, here)
+    finally:
+        _remove(fresh)
+
+
+def _remove(place: str) -> None:
+    if os.path.isdir(place):
+        shutil.rmtree(place)
+    elif os.path.exists(place):
+        os.remove(place)
 
 
 def exists(path: str, location: Location | None) -> PlanError:

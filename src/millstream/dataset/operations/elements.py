@@ -294,7 +294,9 @@ class ElementOperations(Operations):
 
 
 def _seed(seed: int | None) -> int:
-    return random.SystemRandom().randrange(1 << 62) if seed is None else seed
+    if seed is None:
+        return random.SystemRandom().randrange(1 << 62)
+    return checked_size(seed, "a seed", -(1 << 63))
 
 
 class _Count(RichFunction, MapPartitionFunction):

@@ -64,6 +64,11 @@ class Condition:
 def _compared(compare: Callable[[Any, Any], bool], left: Any, right: Any) -> Any:
     if left is None or right is None:
         return None
+    # Spark compares a whole number with a float as floats.
+    if left.__class__ is not right.__class__ and (
+        left.__class__ is float or right.__class__ is float
+    ):
+        left, right = float(left), float(right)
     # Spark's order: NaN equals itself, and comes after all numbers.
     if left != left or right != right:
         return compare((left != left, 0), (right != right, 0))
@@ -149,7 +154,9 @@ class _Reading:
         return Condition(name, parts, "truth")
 
     def _value(self, value: Any) -> Condition:
-        if type(value) not in _CLASSES:
+        if type(value) not in _CLASSES or (
+            type(value) is int and not -(1 << 63) <= value < 1 << 63
+        ):
             raise self._refused(repr(value))
         return Condition("value", (value,), _CLASSES[type(value)])
 

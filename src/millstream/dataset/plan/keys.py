@@ -140,16 +140,9 @@ def keys_of(
                 location=location,
                 hint=f'write {what}(0), {what}("name") or {what}(lambda record: ...)',
             )
-        if isinstance(field, int) and field < 0:
-            raise PlanError(
-                "DATASET_FIELD",
-                f"{what}() got the position {field}: fields are counted from 0",
-                location=location,
-                hint="name the field by its position from the left, or by its name",
-            )
+    places = [field_index(type_info, field, location) for field in given]
     if is_pickled(type_info):
         return Keys(tuple(given), None, None, (PICKLED,) * len(given), location)
-    places = [field_index(type_info, field, location) for field in given]
     positions = tuple(place for place in places if place is not None)
     every = field_types(type_info)
     kinds = tuple(every[place] for place in positions)

@@ -273,6 +273,15 @@ class DeltaLoop(Node):
     convergence: tuple[str, Any] | None
 
 
+def keeps_partitions(node: Node) -> bool:
+    """Whether the input of a node is in as many partitions as it wants: they stay as they are."""
+    (before,) = node.inputs
+    placed = isinstance(before, Rebalance | Partition | SortPartition) or (
+        isinstance(before, Each) and before.kind == "map_partition"
+    )
+    return node.parallelism is None or (placed and before.parallelism == node.parallelism)
+
+
 def cut(results: Sequence[Node], puts: Mapping[Node, Node]) -> list[Node]:
     """Copies of a step plan in which other nodes stand for some of its nodes."""
     made: dict[Node, Node] = dict(puts)

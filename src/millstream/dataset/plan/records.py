@@ -96,6 +96,13 @@ def field_index(
     >>> field_index(Types.TUPLE([Types.LONG(), Types.LONG()]), "f1", None)
     1
     """
+    if isinstance(field, int) and field < 0:
+        raise PlanError(
+            "DATASET_FIELD",
+            f"there is no field {field}: fields are counted from 0",
+            location=location,
+            hint="use the position from the left, or the name",
+        )
     if is_pickled(type_info):
         return None
     names = field_names(type_info)

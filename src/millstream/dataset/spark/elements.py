@@ -32,6 +32,7 @@ from millstream.dataset.plan.nodes import (
     SortPartition,
     Union,
     Where,
+    keeps_partitions,
 )
 from millstream.dataset.plan.records import encoded, has_fields
 from millstream.dataset.spark.columns import stored_frame, value_of
@@ -58,8 +59,10 @@ def _records(engine: SparkEngine, node: FromRecords) -> Flow:
 @compiles(NumberSequence)
 def _sequence(engine: SparkEngine, node: NumberSequence) -> Flow:
     parts = engine.width(node)
-    frame = engine.spark.range(node.first, max(node.last + 1, node.first), 1, parts)
-    return Flow(frame.toDF("c0"), node.type, result=node.type)
+    # From 0: the end of a range, which does not belong to it, may be beyond the largest number.
+    frame = engine.spark.range(0, max(node.last - node.first + 1, 0), 1, parts)
+    numbers = frame.select((F.col("id") + F.lit(node.first)).alias("c0"))
+    return Flow(numbers, node.type, result=node.type)
 
 
 @compiles(FromTable)
@@ -80,7 +83,7 @@ def _frame(engine: SparkEngine, node: FromFrame) -> Flow:
 @compiles(Each)
 def _each(engine: SparkEngine, node: Each) -> Flow:
     step = engine.step(node, node.kind, node.function)
-    if node.kind == "map_partition" and node.parallelism is not None:
+    if node.kind == "map_partition" and node.parallelism and not keeps_partitions(node):
         flow = engine.settled(node.inputs[0])
         frame = flow.frame.repartition(node.parallelism)
         return Flow(frame, flow.type, (step,), node.type)
@@ -194,7 +197,7 @@ class _Custom:
 def _sort_partition(engine: SparkEngine, node: SortPartition) -> Flow:
     flow, _, orders = engine.keyed(engine.flow(node.inputs[0]), None, node.sort)
     frame = flow.frame
-    if node.parallelism is not None:
+    if node.parallelism and not keeps_partitions(node):
         frame = frame.repartition(node.parallelism)
     frame = frame.sortWithinPartitions(*directed(orders))
     return replace(flow, frame=frame.select(*column_names(flow.type)))

@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from millstream.common.typeinfo import TypeInformation
 from millstream.dataset.execution import merged
 from millstream.dataset.functions import RuntimeContext
-from millstream.dataset.kernel.files import free_place, write_lines
+from millstream.dataset.kernel.files import replacing, write_lines
 from millstream.dataset.kernel.steps import Step
 from millstream.dataset.optimizer.rules import key_columns
 from millstream.dataset.plan.columns import column_names, stored
@@ -277,11 +277,10 @@ class SparkEngine:
 
     def write(self, sink: FileSink) -> None:
         if sink.parallelism == 1:
-            place = free_place(sink.path, sink.overwrite, sink.location)
-            if sink.kind == "parquet":
-                pq.write_table(self.table(sink.node), place)
-                return
-            with readable_errors():
+            with replacing(sink.path, sink.overwrite, sink.location) as place, readable_errors():
+                if sink.kind == "parquet":
+                    pq.write_table(self.table(sink.node), place)
+                    return
                 rows = self._bare(self.settled(sink.node)).toLocalIterator()
                 write_lines(place, [(row[0] for row in rows)], sink.end, one_file=True)
             return
