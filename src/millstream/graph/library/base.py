@@ -126,6 +126,16 @@ class Configured:
 
     _parallelism: int | None = None
     _options: LoopOptions = LoopOptions()
+    _loop_result: LoopResult | None = None
+
+    @property
+    def loop_result(self) -> LoopResult | None:
+        """How the loop of the last run went; None before it.
+
+        It has the ``supersteps`` of the loop with their times. In a notebook it is a chart. Gelly has no
+        such property.
+        """
+        return self._loop_result
 
     def set_parallelism(self: _Self, parallelism: int) -> _Self:
         """Set the number of tasks of the loop; without it as many as the session runs at once."""
@@ -180,7 +190,7 @@ class Configured:
             options=self._options,
         )
         try:
-            return run_loop(job)
+            self._loop_result = run_loop(job)
         except MillstreamError as error:
             if error.code != "LOOP_KEY_NULL":
                 raise
@@ -190,6 +200,7 @@ class Configured:
                 location=job.location,
                 hint="leave such vertices and edges out",
             ) from error
+        return self._loop_result
 
 
 def _inputs(

@@ -76,6 +76,7 @@ class KCore(Configured, GraphAlgorithm[Any, Any, Any, Any]):
         numbers = CoreNumbers().set_loop_options(self._options)
         numbers.set_parallelism(self._parallelism or -1)
         core = selected(at_least(numbers.columns(input), "value", self._k), ["id"])
+        self._loop_result = numbers.loop_result
         vertices = joined(input.vertex_columns(), core, "id")
         edges = joined(joined(edges_of(input), core, "source"), core, "target")
         return graph_of(input, vertices, edges)

@@ -9,6 +9,7 @@ from millstream.graph.operations.sides import EDGE_COLUMNS, VERTEX_COLUMNS, Side
 if TYPE_CHECKING:
     from millstream.dataset import DataSet, ExecutionEnvironment
     from millstream.graph.graph import Graph
+    from millstream.iteration import LoopResult
 
 __all__ = ["EV", "VV", "GraphBase", "K"]
 
@@ -31,6 +32,7 @@ class GraphBase(Generic[K, VV, EV]):
         self._context = context
         self._vertices = _side(context, VERTEX_COLUMNS, vertices)
         self._edges = _side(context, EDGE_COLUMNS, edges)
+        self._loop_result: LoopResult | None = None
 
     def _with(self, *, vertices: Any = None, edges: Any = None) -> Graph[Any, Any, Any]:
         """A graph with other vertices or edges."""
@@ -44,6 +46,15 @@ class GraphBase(Generic[K, VV, EV]):
     def get_context(self) -> ExecutionEnvironment:
         """Return the environment of the DataSets of this graph."""
         return context_of(self._context)
+
+    @property
+    def loop_result(self) -> LoopResult | None:
+        """How the iteration went that made this graph; None if no iteration did.
+
+        It has the ``supersteps`` of the loop with their times, and says why it ran as it did. In a
+        notebook it is a chart. Gelly has no such property.
+        """
+        return self._loop_result
 
     def get_vertices(self) -> DataSet:
         """Return the vertices, as a DataSet of `Vertex`."""

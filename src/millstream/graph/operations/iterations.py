@@ -188,7 +188,9 @@ class Iterations(GraphBase[K, VV, EV]):
             parameters.get_loop_options(),
         )
         key = self._vertices.parts()[0]
-        return self._with(vertices=self._read(result, key))
+        graph = self._with(vertices=self._read(result, key))
+        graph._loop_result = result
+        return graph
 
     def _read(self, result: LoopResult, key: Any) -> DataSet:
         env = self.get_context()

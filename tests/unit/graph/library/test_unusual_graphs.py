@@ -144,3 +144,12 @@ def test_columns_of_records_with_gaps() -> None:
     with running_in_memory(2):
         graph = Graph.from_collection([Vertex(1, (1, "a")), Vertex(2, None)], [(1, 2)])
         assert graph.vertex_columns()["value"].to_pylist() == [{"f0": 1, "f1": "a"}, None]
+
+
+@pytest.mark.parametrize("make", [lambda: SingleSourceShortestPaths(1, 10), lambda: KCore(1)])
+def test_algorithms_know_how_their_loop_went(make: Callable[[], Any]) -> None:
+    with running_in_memory(2):
+        algorithm = make()
+        assert algorithm.loop_result is None
+        Graph.from_collection([(1, 2, 1.0), (2, 3, 1.0)]).run(algorithm)
+        assert algorithm.loop_result.supersteps[-1].active == 0

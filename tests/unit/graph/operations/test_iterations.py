@@ -247,3 +247,15 @@ def test_vertex_centric_with_configuration(tasks: int, combiner: Any) -> None:
         found = ones().run_vertex_centric_iteration(Compute(), combiner, 10, parameters)
         assert result(found) == dict.fromkeys(range(1, 6), 11)
         assert sorted(found.get_edges().collect()) == sorted(EDGES)
+
+
+@pytest.mark.parametrize("tasks", TASKS)
+def test_a_graph_knows_how_its_iteration_went(tasks: int) -> None:
+    with in_memory(parallelism=tasks):
+        graph = ones()
+        assert graph.loop_result is None
+        found = graph.run_scatter_gather_iteration(Default(), PlusOne(), 3)
+        assert found.loop_result is not None
+        assert found.loop_result.supersteps[-1].active == 0
+        assert "<svg" in found.loop_result._repr_html_()
+        assert found.map_vertices(lambda vertex: 0).loop_result is None
