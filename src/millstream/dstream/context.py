@@ -10,14 +10,13 @@ from typing import Any, ClassVar
 from millstream.dstream.clock import Clock, SystemClock
 from millstream.dstream.engine import BatchLoop, Checkpoint
 from millstream.dstream.engine.program import load_program, pickled_program
-from millstream.dstream.errors import DurationError, call_error
+from millstream.dstream.errors import DurationError, call_error, milliseconds
 from millstream.dstream.inputs import Input
 from millstream.dstream.inputs.creation import InputMethods
 from millstream.dstream.listener import StreamingListener
 from millstream.dstream.nodes import Graph, InputNode, TransformedNode
 from millstream.dstream.rdd import RDD, SparkContext
 from millstream.dstream.streams import DStream
-from millstream.dstream.streams.base import milliseconds
 
 __all__ = ["StreamingContext"]
 

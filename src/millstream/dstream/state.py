@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
-from millstream.dstream.errors import DurationError
+from millstream.dstream.errors import DurationError, milliseconds
 from millstream.dstream.rdd import RDD, portable_hash
 
 __all__ = ["State", "StateSpec", "positional_arguments"]
@@ -92,7 +92,7 @@ class StateSpec:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._with_time = positional_arguments(function) == 4
+        self._with_time = positional_arguments(function, without_defaults=True) == 4
         self._initial: Any = None
         self._partitions: int | None = None
         self._partition_function: Callable[[Any], int] = portable_hash
@@ -128,11 +128,11 @@ class StateSpec:
 
     def timeout(self, idleDuration: float) -> StateSpec:
         """Set after how many seconds without a record the state of a key goes."""
-        if not idleDuration > 0:
+        self._timeout_ms = milliseconds(idleDuration)
+        if self._timeout_ms <= 0:
             raise DurationError(
                 "DSTREAM_TIMEOUT", f"a timeout must be longer than 0 s, not {idleDuration}"
             )
-        self._timeout_ms = int(idleDuration * 1000)
         return self
 
     def __repr__(self) -> str:
@@ -141,12 +141,14 @@ class StateSpec:
         return f"StateSpec({name}{timeout})"
 
 
-def positional_arguments(function: Callable[..., Any]) -> int:
-    """How many arguments by position a function takes; 1 if Python does not know.
+def positional_arguments(function: Callable[..., Any], *, without_defaults: bool = False) -> int:
+    """How many arguments by position a function takes, or needs; 1 if Python does not know.
 
     Examples
     --------
     >>> positional_arguments(lambda time, rdd: None)
+    2
+    >>> positional_arguments(lambda time, rdd, limit=5: None, without_defaults=True)
     2
     """
     try:
@@ -154,4 +156,7 @@ def positional_arguments(function: Callable[..., Any]) -> int:
     except (TypeError, ValueError):
         return 1
     kinds = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
-    return sum(parameter.kind in kinds for parameter in parameters) or 1
+    counted = [each for each in parameters if each.kind in kinds]
+    if without_defaults:
+        counted = [each for each in counted if each.default is inspect.Parameter.empty]
+    return len(counted) or 1

@@ -412,3 +412,81 @@ def test_the_system_clock() -> None:
     ssc.start()
     assert ssc.awaitTerminationOrTimeout(30)
     assert found == [1, 2, 3]
+
+
+@pytest.mark.parametrize("graceful", [False, True])
+@pytest.mark.parametrize(
+    "callback",
+    ["onStreamingStarted", "onBatchSubmitted", "onBatchStarted", "onBatchCompleted"],
+)
+def test_a_listener_may_stop_the_context(
+    ssc: StreamingContext, clock: ManualClock, callback: str, graceful: bool
+) -> None:
+    listener = StreamingListener()
+    setattr(listener, callback, lambda event: ssc.stop(False, graceful))
+    ssc.addStreamingListener(listener)
+    found = collected(ssc.queueStream([[1], [2]]))
+    ssc.start()
+    clock.advance(3)
+    assert ssc.awaitTerminationOrTimeout(1)
+    assert StreamingContext.getActive() is None
+    assert found in ([], [[1]])
+
+
+def test_delays_are_warned_of(
+    ssc: StreamingContext, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    collected(ssc.queueStream([[n] for n in range(9)]))
+    ssc.start()
+    clock.advance(4)
+    assert not caplog.messages
+    clock.advance(9, late=True)
+    clock.advance(2)
+    (message,) = caplog.messages
+    assert message.startswith("batch 5000 ms waited 8.0 s for the ones before it")
+    assert "8 more wait" in message
+    clock.advance(2, late=True)
+    assert len(caplog.messages) == 2
+
+
+def test_functions_with_arguments_of_their_own(ssc: StreamingContext, clock: ManualClock) -> None:
+    found: list[Any] = []
+    stream = ssc.queueStream([[1]])
+    stream.foreachRDD(lambda time, rdd, name="name": found.append((time, name)))  # type: ignore[misc]
+    stream.transformWith(
+        lambda time, one, two, more=3: one.map(lambda n: n + more), stream
+    ).foreachRDD(lambda rdd: found.append(rdd.first()))
+    ssc.start()
+    clock.advance(1)
+    assert found == [(datetime.fromtimestamp(1), "name"), 4]
+
+
+@pytest.mark.parametrize("duration", [timedelta(seconds=1), "1", float("nan"), float("inf")])
+def test_durations_are_numbers(ssc: StreamingContext, duration: Any) -> None:
+    for call in (
+        lambda: StreamingContext(None, duration),
+        lambda: ssc.queueStream([]).window(duration),
+        lambda: ssc.remember(duration),
+    ):
+        with pytest.raises(ValueError, match="DSTREAM_DURATION"):
+            call()
+
+
+def test_durations_are_rounded(ssc: StreamingContext) -> None:
+    stream = StreamingContext(None, 0.001).queueStream([])
+    for ms in (1001, 4350, 8196, 16_387):
+        assert stream.window(ms / 1000)._node.slide_ms == 1
+        assert stream.window(1, ms / 1000)._node.slide_ms == ms
+
+
+def test_errors_outside_of_functions_have_the_line_of_the_operator(
+    ssc: StreamingContext, clock: ManualClock
+) -> None:
+    stream = ssc.queueStream([[1]])
+    collected(stream.updateStateByKey(lambda values, state: values))
+    ssc.start()
+    clock.advance(1)
+    with pytest.raises(UserCodeError, match="cannot unpack") as caught:
+        ssc.awaitTermination()
+    assert caught.value.location is not None
+    assert "updateStateByKey" in str(caught.value.location.code)

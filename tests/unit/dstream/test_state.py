@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from millstream.common.errors import UserCodeError
+from millstream.common.errors import PlanError, UserCodeError
 from millstream.dstream import DStream, State, StateSpec
 from millstream.dstream.rdd.partitioning import Partitioner
 from millstream.dstream.state import positional_arguments
@@ -38,6 +38,23 @@ def test_a_state_that_times_out() -> None:
         state.update(1)
     with pytest.raises(ValueError, match="Cannot remove the state that is timing out"):
         state.remove()
+
+
+def test_a_function_may_have_arguments_with_defaults() -> None:
+    spec = StateSpec.function(lambda key, value, state, more=10: (key, value + more))
+    found = run_batches(lambda s: s.mapWithState(spec), [[("a", 1)]])
+    assert found == [[("a", 11)]]
+
+
+def test_functions_are_given_by_a_spec() -> None:
+    with pytest.raises(PlanError, match="mapWithState needs a StateSpec"):
+        run_batches(lambda s: s.mapWithState(lambda key, value, state: None), [])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 0.0001, None, float("inf"), float("nan")])
+def test_timeouts_are_seconds(seconds: Any) -> None:
+    with pytest.raises(ValueError, match=r"DSTREAM_(TIMEOUT|DURATION)"):
+        StateSpec.function(max).timeout(seconds)
 
 
 def test_none_is_a_state() -> None:

@@ -57,6 +57,11 @@ class BatchLoop:
         self._stopped = False
         self._over = threading.Event()  # stopped or failed
         self._halted = False
+        self._ending_in: int | None = None  # the thread that ends a batch
+        self._asked: bool | None = (
+            None  # to stop, gracefully or not, as soon as the batch has ended
+        )
+        self._late_ms = 0  # the delay that the last warning has told
         self._ended_ms = 0
         self._worker: threading.Thread | None = None
         self.error: BaseException | None = None
@@ -78,6 +83,8 @@ class BatchLoop:
             if listener is not None:
                 self._listeners.append(listener)
         notify(self._listeners, "onStreamingStarted", time=BatchTime(graph.zero_ms).milliseconds())
+        if self._stopped:
+            return  # A listener has stopped the context.
         # Functions of the program see whether it runs in memory: it says so in the context.
         work = partial(copy_context().run, self._work)
         self._worker = threading.Thread(target=work, name="millstream outputs", daemon=True)
@@ -116,11 +123,17 @@ class BatchLoop:
             time_ms = self.next_ms()
             if time_ms is None:
                 return
+            self._ending_in = threading.get_ident()
             try:
                 self._take(time_ms)
             except Exception as error:
                 self._fail(error, time_ms)
                 self._halted = True
+            finally:
+                self._ending_in = None
+        asked, self._asked = self._asked, None
+        if asked is not None:
+            self.stop(asked)
 
     def settle(self) -> None:
         """Wait until all batches that have ended are processed."""
@@ -166,6 +179,7 @@ class BatchLoop:
     def _process(self, batch: Batch) -> None:
         graph = self._graph
         with self.processing:
+            self._warn_of_delay(batch)
             error = process(
                 graph,
                 batch,
@@ -182,6 +196,26 @@ class BatchLoop:
             if self._checkpoint is not None:
                 self._guarded_commit(batch.time_ms)
             self._forget(batch.time_ms)
+
+    def _warn_of_delay(self, batch: Batch) -> None:
+        """Say that batches come too fast, and again each time the delay doubles."""
+        delay_ms, batch_ms = (
+            self._clock.now_ms() - batch.info.submissionTime(),
+            self._graph.batch_ms,
+        )
+        if delay_ms < batch_ms:
+            self._late_ms = 0
+        elif delay_ms >= 2 * self._late_ms:
+            self._late_ms = delay_ms
+            _log.warning(
+                "batch %d ms waited %.1f s for the ones before it (scheduling delay); %d more wait. "
+                "Batches of %.3g s take longer than that: make them longer, do less in each, or limit "
+                "what inputs take",
+                batch.time_ms,
+                delay_ms / 1000,
+                self._waiting.qsize(),
+                batch_ms / 1000,
+            )
 
     def _guarded_commit(self, time_ms: int) -> None:
         assert self._checkpoint is not None
@@ -213,11 +247,15 @@ class BatchLoop:
     def stop(self, graceful: bool) -> None:
         """Stop: at once after the batch that is being processed, or when all records are processed."""
         self._clock.stop(self)
+        if self._ending_in == threading.get_ident():
+            # A listener to the end of this batch calls: it has to come to its end first.
+            self._asked = graceful
+            return
         with self._lock:
             for source in self._graph.inputs:
                 source.close()
         in_worker = threading.current_thread() is self._worker
-        if graceful and not in_worker:
+        if graceful and not in_worker and self._worker is not None:
             while not self._halted and not all(source.idle() for source in self._graph.inputs):
                 self.tick()
             self._waiting.join()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from millstream.common.errors import Location, user_location
+from millstream.common.errors import Location, MillstreamError, user_location
 from millstream.dstream.inputs import Input
 from millstream.dstream.rdd import RDD, SparkContext, StorageLevel
 
@@ -141,7 +141,11 @@ class Node(ABC):
         """The RDD of a batch, made once; None if the node has none at this time."""
         found = self.made.get(time_ms)
         if found is None and self.is_valid(time_ms):
-            found = self.compute(time_ms)
+            try:
+                found = self.compute(time_ms)
+            except MillstreamError as error:
+                error.location = error.location or self.place
+                raise
             if found is not None:
                 if self.level is not None and not found.is_cached:
                     found.persist(self.level)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from millstream.dstream.errors import DurationError, call_error
+from millstream.dstream.errors import DurationError, call_error, milliseconds
 from millstream.dstream.nodes import Node, TransformedNode
 from millstream.dstream.rdd import RDD, SparkContext, StorageLevel
 from millstream.dstream.state import positional_arguments
@@ -16,14 +16,9 @@ if TYPE_CHECKING:
     from millstream.dstream.context import StreamingContext
     from millstream.dstream.streams.dstream import DStream
 
-__all__ = ["StreamBase", "milliseconds"]
+__all__ = ["StreamBase"]
 
 T = TypeVar("T")
-
-
-def milliseconds(seconds: float) -> int:
-    """A duration of the program, which is in seconds."""
-    return int(seconds * 1000)
 
 
 class StreamBase(Generic[T]):
@@ -130,10 +125,8 @@ class StreamBase(Generic[T]):
 
     def _validate_window_param(self, window: float, slide: float | None) -> None:
         duration = self._node.slide_ms
+        slide = self._slideDuration if slide is None else slide
         for name, given in (("windowDuration", window), ("slideDuration", slide)):
-            if given is None and name == "slideDuration":
-                continue
-            assert given is not None
             if milliseconds(given) % duration or milliseconds(given) <= 0:
                 raise DurationError(
                     "DSTREAM_WINDOW",
@@ -159,7 +152,8 @@ def with_time(func: Callable[..., Any], rdds: int, label: str) -> Callable[..., 
     arguments = positional_arguments(func)
     if arguments == rdds:
         return lambda _, *given: func(*given)
-    if arguments == rdds + 1:
+    # Arguments with defaults behind these two are the function's own.
+    if positional_arguments(func, without_defaults=True) <= rdds + 1 <= arguments:
         return func
     raise call_error(
         "DSTREAM_FUNCTION",

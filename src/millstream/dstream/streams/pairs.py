@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from millstream.dstream.errors import call_error
 from millstream.dstream.nodes import (
     MapWithStateNode,
     StateSnapshotsNode,
@@ -174,6 +175,12 @@ class Pairs(StreamBase[T]):
         from millstream.dstream.streams.dstream import MapWithStateDStream
 
         self._ssc._check_open()
+        if not isinstance(spec, StateSpec):
+            raise call_error(
+                "DSTREAM_FUNCTION",
+                f"mapWithState needs a StateSpec, not {spec!r}",
+                "mapWithState(StateSpec.function(function))",
+            )
         size = self._partitions(spec._partitions)
         initial = None if spec._initial is None else self._sc.as_rdd(spec._initial)
         node = MapWithStateNode(self._ssc._graph, self._node, spec, size, initial)

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from millstream.dstream.errors import milliseconds
 from millstream.dstream.nodes import ReducedWindowNode, WindowNode
 from millstream.dstream.rdd import ResultIterable, StorageLevel
-from millstream.dstream.streams.base import StreamBase, milliseconds
+from millstream.dstream.streams.base import StreamBase
 
 if TYPE_CHECKING:
     from millstream.dstream.streams.dstream import DStream
