@@ -26,7 +26,7 @@ from millstream.table.table import Table
 from millstream.table.types.logical import ArrayType
 from millstream.table.types.type_infos import info_of_type
 
-__all__ = ["StreamFrame", "TableFrame", "columns_of_rows"]
+__all__ = ["StreamFrame", "TableFrame", "TableHome", "columns_of_rows"]
 
 _RAW: dict[str, TypeInformation] = {
     each.class_name: each
@@ -211,6 +211,17 @@ class TableFrame(Frame):
 
     def given(self, outputs: Sequence[str]) -> Any:
         return self._table
+
+
+class TableHome(TableFrame):
+    """An environment where tables are made: those of the data of a model that was loaded there."""
+
+    def __init__(self, t_env: Any) -> None:
+        self._t_env = t_env
+
+    @property
+    def _env(self) -> Any:
+        return self._t_env
 
 
 def _info_of(type_: Any) -> TypeInformation:

@@ -18,7 +18,7 @@ from millstream.ml.errors import ml_error, ml_type_error
 from millstream.ml.frames.base import Frame, Step
 from millstream.ml.frames.local import ArrayFrame, ArrowFrame
 from millstream.ml.kernel.batch import Batch
-from millstream.ml.stages.entry import frame_of, is_array_like
+from millstream.ml.stages.entry import frame_of, home_of, is_array_like
 from millstream.ml.util.sklearn_tags import tags_of
 
 __all__ = [
@@ -258,7 +258,8 @@ class ColumnModel(_Applies, Model[Any]):
         from millstream.ml.util.read_write_utils import load_model_rows
 
         path = str(args[-1])
-        return super().load(path).learned(load_model_rows(path))
+        home = home_of(args[0]) if len(args) > 1 else None
+        return super().load(path).learned(load_model_rows(path), home)
 
 
 def _object(value: Any) -> Any:

@@ -16,7 +16,7 @@ from millstream.ml.kernel.batch import Batch
 from millstream.ml.labeled import LabeledVector
 from millstream.ml.linalg import Vector
 
-__all__ = ["frame_of", "is_array_like"]
+__all__ = ["frame_of", "home_of", "is_array_like"]
 
 
 def is_array_like(data: Any) -> bool:
@@ -64,6 +64,15 @@ def frame_of(
 
         return DataFrameFrame(data)
     return _of_flink(data, features, label)
+
+
+def home_of(environment: Any) -> Frame | None:
+    """What makes data in an environment of tables; None for other environments."""
+    if _loaded(environment, "millstream.table.table_environment", "StreamTableEnvironment"):
+        from millstream.ml.frames.tables import TableHome
+
+        return TableHome(environment)
+    return None
 
 
 def _of_flink(data: Any, features: Sequence[str], label: str | None) -> Frame:

@@ -38,6 +38,8 @@ def test_tables_as_in_flinks_test(tmp_path: Path) -> None:
         assert row[1].to_array().tolist() == [3.0, 3.0]
         model.save(str(tmp_path / "model"))
         again = KMeansModel.load(t_env, str(tmp_path / "model"))
+        loaded = again.get_model_data()[0]
+        assert rows_of_table(loaded)[0][0] == row[0]
         for each in (model, again, KMeansModel().set_model_data(data)):
             (output,) = each.transform(table)
             assert output.get_schema().get_field_names() == ["features", "prediction"]
