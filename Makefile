@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Where tools/ensure_java.py puts a JDK that it had to download.
 export PATH := $(CURDIR)/.java/home/bin:$(PATH)
 
-.PHONY: help java demo demo-kafka test check lint types docs unit spark servers connectors parity bench chaos chaos-connectors soak load clean
+.PHONY: help java demo demo-kafka test check lint types docs unit spark servers connectors parity bench bench-libraries chaos chaos-connectors soak load clean
 
 help: ## Show what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /: /' | sort
@@ -103,6 +103,14 @@ bench: java ## Compare with PyFlink, Flink SQL and PySpark; writes benchmarks/RE
 	$(BIN)/python benchmarks/recovery.py
 	$(BIN)/python benchmarks/file_jobs.py
 	$(BIN)/python benchmarks/run.py
+
+bench-libraries: java ## Measure loops, graphs, DataSets, machine learning and DStreams; the last section of benchmarks/RESULTS.md
+	$(BIN)/python benchmarks/iterations.py
+	$(BIN)/python benchmarks/graphs.py --ways millstream sql graphx
+	$(BIN)/python benchmarks/dataset.py --rounds 3
+	$(BIN)/python benchmarks/features.py
+	$(BIN)/python benchmarks/ml.py
+	$(BIN)/python benchmarks/dstream.py
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .java .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist src/*.egg-info

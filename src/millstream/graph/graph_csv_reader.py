@@ -45,12 +45,14 @@ class GraphCsvReader:
     >>> from pathlib import Path
     >>> from millstream.graph import Graph
     >>> from millstream.testing import in_memory
-    >>> path = Path(tempfile.mkdtemp()) / "edges.csv"
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name) / "edges.csv"
     >>> _ = path.write_text("1;2;0.5\\n2;3;1.5\\n")
     >>> with in_memory():
     ...     reader = Graph.from_csv_reader(str(path)).field_delimiter_edges(";")
     ...     sorted(reader.edge_types(int, float).get_edges().collect())
     [Edge(1, 2, 0.5), Edge(2, 3, 1.5)]
+    >>> folder.cleanup()
     """
 
     def __init__(

@@ -70,13 +70,15 @@ class Snapshots:
     Examples
     --------
     >>> import tempfile
-    >>> snapshots = Snapshots(tempfile.mkdtemp(), "ranks-1", {"name": "ranks"})
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> snapshots = Snapshots(folder.name, "ranks-1", {"name": "ranks"})
     >>> snapshots.last() is None
     True
     >>> snapshots.claim()
     >>> snapshots.commit(5, [snapshots.write(5, 0, {"state": 3})])
     >>> snapshots.last().step, snapshots.read(snapshots.last(), 0)
     (5, {'state': 3})
+    >>> folder.cleanup()
     """
 
     def __init__(self, checkpoint: str, name: str, identity: Mapping[str, Any]) -> None:

@@ -25,10 +25,12 @@ class MLUtils:
     --------
     >>> import tempfile
     >>> from millstream.ml.linalg import Vectors
-    >>> path = tempfile.mkdtemp() + "/data.libsvm"
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = f"{folder.name}/data.libsvm"
     >>> MLUtils.write_libsvm(path, [LabeledVector(1.0, Vectors.dense(0.0, 2.5))])
     >>> MLUtils.read_libsvm(path)
     [LabeledVector(label=1.0, vector=SparseVector(2, {1: 2.5}))]
+    >>> folder.cleanup()
     """
 
     @staticmethod

@@ -6,13 +6,12 @@ import os
 import shutil
 import uuid
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from millstream.common.types import Row
 from millstream.datastream.functions import SinkFunction
 from millstream.ml.api import Stage
-from millstream.ml.util.read_write_utils import load_model_rows, save_model
+from millstream.ml.util.read_write_utils import load_model_rows, local_folder, save_model
 
 __all__ = ["NewestSink", "load_row", "save_row"]
 
@@ -29,7 +28,7 @@ def _named(row: Any) -> Mapping[str, Any]:
 
 def load_row(path: str) -> Row | None:
     """Return the row of model data in a folder, None if it has none."""
-    if not (Path(path.removeprefix("file://")) / "data").exists():
+    if not (local_folder(path) / "data").exists():
         return None
     (found,) = load_model_rows(path)
     row = Row(*found.values())
@@ -46,7 +45,7 @@ class NewestSink(SinkFunction[Any]):
         self.path = path
 
     def invoke(self, value: Any) -> None:
-        target = Path(self.path.removeprefix("file://")).absolute()
+        target = local_folder(self.path)
         made = target.parent / f".{target.name}.{uuid.uuid4().hex}"
         save_row(self.model, value, str(made))
         if target.exists():

@@ -28,6 +28,7 @@ __all__ = [
     "load_pipeline",
     "load_stage",
     "load_stage_param",
+    "local_folder",
     "save_metadata",
     "save_model",
     "save_pipeline",
@@ -71,13 +72,13 @@ def _wired(pipeline: Stage[Any]) -> bool:
 def load_pipeline(t_env: Any, path: str) -> list[Stage[Any]]:
     """The stages of a pipeline that `save_pipeline` wrote."""
     count = load_metadata(path)["num_stages"]
-    folder = _local(path) / "stages"
+    folder = local_folder(path) / "stages"
     return [load_stage(t_env, str(folder / f"{at:04d}")) for at in range(count)]
 
 
 def load_metadata(path: str) -> dict[str, Any]:
     """The content of the metadata of a stage."""
-    folder = _local(path)
+    folder = local_folder(path)
     try:
         text = (folder / "metadata").read_bytes()
     except OSError as error:
@@ -136,7 +137,7 @@ def load_stage_param(path: str) -> Stage[Any]:
 def load_model_rows(path: str) -> list[dict[str, Any]]:
     """The model data in a folder."""
     try:
-        text = (_local(path) / "data").read_text(encoding="utf-8")
+        text = (local_folder(path) / "data").read_text(encoding="utf-8")
     except OSError as error:
         raise ml_error("ML_SAVE_FORMAT", f"{path} has no model data: {error}") from None
     return [from_json(each) for each in json.loads(text)]
@@ -180,7 +181,7 @@ def _write(path: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
-def _local(path: str) -> Path:
+def local_folder(path: str) -> Path:
     """A folder of this machine, or of a disk that all machines see."""
     found = local_path(path)
     if found is None:
@@ -192,7 +193,7 @@ def _local(path: str) -> Path:
 @contextmanager
 def _new_folder(path: str) -> Iterator[Path]:
     """A folder that takes its place when it is complete."""
-    target = _local(path)
+    target = local_folder(path)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         message = f"{path} exists already"
         raise ml_error("ML_SAVE_EXISTS", message, "save to another folder, or remove this one")
