@@ -67,7 +67,7 @@ def frame_of(
 
 
 def home_of(environment: Any) -> Frame | None:
-    """What makes data in an environment of tables; None for other environments."""
+    """The maker of data in an environment of tables; None for other environments."""
     if _loaded(environment, "millstream.table.table_environment", "StreamTableEnvironment"):
         from millstream.ml.frames.tables import TableHome
 
