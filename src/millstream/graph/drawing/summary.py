@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from math import log10
 
 from millstream.graph.drawing.colours import INK, LINE, PAPER, QUIET
+from millstream.graph.drawing.texts import written
 
 __all__ = ["degree_picture"]
 
@@ -71,7 +71,7 @@ def degree_picture(counts: Mapping[int, int], caption: str) -> str:
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {_WIDTH} {_HEIGHT}' width='{_WIDTH}' "
         f"height='{_HEIGHT}' style='max-width:100%;height:auto' role='img' {_FONT}>"
         f"<rect width='100%' height='100%' rx='8' fill='{PAPER}'/><text x='14' y='19' font-size='12.5' "
-        f"font-weight='600' fill='{INK}'>{escape(caption)}</text>{''.join(parts)}"
+        f"font-weight='600' fill='{INK}'>{written(caption)}</text>{''.join(parts)}"
         f"<text x='{_WIDTH - 14}' y='{_HEIGHT - 5}' font-size='10' fill='{QUIET}' "
         "text-anchor='end'>degree of a vertex; upwards: how many vertices</text></svg>"
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from millstream.graph.drawing.colours import INK, LINE, PAPER, QUIET, colours_of, is_dark
 from millstream.graph.drawing.layout import placed, spread
+from millstream.graph.drawing.texts import written
 
 __all__ = ["picture"]
 
@@ -185,7 +185,7 @@ def _reach(line: _Line) -> float:
 def _edge(line: _Line, points: Any, halves: Sequence[float]) -> str:
     start, end = points[line.source], points[line.target]
     mark = " marker-end='url(#ms-arrow)'" if line.arrow else ""
-    title = f"<title>{escape(line.tooltip)}</title>"
+    title = f"<title>{written(line.tooltip)}</title>"
     stroke = f"fill='none' stroke='{LINE}' stroke-width='1.6'{mark}"
     if line.source == line.target:
         x, y = start
@@ -229,7 +229,7 @@ def _label(text: str, x: float, y: float) -> str:
     return (
         f"<rect x='{x - half:.1f}' y='{y - 7:.1f}' width='{2 * half:.1f}' height='14' rx='4' "
         f"fill='{PAPER}'/><text x='{x:.1f}' y='{y + 3.7:.1f}' font-size='10.5' fill='{QUIET}' "
-        f"text-anchor='middle'>{escape(text)}</text>"
+        f"text-anchor='middle'>{written(text)}</text>"
     )
 
 
@@ -238,7 +238,7 @@ def _value(value: Any, point: Any) -> str:
     return (
         f"<text x='{x:.1f}' y='{y + _RADIUS + 12.5:.1f}' font-size='10.5' fill='{INK}' "
         f"text-anchor='middle' stroke='{PAPER}' stroke-width='4' stroke-linejoin='round' "
-        f"paint-order='stroke'>{escape(_text(value))}</text>"
+        f"paint-order='stroke'>{written(_text(value))}</text>"
     )
 
 
@@ -249,10 +249,10 @@ def _vertex(key: Any, value: Any, point: Any, colour: str) -> str:
     ink = PAPER if is_dark(colour) else INK
     title = f"{key!r}" if value is None else f"{key!r}: {value!r}"
     return (
-        f"<g><title>{escape(title)}</title><rect x='{x - half:.1f}' y='{y - _RADIUS:.1f}' "
+        f"<g><title>{written(title)}</title><rect x='{x - half:.1f}' y='{y - _RADIUS:.1f}' "
         f"width='{2 * half:.1f}' height='{2 * _RADIUS:.1f}' rx='{_RADIUS}' fill='{colour}' "
         f"stroke='{PAPER}' stroke-width='2'/><text x='{x:.1f}' y='{y + 4.3:.1f}' font-size='12.5' "
-        f"font-weight='600' fill='{ink}' text-anchor='middle'>{escape(label)}</text></g>"
+        f"font-weight='600' fill='{ink}' text-anchor='middle'>{written(label)}</text></g>"
     )
 
 
@@ -260,9 +260,9 @@ def _ghost(key: Any, point: Any) -> str:
     x, y = point
     half = _half(key)
     return (
-        f"<g><title>no vertex has the id {escape(repr(key))}</title><rect x='{x - half:.1f}' "
+        f"<g><title>no vertex has the id {written(repr(key))}</title><rect x='{x - half:.1f}' "
         f"y='{y - _RADIUS:.1f}' width='{2 * half:.1f}' height='{2 * _RADIUS:.1f}' rx='{_RADIUS}' "
         f"fill='{PAPER}' stroke='{_WRONG}' stroke-width='1.6' stroke-dasharray='4 3'/><text "
         f"x='{x:.1f}' y='{y + 4.3:.1f}' font-size='12.5' fill='{_WRONG}' text-anchor='middle'>"
-        f"{escape(_text(key))}</text></g>"
+        f"{written(_text(key))}</text></g>"
     )

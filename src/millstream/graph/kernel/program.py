@@ -139,7 +139,7 @@ class LabelledProgram(GraphProgram):
         column = self.vertex_values(inputs)
         if column is not None:
             texts = column.type == pa.string() and not column.null_count
-            self.start = column if texts else numbers_of(column, "values of vertices")
+            self.start = column if texts else _ordered(numbers_of(column, "values of vertices"))
 
     def aggregators(self) -> Mapping[str, Aggregator]:
         return {"left": Aggregator.sum()}
@@ -205,6 +205,17 @@ class LabelledProgram(GraphProgram):
 
     def result(self) -> pa.Table:
         return self.vertex_table(self.found() if self.texts is None else self.texts)
+
+
+def _ordered(labels: Any) -> Any:
+    """Labels that can be compared; NaN is an error."""
+    if labels.dtype == np.float64 and np.isnan(labels).any():
+        raise PlanError(
+            "GRAPH_VALUE_NULL",
+            f"{np.isnan(labels).sum()} of {len(labels)} values of vertices are NaN",
+            hint="give all of them a value",
+        )
+    return labels
 
 
 def numbers_of(column: Any, what: str) -> Any:

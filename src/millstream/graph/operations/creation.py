@@ -320,6 +320,11 @@ def _selected(method: str, columns: Any, names: Sequence[str]) -> Any:
             name: columns[of] if of in have else pa.nulls(columns.num_rows)
             for name, of in zip(names, chosen, strict=True)
         }
+        if not columns.num_rows:
+            # An empty DataFrame of pandas has numbers with fractions, which are no ids.
+            for name in names:
+                if name != "value" and pa.types.is_floating(found[name].type):
+                    found[name] = pa.nulls(0)
         return pa.table(found)
     from pyspark.sql import functions as F
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from millstream.common.errors import PlanError, user_location
 from millstream.common.typeinfo import TupleTypeInfo, Types
 from millstream.graph.drawing.summary import degree_picture
 from millstream.graph.drawing.svg import picture
@@ -45,6 +46,13 @@ class Display(GraphBase[K, VV, EV]):
         >>> svg.startswith("<svg"), ">0.5</text>" in svg
         (True, True)
         """
+        for name, most in (("max_vertices", max_vertices), ("max_edges", max_edges)):
+            if isinstance(most, bool) or not isinstance(most, int) or most < 0:
+                raise PlanError(
+                    "GRAPH_ARGUMENTS",
+                    f"{name} must be a whole number of at least 0, got {most!r}",
+                    location=user_location(),
+                )
         # One more than is drawn says that there are more, without counting all.
         vertices = self._vertices.data().first(max_vertices + 1).collect()
         if len(vertices) <= max_vertices:

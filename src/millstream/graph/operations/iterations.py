@@ -28,7 +28,7 @@ from millstream.graph.loops.values import packed, unpacked
 from millstream.graph.loops.vertex_centric import VertexCentricLoop
 from millstream.graph.loops.vertex_loop import CELL, Settings
 from millstream.graph.operations.base import EV, VV, GraphBase, K
-from millstream.graph.operations.sides import as_vertex, data_set_of
+from millstream.graph.operations.sides import as_vertex, data_set_of, plain
 from millstream.graph.operations.types import VertexTypeInfo, tuple_of
 
 if TYPE_CHECKING:
@@ -239,6 +239,7 @@ def _settings(
                 location=user_location(),
                 hint=f"derive its class from {kinds[role].__name__}, and give an object of it",
             )
+    iterations = plain(iterations)
     if isinstance(iterations, bool) or not isinstance(iterations, int) or iterations < 1:
         raise PlanError(
             "GRAPH_ITERATIONS",

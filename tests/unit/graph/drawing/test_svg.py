@@ -53,6 +53,12 @@ def test_text_of_users_is_escaped_and_cut() -> None:
     assert repr("x" * 100) in titles(svg)[1]
 
 
+@pytest.mark.parametrize("text", ["\0", "a\x1fb", "\ud800", "\uffff", "\u202e<"])
+def test_characters_that_xml_does_not_have(text: str) -> None:
+    svg = picture([(text, text), ("b", None)], [(text, "b", text)])
+    ET.fromstring(svg.encode())
+
+
 def test_a_vertex_that_only_an_edge_names_is_shown_as_wrong() -> None:
     svg = picture([(1, None)], [(1, 99, None)])
     assert "no vertex has the id 99" in titles(svg)

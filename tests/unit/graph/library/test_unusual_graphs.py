@@ -4,6 +4,7 @@ of numpy, and with values that have no type of their own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -21,8 +22,11 @@ from millstream.graph.asm.simple import directed, undirected
 from millstream.graph.library import (
     BreadthFirstSearch,
     CommunityDetection,
+    ConnectedComponents,
     GSASingleSourceShortestPaths,
     KCore,
+    LabelPropagation,
+    PageRank,
     PersonalizedPageRank,
     SingleSourceShortestPaths,
 )
@@ -149,7 +153,35 @@ def test_columns_of_records_with_gaps() -> None:
 @pytest.mark.parametrize("make", [lambda: SingleSourceShortestPaths(1, 10), lambda: KCore(1)])
 def test_algorithms_know_how_their_loop_went(make: Callable[[], Any]) -> None:
     with running_in_memory(2):
-        algorithm = make()
-        assert algorithm.loop_result is None
+        algorithm: Any = make()
+        before = algorithm.loop_result
+        assert before is None
         Graph.from_collection([(1, 2, 1.0), (2, 3, 1.0)]).run(algorithm)
         assert algorithm.loop_result.supersteps[-1].active == 0
+
+
+def test_an_empty_data_frame_has_ids_of_no_type() -> None:
+    pd = pytest.importorskip("pandas")
+    with running_in_memory(2):
+        graph = Graph.from_pandas(pd.DataFrame({"source": [], "target": []}).astype("float64"))
+        assert graph.run(ConnectedComponents(3)).collect() == []
+
+
+@TASKS
+@pytest.mark.parametrize("algorithm", [ConnectedComponents, LabelPropagation])
+def test_labels_that_are_no_numbers(algorithm: Any, tasks: int) -> None:
+    with (
+        running_in_memory(tasks),
+        pytest.raises(PlanError, match=r"1 of \d values of vertices are NaN"),
+    ):
+        graph = Graph.from_collection([Vertex(1, math.nan), Vertex(2, 2.0)], [(1, 2, 1.0)])
+        graph.run(algorithm(5)).collect()
+
+
+def test_wrong_numbers_are_named() -> None:
+    graph = Graph.from_collection([(1, 2, 1.0)])
+    damping: Any = "much"
+    with pytest.raises(PlanError, match="damping_factor must be between 0 and 1, got 'much'"):
+        PageRank(damping, 5)
+    with running_in_memory(2), pytest.raises(PlanError, match="max_vertices must be"):
+        graph.to_svg(max_vertices=-1)

@@ -75,7 +75,8 @@ class PageRank(LibraryAlgorithm):
         iterations: int | float | None = None,
         convergence_threshold: float | None = None,
     ) -> None:
-        if not 0 < damping_factor < 1:
+        number = isinstance(damping_factor, (int, float))
+        if not number or not 0 < damping_factor < 1:
             raise PlanError(
                 "GRAPH_ARGUMENTS",
                 f"damping_factor must be between 0 and 1, got {damping_factor!r}",
