@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millstream.dataset import ExecutionEnvironment
 from millstream.ml.builder import Pipeline
+from millstream.ml.feature.bucketizer import Bucketizer
 from millstream.ml.feature.dct import DCT
 from millstream.ml.feature.lsh import MinHashLSH
 from millstream.ml.feature.maxabsscaler import MaxAbsScaler
@@ -21,6 +22,7 @@ from millstream.ml.feature.randomsplitter import RandomSplitter
 from millstream.ml.feature.robustscaler import RobustScaler
 from millstream.ml.feature.sqltransformer import SQLTransformer
 from millstream.ml.feature.standardscaler import StandardScaler
+from millstream.ml.feature.vectorassembler import VectorAssembler
 from millstream.ml.kernel.batch import Batch
 from millstream.ml.kernel.kinds import kind_of_info
 from millstream.ml.linalg import Vectors
@@ -125,3 +127,41 @@ def test_tables_and_datasets_on_spark(spark: SparkSession, tmp_path: Any) -> Non
     data = ExecutionEnvironment.get_execution_environment().from_collection(rows)
     made = MinMaxScaler(input_col="f0").fit(data).transform(data).collect()
     assert np.sort(np.array(arrays(row[1] for row in made)), axis=0) == pytest.approx(expected)
+
+
+def test_stages_behind_each_other_are_one_pass_through_python(spark, capsys) -> None:
+    rows = [(Vectors.dense(each),) for each in RANDOM]
+    given = frame(spark, {"input": DENSE}, rows)
+    steps = [
+        StandardScaler(output_col="a.b", with_mean=True),
+        PolynomialExpansion(input_col="a.b", output_col="c", degree=2),
+        Normalizer(input_col="c"),
+    ]
+    model = Pipeline(steps).fit(given)
+    found = model.transform(given)
+    assert found.columns == ["input", "a.b", "c", "output"]
+    found.explain()
+    plan = capsys.readouterr().out
+    assert plan.count("MapInArrow run(") == 1, plan
+    expected = Pipeline(steps).fit(RANDOM).transform(RANDOM)
+    made = {tuple(row.input): row.output.toArray() for row in found.collect()}
+    for row, output in zip(RANDOM, expected, strict=True):
+        assert made[tuple(row)] == pytest.approx(output, abs=1e-12)
+
+
+def test_rows_that_a_stage_leaves_out_are_not_seen_by_the_next_one(spark) -> None:
+    columns = ["f1", "f2"]
+    given = spark.createDataFrame([(0.1, 1.0), (float("nan"), 2.0), (0.7, 5.0)], columns)
+    steps = [
+        Bucketizer(
+            input_cols=("f1",),
+            output_cols=("place",),
+            splits_array=((0.0, 0.5, 1.0),),
+            handle_invalid="skip",
+        ),
+        VectorAssembler(input_cols=("place", "f2"), output_col="input"),
+        MinMaxScaler(),
+    ]
+    found = Pipeline(steps).fit(given).transform(given)
+    made = sorted((row.f2, row.output.toArray().tolist()) for row in found.collect())
+    assert made == [(1.0, [0.0, 0.0]), (5.0, [1.0, 1.0])]

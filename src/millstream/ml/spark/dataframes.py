@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pickle import loads
 from typing import Any
 
@@ -67,17 +69,41 @@ def _schema(kinds: Mapping[str, str]) -> StructType:
 
 
 class DataFrameFrame(Frame):
-    """A DataFrame of Spark."""
+    """A DataFrame of Spark, and steps that are applied to it in one pass through Python."""
 
-    def __init__(self, frame: DataFrame) -> None:
-        self._frame = frame
+    def __init__(self, source: DataFrame, steps: Sequence[Step] = ()) -> None:
+        self._source = source
+        self._steps = tuple(steps)
+
+    @cached_property
+    def _frame(self) -> DataFrame:
+        if not self._steps:
+            return self._source
+        work, found = _Steps(self._steps, tuple(self._source.columns)), self.names
+
+        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                yield work.applied(batch).rename_columns(_places(found))
+
+        made = [field for each in self._steps for field in _schema(each.outputs).fields]
+        fields = [*self._source.schema.fields, *made]
+        schema = StructType(
+            [
+                StructField(place, field.dataType, field.nullable)
+                for place, field in zip(_places(fields), fields, strict=True)
+            ]
+        )
+        return _numbered(self._source).mapInArrow(run, schema).toDF(*found)
 
     @property
     def names(self) -> list[str]:
-        return list(self._frame.columns)
+        return [*self._source.columns, *(name for each in self._steps for name in each.outputs)]
 
     def kind(self, name: str) -> str:
-        return _kind_of(self._frame.schema[name].dataType)
+        for step in self._steps:
+            if name in step.outputs:
+                return step.outputs[name]
+        return _kind_of(self._source.schema[name].dataType)
 
     def batch(self, names: Sequence[str] | None = None) -> Batch:
         if names is not None:
@@ -103,38 +129,28 @@ class DataFrameFrame(Frame):
     def reduce(self, partial: Callable[[Batch], Any], names: Sequence[str]) -> list[Any]:
         self.require(names)
         known = list(names)
+        # The steps may read any column.
+        given = self._source if self._steps else self._selected(names)
+        work = _Steps(self._steps, tuple(given.columns))
 
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
-                if batch.num_rows:
-                    state = dumps(partial(batch_of(batch.rename_columns(known))))
+                found = work.applied(batch)
+                if found.num_rows:
+                    state = dumps(partial(batch_of(found.select(known))))
                     yield pa.record_batch([pa.array([state], pa.binary())], ["state"])
 
-        rows = _numbered(self._selected(names)).mapInArrow(run, "state binary").collect()
+        rows = _numbered(given).mapInArrow(run, "state binary").collect()
         return [loads(bytes(row.state)) for row in rows]
 
     def mapped(self, step: Step) -> Frame:
-        names, found = self.names, [*self.names, *step.outputs]
-
-        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                made = _applied(step, batch.rename_columns(names))
-                yield made.rename_columns(_places(found))
-
-        fields = [*self._frame.schema.fields, *_schema(step.outputs).fields]
-        schema = StructType(
-            [
-                StructField(place, field.dataType, field.nullable)
-                for place, field in zip(_places(fields), fields, strict=True)
-            ]
-        )
-        return DataFrameFrame(_numbered(self._frame).mapInArrow(run, schema).toDF(*found))
+        return DataFrameFrame(self._source, [*self._steps, step])
 
     def made(self, batch: Batch, kinds: Mapping[str, str]) -> Frame:
         table = batch_to_arrow(batch, kinds)
         names = table.column_names
         numbered = table.rename_columns(_places(names))
-        plain = self._frame.sparkSession.createDataFrame(numbered)
+        plain = self._source.sparkSession.createDataFrame(numbered)
         schema = _schema(
             {place: kinds[name] for place, name in zip(_places(names), names, strict=True)}
         )
@@ -169,6 +185,20 @@ def queried_frame(frame: DataFrame, statement: str, place: str) -> DataFrame:
     """The result of a query in which a word stands for a frame."""
     query = statement.replace("{", "{{").replace("}", "}}").replace(place, "{this}")
     return frame.sparkSession.sql(query, this=frame)
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """Steps one after another, on batches of the columns of some names."""
+
+    steps: tuple[Step, ...]
+    names: tuple[str, ...]
+
+    def applied(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        found = batch.rename_columns(list(self.names))
+        for step in self.steps:
+            found = _applied(step, found)
+        return found
 
 
 def _applied(step: Step, batch: pa.RecordBatch) -> pa.RecordBatch:
