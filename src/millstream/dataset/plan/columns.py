@@ -42,7 +42,8 @@ def stored(type_info: TypeInformation) -> TypeInformation:
     TUPLE(LONG, PICKLED_BYTE_ARRAY)
     """
     if isinstance(type_info, TupleTypeInfo) and has_fields(type_info):
-        return TupleTypeInfo([stored(field) for field in type_info.field_types])
+        # A type that makes records of a class of its own stays that type.
+        return type(type_info)([stored(field) for field in type_info.field_types])
     if isinstance(type_info, RowTypeInfo) and has_fields(type_info):
         return RowTypeInfo(
             [stored(field) for field in type_info.field_types], type_info.get_field_names()
