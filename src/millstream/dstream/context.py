@@ -319,6 +319,12 @@ class StreamingContext(InputMethods):
         assert self._loop is not None
         return self._loop.processing
 
+    _jvm: ClassVar[None] = None  # Programs for PySpark ask whether there is one.
+
+    @property
+    def _sc(self) -> Any:
+        return self._given
+
     @property
     def _jssc(self) -> StreamingContext:
         """The context itself: programs for PySpark stop their context by it."""

@@ -490,3 +490,8 @@ def test_errors_outside_of_functions_have_the_line_of_the_operator(
         ssc.awaitTermination()
     assert caught.value.location is not None
     assert "updateStateByKey" in str(caught.value.location.code)
+
+
+def test_what_programs_for_pyspark_ask_a_streaming_context(ssc: StreamingContext) -> None:
+    assert StreamingContext._jvm is None
+    assert ssc._sc is ssc.sparkContext

@@ -253,7 +253,11 @@ class BatchLoop:
             return
         with self._lock:
             for source in self._graph.inputs:
-                source.close()
+                try:
+                    source.close()
+                except Exception:
+                    # What else is open has to be closed all the same.
+                    _log.exception("an input could not be closed")
         in_worker = threading.current_thread() is self._worker
         if graceful and not in_worker and self._worker is not None:
             while not self._halted and not all(source.idle() for source in self._graph.inputs):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from millstream.common.errors import PlanError, user_location
 from millstream.common.memory_mode import memory_tasks
 from millstream.dstream.rdd.blocks import Block
+from millstream.dstream.rdd.conf import Conf
 from millstream.dstream.rdd.output import parts_of, read_pickles, text_lines
 from millstream.dstream.rdd.partitioning import grouped_ranges, sliced
 from millstream.dstream.rdd.rdd import RDD
@@ -48,6 +49,7 @@ class SparkContext:
     """
 
     _active: ClassVar[SparkContext | None] = None
+    _jvm: ClassVar[None] = None  # Programs for PySpark ask whether there is one.
 
     def __init__(
         self,
@@ -57,7 +59,7 @@ class SparkContext:
         *,
         session: SparkSession | None = None,
     ) -> None:
-        self._conf: dict[str, str] = dict(conf.getAll() if hasattr(conf, "getAll") else conf or {})
+        self._conf = Conf(conf.getAll() if hasattr(conf, "getAll") else conf or {})
         self.master = master or self._conf.get("spark.master", "local[*]")
         self.appName = appName or self._conf.get("spark.app.name", "millstream")
         self._session = session
@@ -82,9 +84,9 @@ class SparkContext:
 
     # What is known of it.
 
-    def getConf(self) -> dict[str, str]:
-        """The configuration that was given."""
-        return dict(self._conf)
+    def getConf(self) -> Conf:
+        """The configuration that was given: a dictionary with PySpark's methods."""
+        return Conf(self._conf)
 
     @property
     def defaultParallelism(self) -> int:
@@ -286,6 +288,15 @@ class SparkContext:
     def getCheckpointDir(self) -> str | None:
         """The folder that `setCheckpointDir` has noted."""
         return self._checkpoint_dir
+
+    def setJobGroup(self, groupId: str, description: str, interruptOnCancel: bool = False) -> None:
+        """Nothing: a batch is no job of Spark."""
+
+    def setJobDescription(self, value: str) -> None:
+        """Nothing: a batch is no job of Spark."""
+
+    def setLocalProperty(self, key: str, value: str) -> None:
+        """Nothing: a batch is no job of Spark."""
 
     def setLogLevel(self, logLevel: str) -> None:
         """Set the level of Spark's log, if there is a session."""

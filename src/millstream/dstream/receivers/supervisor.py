@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from millstream.common.errors import TypeMismatchError
 from millstream.dstream.listener import ReceiverInfo
 from millstream.dstream.receivers.receiver import Receiver
 
@@ -143,7 +144,7 @@ class ReceiverSupervisor:
         self._tell("onReceiverStarted", self._info())
         try:
             self._receiver.onStart()
-        except Exception as error:
+        except BaseException as error:  # also sys.exit(): a thread would end without a word
             self.report(f"Error starting receiver {self._receiver.streamId}", error)
             self.restart("onStart failed", error)
 
@@ -170,11 +171,29 @@ class ReceiverSupervisor:
 
     def flush(self) -> None:
         """Make a block of the single records that have come."""
-        with self._lock:
-            if self._single:
+        bad: list[TypeMismatchError] = []
+        try:
+            with self._lock:
                 # They go only when they are kept: a full disk loses none.
-                self._keep(self._single)
-                self._single = []
+                if self._single:
+                    self._keep_single(bad)
+        finally:
+            # A listener that hears of it may stop the context, which flushes: not under the lock.
+            for error in bad:
+                self.report("a record is left out", error)
+
+    def _keep_single(self, bad: list[TypeMismatchError]) -> None:
+        """Keep single records in one block, without those that can never be kept."""
+        try:
+            self._keep(self._single)
+            self._single = []
+        except TypeMismatchError:
+            while self._single:
+                try:
+                    self._keep(self._single[:1])
+                except TypeMismatchError as error:
+                    bad.append(error)
+                del self._single[0]
 
     # Its state.
 

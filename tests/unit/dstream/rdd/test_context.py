@@ -121,3 +121,21 @@ def test_text_files(tmp_path: Path) -> None:
 def test_data_frames_need_spark() -> None:
     with in_memory(), pytest.raises(PlanError, match="RDD_NEEDS_SPARK"):
         SparkContext().parallelize([(1, 2)]).toDF(["a", "b"])
+
+
+def test_what_programs_for_pyspark_ask_a_context() -> None:
+    """Spark's own tests of DStreams end with a look at ``SparkContext._jvm``."""
+    pyspark = pytest.importorskip("pyspark")
+    conf = pyspark.SparkConf(loadDefaults=False).setMaster("local[2]").setAppName("asked")
+    sc = SparkContext(conf=conf)
+    assert SparkContext._jvm is None
+    found = sc.getConf()
+    assert sorted(found.getAll()) == [("spark.app.name", "asked"), ("spark.master", "local[2]")]
+    assert found.contains("spark.master") and not found.contains("spark.user")
+    assert found.get("spark.user", "nobody") == "nobody"
+    assert found.toDebugString() == "spark.app.name=asked\nspark.master=local[2]"
+    found["spark.master"] = "local[9]"
+    assert sc.getConf()["spark.master"] == "local[2]"
+    sc.setJobGroup("group", "description")
+    sc.setJobDescription("description")
+    sc.setLocalProperty("spark.scheduler.pool", "pool")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from millstream.common.errors import PlanError
+from millstream.common.errors import PlanError, TypeMismatchError
 from millstream.dstream.listener import ReceiverInfo
 from millstream.dstream.rdd import StorageLevel
 from millstream.dstream.receivers.receiver import Receiver
@@ -26,7 +26,7 @@ class Calls(Receiver):
         self.calls: list[str] = []
         self.starts = threading.Semaphore(0)
         self.stops = threading.Semaphore(0)
-        self.failures: Iterator[Exception | None] = iter([])
+        self.failures: Iterator[BaseException | None] = iter([])
 
     def onStart(self) -> None:
         self.calls.append("start")
@@ -191,6 +191,40 @@ def test_single_records_stay_if_they_cannot_be_kept(told: Told) -> None:
     full = False
     receiver.store(["c"])
     assert told.blocks == [["a"], ["c"]]
+
+
+def test_a_record_that_can_never_be_kept_is_left_out(told: Told) -> None:
+    kept: list[Any] = []
+    full = [True]
+
+    def keep(records: list[Any]) -> None:
+        if "bad" in records:
+            raise TypeMismatchError("UNPICKLABLE_VALUE", "bad")
+        if records == [3] and full.pop():
+            raise OSError("full")
+        kept.extend(records)
+
+    receiver = Calls()
+    supervisor = ReceiverSupervisor(receiver, keep, told.tell, lambda: 42)
+    for record in (1, "bad", 2, 3, "bad", 4):
+        receiver.store(record)
+    with pytest.raises(OSError, match="full"):
+        supervisor.flush()
+    assert kept == [1, 2]
+    full[:] = [False]
+    supervisor.flush()
+    assert kept == [1, 2, 3, 4]
+    assert supervisor.is_empty()
+    assert [info.lastErrorMessage() for _, info in told.events] == ["a record is left out"] * 2
+
+
+def test_an_exit_in_on_start_is_an_error(told: Told) -> None:
+    receiver = Calls()
+    receiver.failures = iter([SystemExit(2)])
+    supervisor = supervised(receiver, told)
+    supervisor.start()
+    told.wait_for("onReceiverStarted", "onReceiverError", "onReceiverStopped", "onReceiverStarted")
+    supervisor.close()
 
 
 class Plain(Receiver):
