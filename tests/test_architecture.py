@@ -209,7 +209,9 @@ def test_only_the_runtime_imports_pyspark() -> None:
 
 
 def test_one_module_uses_private_attributes_of_pyspark() -> None:
-    users = [path for path in MODULES if PRIVATE_PYSPARK.search(path.read_text())]
+    # Contexts of DStreams say by that name of PySpark's that they have no JVM.
+    none = "_jvm: ClassVar[None] = None"
+    users = [path for path in MODULES if PRIVATE_PYSPARK.search(path.read_text().replace(none, ""))]
     assert users == [USES_PRIVATE_PYSPARK]
 
 

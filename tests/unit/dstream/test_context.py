@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,13 @@ import pytest
 from millstream.common.errors import MillstreamError, PlanError, UserCodeError
 from millstream.common.memory_mode import memory_tasks
 from millstream.dataset import ExecutionEnvironment
-from millstream.dstream import ManualClock, SparkContext, StreamingContext, StreamingListener
+from millstream.dstream import (
+    ManualClock,
+    Receiver,
+    SparkContext,
+    StreamingContext,
+    StreamingListener,
+)
 from millstream.testing import in_memory
 
 
@@ -495,3 +502,37 @@ def test_errors_outside_of_functions_have_the_line_of_the_operator(
 def test_what_programs_for_pyspark_ask_a_streaming_context(ssc: StreamingContext) -> None:
     assert StreamingContext._jvm is None
     assert ssc._sc is ssc.sparkContext
+
+
+class Reports(Receiver):
+    """Reports an error as soon as it starts."""
+
+    def onStart(self) -> None:
+        self.reportError("away")
+
+
+@pytest.mark.parametrize("graceful", [False, True])
+def test_a_listener_to_receivers_may_stop_a_context_that_is_starting(
+    ssc: StreamingContext, monkeypatch: pytest.MonkeyPatch, graceful: bool
+) -> None:
+    """The receiver of the first input may fail before the threads of the context are there."""
+    stopped = threading.Event()
+
+    class Stops(StreamingListener):
+        def onReceiverError(self, receiverError: Any) -> None:
+            ssc.stop(False, graceful)
+            stopped.set()
+
+    start = threading.Thread.start
+
+    def late(thread: threading.Thread) -> None:
+        if thread.name == "millstream outputs":
+            assert stopped.wait(20)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", late)
+    collected(ssc.receiverStream(Reports()))
+    ssc.addStreamingListener(Stops())
+    ssc.start()
+    assert ssc.awaitTerminationOrTimeout(1)
+    assert StreamingContext.getActive() is None

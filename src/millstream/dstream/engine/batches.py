@@ -87,10 +87,11 @@ class BatchLoop:
             return  # A listener has stopped the context.
         # Functions of the program see whether it runs in memory: it says so in the context.
         work = partial(copy_context().run, self._work)
-        self._worker = threading.Thread(target=work, name="millstream outputs", daemon=True)
+        worker = threading.Thread(target=work, name="millstream outputs", daemon=True)
         for time_ms in again:
             self._submit(time_ms)
-        self._worker.start()
+        worker.start()
+        self._worker = worker  # Only now: a receiver's listener may stop the context at any time.
         self._clock.start(self)
 
     def _site(self, number: int) -> InputSite:
@@ -264,7 +265,7 @@ class BatchLoop:
                 self.tick()
             self._waiting.join()
         self._stopped = True
-        if not graceful:
+        if not graceful or self._worker is None:
             self._halted = True
         self._waiting.put(None)
         if not in_worker and self._worker is not None:
