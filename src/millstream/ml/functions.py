@@ -33,9 +33,11 @@ def vector_to_array(vector: Any) -> Any:
     --------
     >>> from millstream.table import TableEnvironment
     >>> from millstream.table.expressions import col
+    >>> from millstream.testing import in_memory
     >>> t_env = TableEnvironment.create()
     >>> t = t_env.from_elements([([1, 2],)], ["a"]).select(array_to_vector(col("a")).alias("v"))
-    >>> [tuple(row) for row in t_env.final_rows(t.select(vector_to_array(col("v"))))]
+    >>> with in_memory():
+    ...     [tuple(row) for row in t_env.final_rows(t.select(vector_to_array(col("v"))))]
     [([1.0, 2.0],)]
     """
     return _TO_ARRAY(vector)
@@ -48,9 +50,11 @@ def array_to_vector(array: Any) -> Any:
     --------
     >>> from millstream.table import TableEnvironment
     >>> from millstream.table.expressions import col
+    >>> from millstream.testing import in_memory
     >>> t_env = TableEnvironment.create()
     >>> t = t_env.from_elements([([1, 2],)], ["a"])
-    >>> [tuple(row) for row in t_env.final_rows(t.select(array_to_vector(col("a"))))]
+    >>> with in_memory():
+    ...     [tuple(row) for row in t_env.final_rows(t.select(array_to_vector(col("a"))))]
     [(DenseVector([1.0, 2.0]),)]
     """
     return _TO_VECTOR(array)
