@@ -4,12 +4,14 @@
 - `mapWithState` with the same keys: batches of 1 to 10,000 records visit those only.
 - A word count of large batches, and batches of one record.
 - What a checkpoint adds: the batch log, and snapshots of all keys or of those that have changed.
+- With ``--places``: seconds of batches that cost much CPU, in the driver process and in Spark's tasks.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import operator
 import random
 import tempfile
 import time
@@ -20,6 +22,7 @@ from millstream.dstream import DStream, ManualClock, SparkContext, StateSpec, St
 
 Program = Callable[[DStream[Any]], DStream[Any]]
 SIZES = (0, 1, 100, 10_000)
+PLACES = ("driver", "spark")
 
 
 def count(values: list[int], state: int | None) -> int:
@@ -85,7 +88,12 @@ def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keys", type=int, default=1_000_000)
-    keys = parser.parse_args().keys
+    parser.add_argument("--places", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.places:
+        compare_places()
+        return
+    keys = arguments.keys
     programs: dict[str, Program] = {
         "updateStateByKey": lambda stream: stream.updateStateByKey(count),
         "mapWithState": lambda stream: stream.mapWithState(StateSpec.function(add)),
@@ -103,6 +111,48 @@ def main() -> None:
             found = cpu_of_batches(programs[name], keys, SIZES, folder)
             show(f"{name}, a snapshot in each batch", found)
     stateless()
+
+
+def costly(number: int) -> tuple[int, int]:
+    """Some microseconds of pure Python."""
+    found = number
+    for step in range(60):
+        found = (found * 1_103_515_245 + step) & 0x7FFFFFFF
+    return found % 1000, 1
+
+
+def compare_places() -> None:
+    """Seconds of a batch of 1 M records, after a first one."""
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.master("local[2]").getOrCreate()
+    print("| program | driver | Spark's tasks |\n|---|---:|---:|")
+    programs: dict[str, Program] = {
+        "map": lambda stream: stream.map(costly),
+        "map and reduceByKey": lambda stream: stream.map(costly).reduceByKey(operator.add, 2),
+        "one record": lambda stream: stream.map(lambda n: (n, 1)).reduceByKey(operator.add, 2),
+    }
+    for name, program in programs.items():
+        size = 1 if name == "one record" else 1_000_000
+        show(name, [seconds_of_a_batch(spark, where, program, size) for where in PLACES])
+
+
+def seconds_of_a_batch(spark: Any, where: str, program: Program, size: int) -> float:
+    """The second of two batches, without the time to make its records."""
+    clock = ManualClock()
+    ssc = StreamingContext(spark, 1, clock=clock, tasks=where)
+    numbers = ssc.sparkContext.parallelize(range(4), 4).flatMap(
+        lambda part: range(part * size // 4, (part + 1) * size // 4)
+    )
+    program(ssc.queueStream([numbers, numbers])).foreachRDD(lambda rdd: rdd.count())
+    ssc.start()
+    clock.advance(1)
+    begun = time.perf_counter()
+    clock.advance(1)
+    found = time.perf_counter() - begun
+    ssc.awaitTerminationOrTimeout(0)
+    ssc.stop()
+    return found
 
 
 def show(name: str, seconds: list[float]) -> None:

@@ -134,7 +134,7 @@ FOLDERS = {
         "recommendation",
         "flinkml",
     ),
-    "dstream": ("rdd", "receivers", "inputs", "nodes", "streams", "engine"),
+    "dstream": ("rdd", "spark", "receivers", "inputs", "nodes", "streams", "engine"),
     "datastream": (
         "functions",
         "building",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -16,10 +17,13 @@ from millstream.dstream.inputs.creation import InputMethods
 from millstream.dstream.listener import StreamingListener
 from millstream.dstream.nodes import Graph, InputNode, TransformedNode
 from millstream.dstream.rdd import RDD, SparkContext
+from millstream.dstream.rdd.running import DriverRunner
 from millstream.dstream.streams import DStream
 
 __all__ = ["StreamingContext"]
 
+_log = logging.getLogger(__name__)
+_TASKS = "millstream.dstream.tasks"
 # Settings that Spark makes for one run.
 _OF_ONE_RUN = frozenset(
     f"spark.{name}"
@@ -45,11 +49,15 @@ class StreamingContext(InputMethods):
     ----------
     sparkContext : SparkContext or SparkConf or dict, optional
         Makes RDDs: of this package, or PySpark's. A configuration makes one; without it there is a new
-        one. No JVM is needed.
+        one. No JVM is needed. A `SparkSession` is one, too.
     batchDuration : float
         The length of a batch in seconds.
     clock : Clock, optional
         `ManualClock` for tests.
+    tasks : str, optional
+        The place where RDDs are computed: ``"driver"``, this process, or ``"spark"``, the tasks of
+        Spark. Without it the key ``millstream.dstream.tasks`` of the configuration says so, else
+        it is the driver.
 
     Examples
     --------
@@ -75,6 +83,7 @@ class StreamingContext(InputMethods):
         batchDuration: float | None = None,
         *,
         clock: Clock | None = None,
+        tasks: str | None = None,
     ) -> None:
         if batchDuration is None or milliseconds(batchDuration) <= 0:
             raise DurationError(
@@ -82,13 +91,18 @@ class StreamingContext(InputMethods):
                 f"a StreamingContext needs the length of a batch in seconds, not {batchDuration!r}",
                 "StreamingContext(sc, 1) makes batches of one second",
             )
-        self._setup(sparkContext, Graph(milliseconds(batchDuration)), clock)
+        self._setup(sparkContext, Graph(milliseconds(batchDuration)), clock, tasks)
 
-    def _setup(self, sparkContext: Any, graph: Graph, clock: Clock | None) -> None:
-        if sparkContext is None or not hasattr(sparkContext, "parallelize"):
+    def _setup(
+        self, sparkContext: Any, graph: Graph, clock: Clock | None, tasks: str | None
+    ) -> None:
+        if hasattr(sparkContext, "createDataFrame"):
+            sparkContext = SparkContext.of_session(sparkContext)
+        elif sparkContext is None or not hasattr(sparkContext, "parallelize"):
             sparkContext = SparkContext(conf=sparkContext)
         self._given = sparkContext
         self._rdds = SparkContext.of(sparkContext)
+        self._compute_in(tasks or self._rdds.getConf().get(_TASKS, "driver"))
         self._graph = graph
         graph.context = self._rdds
         self._clock: Clock = clock or SystemClock()
@@ -97,6 +111,32 @@ class StreamingContext(InputMethods):
         self._loop: BatchLoop | None = None
         self._snapshot_ms: int | None = None
         self._state = _NEW
+
+    def _compute_in(self, tasks: str) -> None:
+        if tasks not in ("driver", "spark"):
+            raise call_error(
+                "DSTREAM_TASKS",
+                f"a DStream program cannot be computed in {tasks!r}",
+                'give tasks="driver" for this process, or tasks="spark" for the tasks of Spark',
+            )
+        if tasks == "driver":
+            self._rdds.runner = DriverRunner()
+        elif self._rdds.runner.name != "spark":
+            from millstream.dstream.spark import SparkRunner
+
+            self._rdds.runner = SparkRunner(self._rdds)
+        _log.info("RDDs of the program are computed by: %s", self.tasks)
+
+    @property
+    def tasks(self) -> str:
+        """The place where RDDs are computed: ``driver`` or ``spark``."""
+        return self._rdds.runner.name
+
+    def __repr__(self) -> str:
+        return (
+            f"<StreamingContext batches of {self._graph.batch_ms / 1000:g} s, tasks={self.tasks}, "
+            f"{self._state}>"
+        )
 
     # Recovery and the active context.
 
@@ -127,8 +167,8 @@ class StreamingContext(InputMethods):
             ssc._graph.begin(facts["zero_ms"])
         else:
             ssc = cls.__new__(cls)
-            given = _context_of(facts["context"])
-            ssc._setup(given, Graph(facts["batch_ms"]), clock)
+            given, tasks = _context_of(facts["context"]), facts["context"]["conf"].get(_TASKS)
+            ssc._setup(given, Graph(facts["batch_ms"]), clock, tasks)
             ssc._graph = load_program(checkpoint.read_program(), ssc, ssc._rdds, checkpointPath)
             ssc._snapshot_ms = facts["context"]["snapshot_ms"]
         checkpoint.recovers = True
@@ -278,6 +318,7 @@ class StreamingContext(InputMethods):
             **self._rdds.getConf(),
             "spark.master": self._rdds.master,
             "spark.app.name": self._rdds.appName,
+            _TASKS: self.tasks,
         }
         context = {
             "conf": {key: value for key, value in conf.items() if key not in _OF_ONE_RUN},

@@ -6,7 +6,7 @@ import itertools
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark import TaskContext, cloudpickle
@@ -261,10 +261,17 @@ def split(group: Iterator[tuple[Any, Any, Any]]) -> tuple[Iterator[Any], Iterato
     return first(), second()
 
 
+class Work(Protocol):
+    """What a task does with the columns that come to it."""
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The columns that it makes."""
+
+
 class Task:
     """A pass on its way to the workers; every task has its own copy of the functions."""
 
-    def __init__(self, key: str, work: Pass | Groups, types: Sequence[TravellingType] = ()) -> None:
+    def __init__(self, key: str, work: Work, types: Sequence[TravellingType] = ()) -> None:
         self._ref = ProgramRef.of(key, _Copies(dumps_by_value((tuple(types), work), cloudpickle)))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

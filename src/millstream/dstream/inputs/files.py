@@ -158,13 +158,8 @@ class FileInput(Input[T]):
     def rdd(self, context: SparkContext, taken: list[FoundFile] | None, time_ms: int) -> RDD[T]:
         """One partition for each file, which is read when it is needed."""
         parse = self._parse
-        files = [
-            context.from_partitions([[file]], "fileStream").flatMap(
-                lambda file: parse(content_of(file))
-            )
-            for file in taken or ()
-        ]
-        return context.union(files)
+        files = context.from_partitions([[file] for file in taken or ()], "fileStream")
+        return files.flatMap(lambda file: parse(content_of(file)))
 
     def description(self, taken: list[FoundFile] | None) -> str:
         """The paths of the files."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from millstream.common.time import MIN_TIMESTAMP
@@ -15,6 +15,7 @@ from millstream.dstream.inputs.options import number_of
 from millstream.dstream.inputs.rates import RateController, rate_controller
 from millstream.dstream.listener import StreamingListener
 from millstream.dstream.rdd import RDD, SparkContext
+from millstream.dstream.rdd.sources import Each
 
 __all__ = ["KafkaInput", "KafkaRDD", "KafkaRecords"]
 
@@ -57,17 +58,15 @@ class KafkaRecords:
 
     def rdd(self, context: SparkContext, ranges: Sequence[OffsetRange]) -> KafkaRDD[Any]:
         """The records of ranges; they are read when they are needed, and each time."""
+        given = context.from_partitions([[each] for each in ranges], "createDirectStream")
         found: KafkaRDD[Any] = KafkaRDD(
-            context,
-            len(ranges),
-            lambda split: self._records(ranges[split]),
-            (),
-            "createDirectStream",
+            context, len(ranges), Each(_Reader(self)), (given,), "createDirectStream"
         )
         found._ranges = tuple(ranges)
         return found
 
-    def _records(self, given: OffsetRange) -> Iterator[Any]:
+    def read(self, given: OffsetRange) -> Iterator[Any]:
+        """The records of a range."""
         with self._lock:
             messages = list(self._messages(given))
         return map(self._make, messages)
@@ -101,6 +100,25 @@ class KafkaRecords:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._lock = threading.Lock()
+
+
+class _Reader:
+    """Reads the range in each partition. In a task of Spark it has a client of its own."""
+
+    def __init__(self, records: KafkaRecords, in_task: bool = False) -> None:
+        self._records = records
+        self._in_task = in_task
+
+    def __call__(self, _: int, ranges: Iterable[OffsetRange]) -> Iterator[Any]:
+        try:
+            for each in ranges:
+                yield from self._records.read(each)
+        finally:
+            if self._in_task:
+                self._records.close()
+
+    def __reduce__(self) -> Any:
+        return _Reader, (self._records, True)
 
 
 class KafkaInput(Input[T]):

@@ -13,6 +13,7 @@ from millstream.dstream.nodes.base import Graph, Node, StatefulNode, moment
 from millstream.dstream.rdd import RDD
 from millstream.dstream.rdd.blocks import Block
 from millstream.dstream.rdd.partitioning import Partitioner
+from millstream.dstream.rdd.sources import Given
 from millstream.dstream.state import State, StateSpec
 
 __all__ = ["MapWithStateNode", "StateSnapshotsNode"]
@@ -119,8 +120,8 @@ class MapWithStateNode(StatefulNode):
         try:
             if records is not None:
                 placed = self._placed(records)
-                for split, step in enumerate(steps):
-                    step.records(placed._values(split))
+                for step, values in zip(steps, placed._run(list, label=self.kind), strict=True):
+                    step.records(values)
             if self.timeout_ms is not None:
                 for step in steps:
                     step.timeouts(time_ms - self.timeout_ms)
@@ -137,16 +138,14 @@ class MapWithStateNode(StatefulNode):
         if self.initial is None:
             return [StateMap() for _ in range(self.partitioner.numPartitions)]
         placed = self._placed(self.initial)
-        return [
-            StateMap(placed._values(split), zero) for split in range(self.partitioner.numPartitions)
-        ]
+        return [StateMap(values, zero) for values in placed._run(list, label=self.kind)]
 
     def _placed(self, rdd: RDD[Any]) -> RDD[Any]:
         return rdd.partitionBy(self.partitioner.numPartitions, self.partitioner.partitionFunc)
 
     def _as_rdd(self, blocks: Sequence[Block[Any]]) -> RDD[Any]:
         read = partial(_block_of, blocks)
-        return RDD(self.graph.sc, len(blocks), read, (), self.kind)
+        return RDD(self.graph.sc, len(blocks), Given(read), (), self.kind)
 
     def states(self, time_ms: int) -> RDD[Any] | None:
         """All keys with their states after a batch."""

@@ -13,6 +13,7 @@ from millstream.common.pickling import dumps_apart, loads_apart
 from millstream.dstream.nodes.base import Graph, Node, StatefulNode
 from millstream.dstream.rdd import RDD, portable_hash
 from millstream.dstream.rdd.partitioning import Partitioner
+from millstream.dstream.rdd.sources import Given, Part, same_partition
 
 __all__ = ["UpdateStateNode"]
 
@@ -77,6 +78,8 @@ class UpdateStateNode(StatefulNode):
         before = self.rdd_at(before_ms)
         (parent,) = self.parents
         records = parent.rdd_at(time_ms)
+        if self.graph.sc.runner.name != "driver":
+            return self._in_tasks(before, records)
         if records is None:
             if before is not None:
                 self.parts[time_ms] = self.parts[before_ms]
@@ -84,7 +87,7 @@ class UpdateStateNode(StatefulNode):
         states = self._first() if before is None else self.parts[before_ms]
         placed = records.partitionBy(self.partitions)
         self.parts[time_ms] = [
-            StatePart(self._updated(part.items(), placed._values(split)))
+            StatePart(_updated(self.function, part.items(), placed._values(split)))
             for split, part in enumerate(states)
         ]
         return self._as_rdd(self.parts[time_ms])
@@ -95,32 +98,30 @@ class UpdateStateNode(StatefulNode):
         placed = self.initial.partitionBy(self.partitions)
         return [StatePart(dict(placed._values(split))) for split in range(self.partitions)]
 
-    def _updated(
-        self, states: Iterable[tuple[Any, Any]], records: Iterable[tuple[Any, Any]]
-    ) -> dict[Any, Any]:
-        groups: dict[Any, list[Any]] = {}
-        for key, value in records:
-            groups.setdefault(key, []).append(value)
-        function, found = self.function, {}
-        try:
-            for key, state in states:
-                new = function(groups.pop(key) if key in groups else [], state)
-                if new is not None:
-                    found[key] = new
-            for key, values in groups.items():
-                new = function(values, None)
-                if new is not None:
-                    found[key] = new
-        except MillstreamError:
-            raise
-        except Exception as error:
-            raise user_code_error(error, self.kind) from error
-        return found
+    def _in_tasks(self, before: RDD[Any] | None, records: RDD[Any] | None) -> RDD[Any] | None:
+        """The states after a batch, where the runner computes and keeps them."""
+        if records is None:
+            return before
+        if before is None:
+            none: list[tuple[Any, Any]] = []
+            first = self.graph.sc.parallelize(none, 1) if self.initial is None else self.initial
+            before = first.partitionBy(self.partitions)
+        function = self.function
+
+        def updated(_: int, parts: Sequence[Part]) -> Iterable[tuple[Any, Any]]:
+            states, records = parts
+            return _updated(function, dict(states()).items(), records()).items()
+
+        sides = [before, records.partitionBy(self.partitions)]
+        by_key = Partitioner(self.partitions, portable_hash)
+        return before._gathered(
+            self.partitions, same_partition(0, 1), updated, sides, self.kind, by_key
+        )._kept()
 
     def _as_rdd(self, parts: Sequence[StatePart]) -> RDD[Any]:
         read = partial(_items_of, parts)
         by_key = Partitioner(self.partitions, portable_hash)
-        return RDD(self.graph.sc, self.partitions, read, (), self.kind, by_key)
+        return RDD(self.graph.sc, self.partitions, Given(read), (), self.kind, by_key)
 
     def clear(self, time_ms: int) -> None:
         """Forget old states with their RDDs."""
@@ -134,6 +135,8 @@ class UpdateStateNode(StatefulNode):
 
     def save(self) -> tuple[bool, Any]:
         """The states: each batch may have changed all of them."""
+        if self.graph.sc.runner.name != "driver":
+            return True, {time_ms: _pickled(rdd).collect() for time_ms, rdd in self.made.items()}
         return True, {
             time_ms: [dumps_apart(list(part.items())) for part in parts]
             for time_ms, parts in self.parts.items()
@@ -146,6 +149,36 @@ class UpdateStateNode(StatefulNode):
             self.partitions = len(parts)
             self.made[time_ms] = self._as_rdd(self.parts[time_ms])
             self.latest_ms = max(self.latest_ms, time_ms)
+
+
+def _updated(
+    function: UpdateFunction,
+    states: Iterable[tuple[Any, Any]],
+    records: Iterable[tuple[Any, Any]],
+) -> dict[Any, Any]:
+    """The states of a partition after its records."""
+    groups: dict[Any, list[Any]] = {}
+    for key, value in records:
+        groups.setdefault(key, []).append(value)
+    found = {}
+    try:
+        for key, state in states:
+            new = function(groups.pop(key) if key in groups else [], state)
+            if new is not None:
+                found[key] = new
+        for key, values in groups.items():
+            new = function(values, None)
+            if new is not None:
+                found[key] = new
+    except MillstreamError:
+        raise
+    except Exception as error:
+        raise user_code_error(error, UpdateStateNode.kind) from error
+    return found
+
+
+def _pickled(rdd: RDD[Any]) -> RDD[bytes]:
+    return rdd._narrow(lambda _, states: [dumps_apart(list(states))], True, UpdateStateNode.kind)
 
 
 def _items_of(parts: Sequence[StatePart], split: int) -> Iterable[tuple[Any, Any]]:

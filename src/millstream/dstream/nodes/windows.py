@@ -61,7 +61,7 @@ class ReducedWindowNode(StatefulNode):
     def compute(self, time_ms: int) -> RDD[Any] | None:
         """The window, computed at once: else it would stand on all windows before it."""
         found = self._window(time_ms)
-        return None if found is None else kept(found)
+        return None if found is None else found._kept()
 
     def _window(self, time_ms: int) -> RDD[Any] | None:
         (parent,) = self.parents
@@ -91,10 +91,3 @@ class ReducedWindowNode(StatefulNode):
         for time_ms, parts in content["values"].items():
             self.made[time_ms] = self.graph.sc.from_partitions(parts)
             self.latest_ms = max(self.latest_ms, time_ms)
-
-
-def kept(rdd: RDD[Any]) -> RDD[Any]:
-    """An RDD of the same values that stands on no other one."""
-    made: RDD[Any] = rdd.context.from_partitions(rdd.glom().collect())
-    made.partitioner = rdd.partitioner
-    return made

@@ -229,11 +229,13 @@ class Actions(Lineage[T]):
     def take(self, num: int) -> list[T]:
         """The first values; partitions after them are not computed."""
         found: list[T] = []
-        for split in range(self.getNumPartitions()):
-            if len(found) >= num:
-                break
-            found += self._run(_first(num - len(found)), [split], "take")[0]
-        return found
+        done, count, growing = 0, self.getNumPartitions(), 1
+        while done < count and len(found) < num:
+            splits = range(count)[done : done + growing]
+            for part in self._run(_first(num - len(found)), splits, "take"):
+                found += part
+            done, growing = splits.stop, growing * self.ctx.runner.growth
+        return found[:num]
 
     def first(self) -> T:
         """The first value."""
@@ -285,7 +287,7 @@ class Actions(Lineage[T]):
     def foreachPartition(self, f: Callable[[Iterable[T]], Any]) -> None:
         """Call a function once per partition, with an iterator of its values.
 
-        The function runs in the driver process.
+        The function runs where the partition is computed: in the driver process, or in a task of Spark.
         """
 
         def each(values: Iterator[T]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from millstream.common.errors import PlanError, user_location
@@ -15,7 +15,9 @@ from millstream.dstream.rdd.conf import Conf
 from millstream.dstream.rdd.output import parts_of, read_pickles, text_lines
 from millstream.dstream.rdd.partitioning import grouped_ranges, sliced
 from millstream.dstream.rdd.rdd import RDD
+from millstream.dstream.rdd.running import DriverRunner, Runner
 from millstream.dstream.rdd.shared import Accumulator, AccumulatorParam, Broadcast, accumulator
+from millstream.dstream.rdd.sources import Gathered, Given, Need, one_after_another
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,6 +68,7 @@ class SparkContext:
         self._ids = itertools.count()
         self._default: int | None = None
         self._checkpoint_dir: str | None = None
+        self.runner: Runner = DriverRunner()
         SparkContext._active = self
 
     @staticmethod
@@ -75,6 +78,20 @@ class SparkContext:
             return context
         made = SparkContext(context.master, context.appName, context.getConf())
         made._default = context.defaultParallelism
+        return made
+
+    @staticmethod
+    def of_session(session: SparkSession) -> SparkContext:
+        """A context of a Spark session, with its parallelism where the session tells it."""
+        made = SparkContext(session.conf.get("spark.master", None), session=session)
+        try:
+            made._default = session.sparkContext.defaultParallelism
+        except Exception:  # A session of Spark Connect has no such context.
+            given = session.conf.get("spark.default.parallelism", None)
+            made._default = None if given is None else int(given)
+        tasks = session.conf.get("millstream.dstream.tasks", None)
+        if tasks is not None:
+            made._conf["millstream.dstream.tasks"] = tasks
         return made
 
     @classmethod
@@ -165,7 +182,7 @@ class SparkContext:
         blocks: list[Block[T]] = []
         if not callable(partitions):
             blocks = [Block(values) for values in partitions]
-            return RDD(self, len(blocks), blocks.__getitem__, (), label)
+            return RDD(self, len(blocks), Given(blocks.__getitem__), (), label)
         read, loaded = partitions, False
 
         def load() -> list[Block[T]]:
@@ -175,7 +192,7 @@ class SparkContext:
                 loaded = True
             return blocks
 
-        return RDD(self, lambda: len(load()), lambda split: load()[split], (), label)
+        return RDD(self, lambda: len(load()), Given(lambda split: load()[split]), (), label)
 
     def from_dataframe(self, frame: DataFrame, numSlices: int | None = None) -> RDD[Any]:
         """An RDD of the rows of a DataFrame, which are collected when they are needed first."""
@@ -226,17 +243,17 @@ class SparkContext:
         """The partitions of several RDDs, one after another."""
         parts = [self.as_rdd(rdd) for rdd in rdds]
 
-        def compute(split: int) -> Iterator[Any]:
-            for rdd in parts:
+        def needs(split: int) -> list[Need]:
+            for number, rdd in enumerate(parts):
                 if split < rdd.getNumPartitions():
-                    return rdd._values(split)
+                    return [(number, split)]
                 split -= rdd.getNumPartitions()
             raise IndexError(split)
 
         def size() -> int:
             return sum(rdd.getNumPartitions() for rdd in parts)
 
-        return RDD(self, size, compute, parts, "union")
+        return RDD(self, size, Gathered(needs, one_after_another), parts, "union")
 
     def textFile(
         self, name: str, minPartitions: int | None = None, use_unicode: bool = True

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from millstream.common.errors import (
-    Location,
-    MillstreamError,
-    PlanError,
-    UserCodeError,
-    user_code_error,
-    user_location,
-)
+from millstream.common.errors import PlanError, user_location
 from millstream.dstream.rdd.blocks import Block
 from millstream.dstream.rdd.partitioning import Partitioner
+from millstream.dstream.rdd.running import Action, named_errors
+from millstream.dstream.rdd.sources import (
+    Each,
+    Gathered,
+    Given,
+    Need,
+    Part,
+    PartitionFunction,
+    Shuffled,
+    Source,
+)
 from millstream.dstream.rdd.storage import StorageLevel
 
 if TYPE_CHECKING:
@@ -26,11 +31,10 @@ __all__ = ["Lineage"]
 
 T = TypeVar("T")
 U = TypeVar("U")
-PartitionFunction = Callable[[int, Iterable[Any]], Iterable[Any]]
 
 
 class Lineage(Generic[T]):
-    """The partitions of an RDD, as functions of those of its parents.
+    """The partitions of an RDD, and how they come from those of its parents.
 
     Parameters
     ----------
@@ -38,10 +42,10 @@ class Lineage(Generic[T]):
         The context that it was made with.
     size : int or callable
         The number of partitions; a function is called when it is needed first.
-    compute : callable
-        Computes the values of a partition, from its number.
+    source : Source
+        How its partitions come about.
     parents : sequence
-        The RDDs that it is made of, for `toDebugString`.
+        The RDDs that it is made of.
     label : str
         The method that has made it.
     partitioner : Partitioner, optional
@@ -52,7 +56,7 @@ class Lineage(Generic[T]):
         self,
         ctx: SparkContext,
         size: int | Callable[[], int],
-        compute: Callable[[int], Iterable[Any]],
+        source: Source,
         parents: Sequence[Lineage[Any]] = (),
         label: str = "parallelize",
         partitioner: Partitioner | None = None,
@@ -61,7 +65,7 @@ class Lineage(Generic[T]):
         self.partitioner = partitioner
         self._id = ctx._next_id()
         self._size = size
-        self._compute = compute
+        self._source = source
         self._parents = tuple(parents)
         self._label = label
         self._place = user_location()
@@ -70,6 +74,8 @@ class Lineage(Generic[T]):
         self._checkpoint = False
         self._checkpointed = False
         self._blocks: dict[int, Block[T]] = {}
+        self._arrived: list[Block[T]] = []  # of a shuffle
+        self._held: Any = None  # what the runner keeps of the values
 
     # As RDD: what methods of parts of the class return.
 
@@ -80,22 +86,29 @@ class Lineage(Generic[T]):
     def _derive(
         self,
         size: int | Callable[[], int],
-        compute: Callable[[int], Iterable[Any]],
+        source: Source,
         parents: Sequence[Lineage[Any]],
         label: str,
         partitioner: Partitioner | None = None,
     ) -> RDD[Any]:
-        return cast("RDD[Any]", type(self)(self.ctx, size, compute, parents, label, partitioner))
+        return cast("RDD[Any]", type(self)(self.ctx, size, source, parents, label, partitioner))
 
     def _narrow(self, f: PartitionFunction, keep_partitioner: bool, label: str) -> RDD[Any]:
         """An RDD whose partitions are a function of those of this one."""
-
-        def compute(split: int) -> Iterator[Any]:
-            # Here, so that an error names this RDD if f does not return an iterable.
-            return iter(f(split, self._values(split)))
-
         partitioner = self.partitioner if keep_partitioner else None
-        return self._derive(self.getNumPartitions, compute, [self], label, partitioner)
+        return self._derive(self.getNumPartitions, Each(f), [self], label, partitioner)
+
+    def _gathered(
+        self,
+        size: int | Callable[[], int],
+        needs: Callable[[int], Sequence[Need]],
+        f: Callable[[int, Sequence[Part]], Iterable[Any]],
+        parents: Sequence[Lineage[Any]],
+        label: str,
+        partitioner: Partitioner | None = None,
+    ) -> RDD[Any]:
+        """An RDD whose partitions are a function of some of those of its parents."""
+        return self._derive(size, Gathered(needs, f), parents, label, partitioner)
 
     def _shuffled(
         self, size: int, target: Callable[[int, Iterable[Any]], Iterable[tuple[int, Any]]],
@@ -106,20 +119,13 @@ class Lineage(Generic[T]):
         Like Spark's shuffle files, the values stay as long as the RDD: later actions do not compute
         this one again.
         """
-        arrived: list[Block[Any]] = []
+        return self._derive(size, Shuffled(target), [self], label, partitioner)
 
-        def compute(split: int) -> Iterable[Any]:
-            if not arrived:
-                buckets: list[list[Any]] = [[] for _ in range(size)]
-                for source in range(self.getNumPartitions()):
-                    for number, value in target(source, self._values(source)):
-                        buckets[number].append(value)
-                arrived.extend(map(Block, buckets))
-            return arrived[split]
+    def _kept(self) -> RDD[T]:
+        """An RDD of the same values that stands on no other one."""
+        return self.ctx.runner.kept(self._rdd)
 
-        return self._derive(size, compute, [self], label, partitioner)
-
-    # Computing.
+    # Computing in the driver process.
 
     def _values(self, split: int) -> Iterator[T]:
         """The values of a partition, from the block that is kept if there is one."""
@@ -132,18 +138,33 @@ class Lineage(Generic[T]):
 
     def _guarded(self, split: int) -> Iterator[T]:
         """The values of a partition; an exception of the user's function names its line."""
-        try:
-            yield from self._compute(split)
-        except Exception as error:
-            raise self._failed(error) from error
+        with named_errors(self._label, self._place):
+            yield from self._made(split)
 
-    def _failed(self, error: Exception) -> Exception:
-        if isinstance(error, MillstreamError):
-            return error
-        described = user_code_error(error, self._label)
-        if described.location is None:
-            described.location = self._place
-        return described
+    def _made(self, split: int) -> Iterable[T]:
+        match self._source:
+            case Each(function):
+                return function(split, self._parents[0]._values(split))
+            case Gathered(needs, function):
+                found = needs(split)
+                return function(split, [partial(self._parents[n]._values, s) for n, s in found])
+            case Shuffled(target):
+                return (self._arrived or self._shuffle(target))[split]
+            case Given(partition):
+                return partition(split)
+
+    def _shuffle(
+        self, target: Callable[[int, Iterable[Any]], Iterable[tuple[int, Any]]]
+    ) -> list[Block[Any]]:
+        (parent,) = self._parents
+        buckets: list[list[Any]] = [[] for _ in range(self.getNumPartitions())]
+        for source in range(parent.getNumPartitions()):
+            for number, value in target(source, parent._values(source)):
+                buckets[number].append(value)
+        self._arrived = [Block(bucket) for bucket in buckets]
+        return self._arrived
+
+    # Jobs.
 
     def _run(
         self,
@@ -151,15 +172,10 @@ class Lineage(Generic[T]):
         partitions: Iterable[int] | None = None,
         label: str = "collect",
     ) -> list[U]:
-        """Compute partitions, one after another, and what a function makes of each: a job."""
-        place = user_location()
+        """Compute partitions, and what a function makes of each: a job."""
         numbers = range(self.getNumPartitions()) if partitions is None else partitions
-        try:
-            found = [f(self._values(number)) for number in numbers]
-        except MillstreamError:
-            raise
-        except Exception as error:
-            raise _failed_action(error, label, place) from error
+        action = Action(f, label, user_location())
+        found = self.ctx.runner.run(self._rdd, action, list(numbers))
         self._end_of_job()
         return found
 
@@ -213,8 +229,8 @@ class Lineage(Generic[T]):
     def persist(self, storageLevel: Any = StorageLevel.MEMORY_ONLY) -> RDD[T]:
         """Keep the values of each partition when they are computed first.
 
-        Every level means memory of the driver process. As in Spark another level can be given only
-        after `unpersist`.
+        Every level means memory of the driver process, or, if Spark's tasks compute, memory and
+        disks of the executors. As in Spark another level can be given only after `unpersist`.
         """
         level = StorageLevel.of(storageLevel)
         if self._level is not None and self._level != level:
@@ -231,7 +247,7 @@ class Lineage(Generic[T]):
         """Forget the values that were kept."""
         self._level = None
         if not self._checkpoint:
-            self._blocks.clear()
+            self.ctx.runner.forget(self._rdd)
         return self._rdd
 
     def getStorageLevel(self) -> StorageLevel:
@@ -288,10 +304,3 @@ class Lineage(Generic[T]):
             location=user_location(),
             hint="use join, cartesian or a broadcast variable inside of functions",
         )
-
-
-def _failed_action(error: Exception, label: str, place: Location | None) -> UserCodeError:
-    described = user_code_error(error, label)
-    if described.location is None:
-        described.location = place
-    return described

@@ -68,13 +68,16 @@ class Output(Lineage[T]):
         working = folder.with_name(f".{folder.name}._temporary")
         shutil.rmtree(working, ignore_errors=True)
         working.mkdir(parents=True)
-        numbers = iter(range(self.getNumPartitions()))
 
-        def write(values: Iterator[Any]) -> None:
-            with _opened(working / f"part-{next(numbers):05d}{ending}", compress) as file:
+        def write(split: int, values: Iterable[Any]) -> list[None]:
+            # A task that runs twice leaves one whole file.
+            begun = working / f".part-{split:05d}-{os.getpid()}"
+            with _opened(begun, compress) as file:
                 file.writelines(encode(values))
+            os.replace(begun, working / f"part-{split:05d}{ending}")
+            return []
 
-        self._run(write, label="save")
+        self._narrow(write, False, "save")._run(_nothing, label="save")
         (working / _SUCCESS).touch()
         os.rename(working, folder)
 
@@ -82,6 +85,11 @@ class Output(Lineage[T]):
         """A DataFrame of the values, made by the Spark session of the context."""
         values = cast("list[Any]", self._rdd.collect())
         return self.ctx.spark.createDataFrame(values, schema, sampleRatio)
+
+
+def _nothing(values: Iterator[Any]) -> None:
+    for _ in values:
+        pass
 
 
 def parts_of(path: str) -> list[Path]:

@@ -217,8 +217,10 @@ def _grouped(rdd: RDD[Any], others: list[RDD[Any]], size: int | None) -> RDD[Any
     def marked(side: RDD[Any], number: int) -> RDD[Any]:
         return side.mapValues(lambda value: (number, value))
 
+    count = len(sides)
+
     def split(values: Iterable[tuple[int, Any]]) -> tuple[ResultIterable[Any], ...]:
-        parts: list[list[Any]] = [[] for _ in sides]
+        parts: list[list[Any]] = [[] for _ in range(count)]
         for number, value in values:
             parts[number].append(value)
         return tuple(map(ResultIterable, parts))

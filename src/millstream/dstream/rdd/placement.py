@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from millstream.dstream.rdd.hashing import portable_hash
 from millstream.dstream.rdd.lineage import Lineage
 from millstream.dstream.rdd.partitioning import Partitioner, grouped_ranges, start_of_deal
+from millstream.dstream.rdd.sources import Need, Part, one_after_another, same_partition
 
 if TYPE_CHECKING:
     from millstream.dstream.rdd.rdd import RDD
@@ -68,14 +68,13 @@ class Placement(Lineage[T]):
         if shuffle:
             return self._shuffled(numPartitions, _dealt(numPartitions), "coalesce")
 
-        def compute(split: int) -> Iterator[T]:
+        def needs(split: int) -> list[Need]:
             count = self.getNumPartitions()
             first, end = grouped_ranges(count, min(numPartitions, count))[split]
-            return chain.from_iterable(map(self._values, range(first, end)))
+            return [(0, number) for number in range(first, end)]
 
-        return self._derive(
-            lambda: min(numPartitions, self.getNumPartitions()), compute, [self], "coalesce"
-        )
+        size = lambda: min(numPartitions, self.getNumPartitions())  # noqa: E731
+        return self._gathered(size, needs, one_after_another, [self], "coalesce")
 
     def repartition(self, numPartitions: int) -> RDD[T]:
         """That many partitions of about the same size: ten values at a time are dealt to each."""
@@ -142,17 +141,9 @@ class Placement(Lineage[T]):
         right = self.ctx.as_rdd(other)
         if self.getNumPartitions() != right.getNumPartitions():
             raise ValueError("Can only zip with RDD which has the same number of partitions")
-
-        def compute(split: int) -> Iterator[tuple[T, U]]:
-            one, two = list(self._values(split)), list(right._values(split))
-            if len(one) != len(two):
-                raise ValueError(
-                    f"zip needs the same number of values in each partition, but partition {split} "
-                    f"has {len(one)} and {len(two)}"
-                )
-            return iter(zip(one, two, strict=True))
-
-        return self._derive(self.getNumPartitions, compute, [self, right], "zip")
+        return self._gathered(
+            self.getNumPartitions, same_partition(0, 1), _zipped, [self, right], "zip"
+        )
 
     def zipWithIndex(self) -> RDD[tuple[T, int]]:
         """Values with their number over all partitions. As in Spark it counts the partitions at once."""
@@ -170,11 +161,22 @@ class Placement(Lineage[T]):
     def zipWithUniqueId(self) -> RDD[tuple[T, int]]:
         """Values with numbers that differ: in partition k of n these are k, n+k, 2n+k and so on."""
 
+        step = self.getNumPartitions()
+
         def numbered(split: int, values: Iterable[T]) -> Iterator[tuple[T, int]]:
-            step = self.getNumPartitions()
             return ((value, number * step + split) for number, value in enumerate(values))
 
         return self._narrow(numbered, False, "zipWithUniqueId")
+
+
+def _zipped(split: int, parts: Sequence[Part]) -> Iterator[tuple[Any, Any]]:
+    one, two = (list(part()) for part in parts)
+    if len(one) != len(two):
+        raise ValueError(
+            f"zip needs the same number of values in each partition, but partition {split} "
+            f"has {len(one)} and {len(two)}"
+        )
+    return zip(one, two, strict=True)
 
 
 def _sorting(

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
 
 from millstream.common.errors import PlanError, user_location
 
-__all__ = ["Accumulator", "AccumulatorParam", "Broadcast"]
+__all__ = [
+    "Accumulator",
+    "AccumulatorParam",
+    "Broadcast",
+    "accumulators_in_task",
+    "accumulators_sent",
+]
 
 T = TypeVar("T")
+_sent: ContextVar[dict[int, Any] | None] = ContextVar("accumulators_sent", default=None)
+_numbers = itertools.count()
+_arrived: dict[int, Any] = {}
 
 
 class Broadcast(Generic[T]):
@@ -87,14 +100,31 @@ class Accumulator(Generic[T]):
     def __init__(self, value: T, param: AccumulatorParam[T]) -> None:
         self._value = value
         self.accum_param = param
+        self.number = next(_numbers)
+        self.changed = False
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_value": self._value, "accum_param": self.accum_param}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update(state, number=next(_numbers), changed=False)
         self._lock = threading.Lock()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        sent = _sent.get()
+        if sent is None:
+            return super().__reduce_ex__(protocol)
+        sent[self.number] = self
+        zero = self.accum_param.zero(self._value)
+        return _accumulator_in_task, (self.number, zero, self.accum_param)
+
+    def taken(self) -> T:
+        """The total, which begins again."""
+        with self._lock:
+            found, self._value = self._value, self.accum_param.zero(self._value)
+            self.changed = False
+        return found
 
     @property
     def value(self) -> T:
@@ -109,6 +139,7 @@ class Accumulator(Generic[T]):
         """Add to the total."""
         with self._lock:
             self._value = self.accum_param.addInPlace(self._value, term)
+            self.changed = True
 
     def __iadd__(self, term: T) -> Accumulator[T]:
         self.add(term)
@@ -126,3 +157,26 @@ def accumulator(value: T, param: AccumulatorParam[T] | None = None) -> Accumulat
     if param is None and not isinstance(value, (int, float, complex)):
         raise TypeError(f"No default accumulator param for type {type(value)}")
     return Accumulator(value, param or _Sum())
+
+
+@contextmanager
+def accumulators_sent() -> Iterator[dict[int, Accumulator[Any]]]:
+    """Let accumulators be pickled inside the block; those that were, by their number."""
+    found: dict[int, Accumulator[Any]] = {}
+    token = _sent.set(found)
+    try:
+        yield found
+    finally:
+        _sent.reset(token)
+
+
+def accumulators_in_task() -> dict[int, Accumulator[Any]]:
+    """The accumulators that the functions of a task have brought along."""
+    found = dict(_arrived)
+    _arrived.clear()
+    return found
+
+
+def _accumulator_in_task(number: int, zero: Any, param: AccumulatorParam[Any]) -> Accumulator[Any]:
+    found = _arrived[number] = Accumulator(zero, param)
+    return found

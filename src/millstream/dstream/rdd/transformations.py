@@ -6,7 +6,7 @@ import random
 import shlex
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +14,7 @@ from millstream.dstream.rdd.hashing import portable_hash
 from millstream.dstream.rdd.iterables import ResultIterable
 from millstream.dstream.rdd.lineage import Lineage
 from millstream.dstream.rdd.sampling import in_range, sampled, seed_or_random
+from millstream.dstream.rdd.sources import Need, Part, one_after_another, same_partition
 
 if TYPE_CHECKING:
     from millstream.dstream.rdd.rdd import RDD
@@ -109,9 +110,10 @@ class Transformations(Lineage[T]):
             and self.getNumPartitions() == right.getNumPartitions()
         ):
             # The same keys are in the same partitions: they stay there.
-            return self._derive(
+            return self._gathered(
                 self.getNumPartitions(),
-                lambda split: chain(self._values(split), right._values(split)),
+                same_partition(0, 1),
+                one_after_another,
                 [self, right],
                 "union",
                 self.partitioner,
@@ -138,15 +140,14 @@ class Transformations(Lineage[T]):
         """All pairs of a value of this RDD and one of another."""
         right = self.ctx.as_rdd(other)
 
-        def compute(split: int) -> Iterator[tuple[T, U]]:
+        def needs(split: int) -> list[Need]:
             left_part, right_part = divmod(split, right.getNumPartitions())
-            for one in self._values(left_part):
-                for two in right._values(right_part):
-                    yield one, two
+            return [(0, left_part), (1, right_part)]
 
-        return self._derive(
+        return self._gathered(
             lambda: self.getNumPartitions() * right.getNumPartitions(),
-            compute,
+            needs,
+            _all_pairs,
             [self, right],
             "cartesian",
         )
@@ -184,6 +185,11 @@ class Transformations(Lineage[T]):
         return self._narrow(
             lambda _, values: _piped(command, env, checkCode, values), False, "pipe"
         )
+
+
+def _all_pairs(_: int, parts: Sequence[Part]) -> Iterator[tuple[Any, Any]]:
+    left, right = parts
+    return ((one, two) for one in left() for two in right())
 
 
 def _piped(

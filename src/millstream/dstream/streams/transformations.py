@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from millstream.dstream.errors import DurationError
 from millstream.dstream.rdd import RDD
+from millstream.dstream.rdd.sources import Need, Part, one_after_another
 from millstream.dstream.streams.base import StreamBase
 
 if TYPE_CHECKING:
@@ -103,4 +104,12 @@ class BatchTransformations(StreamBase[T]):
 
 
 def _counted(rdd: RDD[Any]) -> RDD[int]:
-    return RDD(rdd.ctx, 1, lambda _: [rdd.count()], (rdd,), "count")
+    counts: RDD[int] = rdd._narrow(lambda _, values: [sum(1 for _ in values)], False, "count")
+
+    def all_of_them(_: int) -> list[Need]:
+        return [(0, split) for split in range(counts.getNumPartitions())]
+
+    def total(split: int, parts: Sequence[Part]) -> list[int]:
+        return [sum(one_after_another(split, parts))]
+
+    return counts._gathered(1, all_of_them, total, [counts], "count")
