@@ -24,6 +24,7 @@ from millstream.dstream.rdd.shared import Accumulator, accumulators_sent
 from millstream.dstream.rdd.sources import Each, Gathered, Given, Shuffled, one_after_another
 from millstream.dstream.spark.rows import NOTES, SCHEMA, Blob, in_batches
 from millstream.dstream.spark.stages import (
+    EachStep,
     Gather,
     Keep,
     Renumber,
@@ -31,7 +32,6 @@ from millstream.dstream.spark.stages import (
     Route,
     Scatter,
     Stage,
-    EachStep,
 )
 from millstream.spark.session.session import get_session
 from millstream.spark.tasks.failures import readable_errors

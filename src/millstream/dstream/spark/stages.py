@@ -18,7 +18,7 @@ from millstream.dstream.rdd.shared import Accumulator, accumulators_in_task
 from millstream.dstream.rdd.sources import Part, PartitionFunction
 from millstream.dstream.spark.rows import NOTES, Blob, blobs_of, in_batches, rows_in, values_in
 
-__all__ = ["Gather", "Keep", "Renumber", "Result", "Route", "Scatter", "Stage", "EachStep"]
+__all__ = ["EachStep", "Gather", "Keep", "Renumber", "Result", "Route", "Scatter", "Stage"]
 
 _SCATTERED = 65_536
 Notes = dict[str, dict[int, Any]]

@@ -15,6 +15,7 @@ from millstream.dstream.rdd.running import Action
 from millstream.dstream.rdd.shared import accumulator, accumulators_sent
 from millstream.dstream.spark.rows import NOTES, Blob, blobs_of, in_batches, rows_in, values_in
 from millstream.dstream.spark.stages import (
+    EachStep,
     Gather,
     Keep,
     Renumber,
@@ -22,7 +23,6 @@ from millstream.dstream.spark.stages import (
     Route,
     Scatter,
     Stage,
-    EachStep,
 )
 
 
