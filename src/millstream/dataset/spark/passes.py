@@ -262,7 +262,7 @@ def split(group: Iterator[tuple[Any, Any, Any]]) -> tuple[Iterator[Any], Iterato
 
 
 class Work(Protocol):
-    """What a task does with the columns that come to it."""
+    """The work of a task: it makes columns of those that come."""
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The columns that it makes."""

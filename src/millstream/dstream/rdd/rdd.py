@@ -19,8 +19,8 @@ class RDD(Transformations[T], PairTransformations[T], Placement[T], Actions[T], 
     """A batch of values in partitions, with the methods of PySpark's RDD.
 
     Functions of `foreachRDD` and `transform` get one, and ``ssc.sparkContext.parallelize`` makes one.
-    Transformations are lazy; an action computes what it needs, in the driver process or in the tasks of Spark. Partitions, their
-    order and the keys in them are those that PySpark would make.
+    Transformations are lazy; an action computes what it needs, in the driver process or in the tasks of
+    Spark. Partitions, their order and the keys in them are those that PySpark would make.
 
     Examples
     --------

@@ -53,7 +53,7 @@ class Runner(Protocol):
     """How many times as many partitions `take` computes in its next job."""
 
     def run(self, rdd: RDD[Any], action: Action, partitions: Sequence[int]) -> list[Any]:
-        """What an action makes of each of some partitions."""
+        """Compute some partitions, and an action of each: the results."""
 
     def kept(self, rdd: RDD[T]) -> RDD[T]:
         """An RDD of the same values that stands on no other one."""
@@ -76,7 +76,7 @@ class DriverRunner:
     growth = 1
 
     def run(self, rdd: RDD[Any], action: Action, partitions: Sequence[int]) -> list[Any]:
-        """What an action makes of each of some partitions."""
+        """Compute some partitions, and an action of each: the results."""
         return [action(rdd._values(number)) for number in partitions]
 
     def kept(self, rdd: RDD[T]) -> RDD[T]:

@@ -102,7 +102,7 @@ class SparkRunner:
         return get_session(self._context.spark, self._context.defaultParallelism, _SETTINGS)
 
     def run(self, rdd: RDD[Any], action: Action, partitions: Sequence[int]) -> list[Any]:
-        """What an action makes of each of some partitions."""
+        """Compute some partitions, and an action of each: the results."""
         if not partitions:
             return []
         with readable_errors():

@@ -140,7 +140,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Result:
-    """What an action makes of a partition goes to the driver."""
+    """The result of an action goes to the driver."""
 
     action: Action
 
@@ -210,6 +210,6 @@ def _without_notes(rows: Iterable[Blob], notes: Notes) -> Iterator[tuple[int, by
 
 
 def _given(totals: Mapping[int, Accumulator[Any]], key: str) -> Notes:
-    """What accumulators were given since the last call."""
+    """The terms that accumulators were given since the last call."""
     found = {number: each.taken() for number, each in totals.items() if each.changed}
     return {key: found} if found else {}
