@@ -23,7 +23,7 @@ def ours(spark: SparkSession) -> SparkContext:
 
 def test_random_programs_give_the_same_partitions(spark: SparkSession, ours: SparkContext) -> None:
     differ = []
-    for seed in range(scaled(80, fewest=20)):
+    for seed in range(scaled(40, fewest=20)):
         text, expected = program(seed, spark.sparkContext)
         _, found = program(seed, ours)
         left, right = found.glom().collect(), expected.glom().collect()

@@ -43,7 +43,7 @@ def test_random_programs_give_the_same_partitions(
     tasks: SparkContext, driver: SparkContext
 ) -> None:
     differ = []
-    for seed in range(scaled(40, fewest=4)):
+    for seed in range(scaled(16, fewest=4)):
         text, found = program(seed, tasks)
         _, expected = program(seed, driver)
         left, right = found.glom().collect(), expected.glom().collect()
